@@ -1,0 +1,192 @@
+"""The contract as a value: one schema bundle, read as the engine reads it.
+
+`load_contract` is the only way in. Everything downstream takes the `Contract` it returns; every size comes from it.
+What the engine refuses, this refuses (ContractRefused); what the engine silently accepts is loaded the same way and is
+for the rules to report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import KNOBS, Conventions
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.findings import Severity
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
+from rigpact.contract.skeleton import Skeleton, left_right_permutation
+from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
+
+DEFAULT_FPS = 60.0
+"""What the engine assumes when the bundle has no root `fps`."""
+CONDITION_WIDTH = 7
+"""Four action bits, planar direction, speed."""
+CONTACTS_WIDTH = 2
+"""Left foot, right foot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contract:
+    """What both sides agreed on: layouts, statistics, skeleton, conventions. Immutable.
+
+    `pose_history` and `angular_velocity` are None when neither the bundle nor the companion has them;
+    `pose_history_length` is then None too and comes from the network's own width.
+    """
+
+    path: Path
+    sha256: str
+    fps: float
+    bone_names: tuple[str, ...]
+    state: Layout
+    output: Layout
+    state_statistics: Statistics
+    output_statistics: Statistics
+    rootvel_scales: NDArray[np.float32]
+    angvel_scales: NDArray[np.float32]
+    pose_history_length: int | None
+    pose_history: SquashedStatistics | None
+    angular_velocity: SquashedStatistics | None
+    skeleton: Skeleton | None
+    conventions: Conventions
+
+    @property
+    def bone_count(self) -> int:
+        """Number of tracked bones, from the output's rotation slice."""
+        return self.output[ROTATIONS].size // 6
+
+    @property
+    def input_widths(self) -> dict[str, int | None]:
+        """Width of each network input by name; None where only the network knows it."""
+        length = self.pose_history_length
+        return {
+            "state": self.state.width,
+            "cond": CONDITION_WIDTH,
+            "contacts": self.state[CONTACTS].size if CONTACTS in self.state else CONTACTS_WIDTH,
+            "angvel": self.state[ANGULAR_VELOCITIES].size,
+            "pose_hist": None if length is None else length * self.bone_count * 6,
+        }
+
+    @property
+    def bone_permutation(self) -> tuple[int, ...] | None:
+        """The published bone order as indices; None when it is as declared."""
+        order = self.conventions.bone_order
+        if order == "as_declared":
+            return None
+        if order == "left_right_swapped":
+            order = left_right_permutation(self.bone_names) or ()
+        if len(order) != self.bone_count:
+            raise UnusableInput("bone_order", f"{len(order)} bones", f"a permutation of {self.bone_count} bones")
+        return tuple(int(index) for index in order)
+
+    def with_conventions(self, changes: Mapping[str, Any]) -> Contract:
+        """Return a copy with some knobs changed."""
+        return replace(self, conventions=self.conventions.replaced(changes)) if changes else self
+
+    def with_pose_history_length(self, length: int) -> Contract:
+        """Return a copy whose history holds `length` frames, as the engine takes it from the network's width."""
+        return replace(self, pose_history_length=length)
+
+
+def load_contract(
+    bundle: str | Path, companion: str | Path | None = None, changes: Mapping[str, Any] | None = None
+) -> Contract:
+    """Read a schema bundle, and the auxiliary normalisers from a companion if given.
+
+    bundle: `norm_template.json`. companion: `pretrain_template.json`; its values win over those merged in the bundle.
+    changes: conventions that the bundle does not declare (`--set`).
+    Raises UnusableInput for a file that cannot be read, ContractRefused for one that the engine would not load.
+    Source: engine `LoadSchemaAndStats`.
+    """
+    document = read_document(bundle, Kind.BUNDLE)
+    extra = read_document(companion, Kind.COMPANION) if companion is not None else None
+    contract = document_to_contract(document, extra)
+    return contract.with_conventions(changes or {})
+
+
+def document_to_contract(document: Document, companion: Document | None = None) -> Contract:
+    """Build the contract from documents that were read already."""
+    _refuse_what_cannot_load(document, companion)
+    root, meta = document.data, document.data["meta"]
+    state = json_to_layout(meta["state_layout"], root.get("input_dim"))
+    output = json_to_layout(meta["output_layout"], root.get("output_dim"))
+    sources = (companion, document) if companion else (document,)
+    angvel = _squashed(sources, "angvel", "AngVel")
+    return Contract(
+        path=document.path,
+        sha256=document.file.sha256,
+        fps=float(root.get("fps", DEFAULT_FPS)),
+        bone_names=tuple(meta.get("bone_names") or _numbered_bones(output[ROTATIONS].size // 6)),
+        state=state,
+        output=output,
+        state_statistics=_statistics(root, "X"),
+        output_statistics=_statistics(root, "Y"),
+        rootvel_scales=frozen_float32(root["tanh_scales_rootvel"]),
+        angvel_scales=frozen_float32(root["tanh_scales_angvel"]),
+        pose_history_length=_history_length(sources, output[ROTATIONS].size),
+        pose_history=_squashed(sources, "pose_hist", "PoseHist"),
+        angular_velocity=angvel,
+        skeleton=_skeleton(meta.get("skeleton")),
+        conventions=_declared_conventions(meta, has_angvel_statistics=angvel is not None),
+    )
+
+
+def _refuse_what_cannot_load(document: Document, companion: Document | None) -> None:
+    from rigpact.contract.rules import check_bundle  # the rules read documents, this file builds on both
+
+    findings = list(check_bundle(document, companion))
+    refused = [finding for finding in findings if finding.rule.engine_refuses]
+    if refused:
+        errors_first = sorted(refused, key=lambda finding: finding.rule.severity is not Severity.ERROR)
+        raise ContractRefused(document.path, errors_first)
+
+
+def _statistics(root: Mapping[str, Any], letter: str) -> Statistics:
+    return Statistics(frozen_float32(root[f"Mu{letter}"]), frozen_float32(root[f"Std{letter}"]))
+
+
+def _squashed(sources: Sequence[Document], scale_name: str, name: str) -> SquashedStatistics | None:
+    keys = (f"tanh_scales_{scale_name}", f"Mu{name}", f"Std{name}")
+    for document in sources:
+        if all(key in document.data for key in keys):
+            scale, mean, std = (frozen_float32(document.data[key]) for key in keys)
+            return SquashedStatistics(scale, Statistics(mean, std), str(document.path))
+    return None
+
+
+def _history_length(sources: Sequence[Document], rotation_width: int) -> int | None:
+    for document in sources:
+        if "pose_hist_len" in document.data:
+            return int(document.data["pose_hist_len"])
+        if "MuPoseHist" in document.data:
+            return len(document.data["MuPoseHist"]) // rotation_width
+    return None
+
+
+def _skeleton(declared: Any) -> Skeleton | None:
+    if not isinstance(declared, Mapping) or "ref_local_offsets_m" not in declared or "parents" not in declared:
+        return None
+    names = tuple(declared.get("bone_names", ()))
+    parents = tuple(int(parent) for parent in declared["parents"])
+    return Skeleton(names, parents, frozen_float32(declared["ref_local_offsets_m"]))
+
+
+def _declared_conventions(meta: Mapping[str, Any], *, has_angvel_statistics: bool) -> Conventions:
+    spec = meta.get("rot6d_spec")
+    spec = spec if isinstance(spec, Mapping) else {}
+    declared: dict[str, Any] = {} if has_angvel_statistics else {"angvel_source": "state_slice"}
+    columns = "".join(str(name) for name in spec.get("columns", ())).lower()
+    if columns in KNOBS["rot6d_columns"].values:
+        declared["rot6d_columns"] = columns
+    if spec.get("output_mode") in KNOBS["output_mode"].values:
+        declared["output_mode"] = spec["output_mode"]
+    return Conventions().replaced(declared)
+
+
+def _numbered_bones(count: int) -> tuple[str, ...]:
+    return tuple(f"bone_{index:02d}" for index in range(count))

@@ -1,0 +1,86 @@
+"""The kinds of file that the two halves exchange, and how to tell them apart.
+
+A file is known by what it holds, never by its name. To add a kind: a row in `_MARKS`, a schema in schemas/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import JsonFile, read_json
+
+
+class Kind(StrEnum):
+    """What a JSON artefact is."""
+
+    BUNDLE = "bundle"
+    COMPANION = "companion"
+    RAW_CLIP = "raw_clip"
+    TEACHER_BATCH = "teacher_batch"
+    TEACHER_PREDICTION = "teacher_prediction"
+
+    @property
+    def title(self) -> str:
+        """The kind in words."""
+        return self.value.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A JSON artefact of a known kind."""
+
+    kind: Kind
+    file: JsonFile
+
+    @property
+    def path(self) -> Path:
+        """Where the document was read from."""
+        return self.file.path
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The document's root object."""
+        return self.file.data  # type: ignore[no-any-return]
+
+
+_MARKS: tuple[tuple[Kind, Callable[[dict[str, Any]], bool]], ...] = (
+    (Kind.RAW_CLIP, lambda root: "Frames" in root),
+    (Kind.TEACHER_PREDICTION, lambda root: "prediction" in root),
+    (Kind.TEACHER_BATCH, lambda root: "teacher" in root),
+    (Kind.BUNDLE, lambda root: "MuX" in root or "MuY" in root or _has_layout(root.get("meta"))),
+    (Kind.COMPANION, lambda root: "MuPoseHist" in root or "MuAngVel" in root or "pose_hist_len" in root),
+)
+
+
+def _has_layout(meta: Any) -> bool:
+    return isinstance(meta, dict) and ("state_layout" in meta or "output_layout" in meta)
+
+
+def kind_of(root: dict[str, Any]) -> Kind | None:
+    """Tell what a JSON object is from its keys; None when it is nothing that rigpact knows."""
+    return next((kind for kind, is_marked in _MARKS if is_marked(root)), None)
+
+
+def read_document(path: str | Path, expected: Kind | None = None) -> Document:
+    """Read a JSON artefact; UnusableInput when it is no known kind, or not the expected one."""
+    file = read_json(path)
+    wanted = expected.title if expected else "a bundle, companion, raw clip, teacher batch or teacher prediction"
+    if not isinstance(file.data, dict):
+        raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")
+    kind = kind_of(file.data)
+    if kind is None:
+        keys = ", ".join(list(file.data)[:6]) or "no keys"
+        raise UnusableInput(f"{path}#", f"an object with {keys}", wanted)
+    if expected and kind is not expected:
+        raise UnusableInput(f"{path}#", f"a {kind.title}", f"a {wanted}")
+    return Document(kind, file)
+
+
+def _json_type(value: Any) -> str:
+    names = {list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return names.get(type(value), "value")

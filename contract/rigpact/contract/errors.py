@@ -1,0 +1,51 @@
+"""What rigpact raises when a caller's input cannot be used.
+
+    UnusableInput            a file, an argument or an artefact that nothing can be computed from (exit 2)
+      ContractRefused        a bundle that the engine itself would refuse to load; carries the findings
+
+A *finding* (findings.py) is something wrong inside a file that could be read; it is data, not an exception.
+Anything else that escapes is a defect of rigpact (exit 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rigpact.contract.findings import Finding
+
+
+class UnusableInput(Exception):
+    """Input that cannot be used: where it stands, what was found, what was expected, what to do.
+
+    Nothing parses the text; read the fields.
+    """
+
+    def __init__(self, place: object, found: str, expected: str, hint: str = "") -> None:
+        """Keep the four fields; `place` is a path, a path with a JSON pointer, or an argument's name."""
+        self.place, self.found, self.expected, self.hint = str(place), found, expected, hint
+        super().__init__(self.one_line())
+
+    def one_line(self) -> str:
+        """Render the error on one line, control characters of hostile names escaped."""
+        text = f"{self.place}: found {self.found}, expected {self.expected}"
+        if self.hint:
+            text += f" (hint: {self.hint})"
+        return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+class ContractRefused(UnusableInput):
+    """A bundle that `LoadSchemaAndStats` would refuse: the character would not initialise."""
+
+    def __init__(self, place: object, findings: Sequence[Finding]) -> None:
+        """Speak of the first finding and count the others; all are kept in `findings`."""
+        self.findings = tuple(findings)
+        first = self.findings[0]
+        others = f" and {len(self.findings) - 1} more" if len(self.findings) > 1 else ""
+        super().__init__(
+            f"{place}#{first.pointer}",
+            f"{first.rule.code} {first.message}{others}",
+            "a bundle that the engine can load",
+            "run `rigpact check` on it for every finding",
+        )

@@ -1,0 +1,180 @@
+"""Reading JSON strictly and writing files whole.
+
+Every file that a user hands over enters through here, so that the same bad input gets the same clear error in every
+command. Knows nothing of what the files mean (documents.py does).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from rigpact.contract.errors import UnusableInput
+
+MAX_FILE_BYTES = 2 << 30
+"""Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
+MAX_JSON_DEPTH = 64
+"""The deepest honest file (a raw clip) nests 6 levels; orjson itself gives up at 1024."""
+_SHOWN_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class JsonFile:
+    """A parsed JSON file: where it came from, the bytes' hash, the value.
+
+    `standard` is False when the text held NaN, Infinity or a number beyond float64: the engine's parser refuses those.
+    """
+
+    path: Path
+    sha256: str
+    data: Any
+    standard: bool
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Return the bytes of a regular, non-empty file; raise UnusableInput otherwise."""
+    place = Path(path)
+    if place.is_dir():
+        raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
+    try:
+        size = place.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise UnusableInput(path, f"{size} bytes", f"at most {MAX_FILE_BYTES} bytes")
+        content = place.read_bytes()
+    except FileNotFoundError:
+        raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path") from None
+    except (OSError, ValueError) as error:
+        raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
+    if not content:
+        raise UnusableInput(path, "an empty file", "a file with content", "was the export interrupted?")
+    return content
+
+
+def read_json(path: str | Path) -> JsonFile:
+    """Parse a JSON file; UnusableInput names line and column when it is not JSON.
+
+    NaN, Infinity and numbers beyond float64 are not JSON but Python writes them: they are kept, and `standard` says so.
+    """
+    content = read_bytes(path)
+    data, standard = parse_json(content, path)
+    return JsonFile(Path(path), hashlib.sha256(content).hexdigest(), data, standard)
+
+
+def parse_json(content: bytes, place: object) -> tuple[Any, bool]:
+    """Return (value, standard) of JSON text; `place` is what errors call it."""
+    content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark, as Windows editors write it
+    standard = True
+    try:
+        data = orjson.loads(content)
+    except RecursionError:
+        raise _too_deep(place) from None
+    except orjson.JSONDecodeError as refusal:
+        data, standard = _parse_leniently(content, place, refusal), False
+    _refuse_deep_nesting(data, place)
+    return data, standard
+
+
+def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeError) -> Any:
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise _too_deep(place) from None
+    except json.JSONDecodeError as error:
+        line, column, offset = error.lineno, error.colno, error.pos
+        text = content.decode("utf-8", "replace")
+        found = repr(text[offset : offset + _SHOWN_CHARACTERS]) if offset < len(text.rstrip()) else "the end of the file"
+        raise UnusableInput(
+            f"{place}:{line}:{column}", found, f"JSON ({error.msg})", "a truncated or hand-edited file?"
+        ) from None
+    except (UnicodeDecodeError, ValueError):
+        raise UnusableInput(
+            f"{place}:{refusal.lineno}:{refusal.colno}", "bytes that are not text", "UTF-8 JSON", "a binary file?"
+        ) from None
+
+
+def _refuse_deep_nesting(data: Any, place: object) -> None:
+    level = [data]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [child for parent in level for child in _containers(parent)]
+        if not level:
+            return
+    raise _too_deep(place)
+
+
+def _containers(value: Any) -> list[Any]:
+    children = value.values() if type(value) is dict else value if type(value) is list else ()
+    return [child for child in children if type(child) in (dict, list)]
+
+
+def _too_deep(place: object) -> UnusableInput:
+    return UnusableInput(place, f"more than {MAX_JSON_DEPTH} nested levels", "a contract artefact (6 levels)")
+
+
+def _directory_hint(folder: Path) -> str:
+    with suppress(OSError):
+        names = sorted(child.name for child in folder.iterdir() if child.suffix in {".json", ".onnx"})
+        if names:
+            return f"it holds {', '.join(names[:4])}"
+    return ""
+
+
+def duplicate_keys(content: bytes) -> Iterator[str]:
+    """Yield every key that stands twice in one JSON object, in reading order."""
+    found: list[str] = []
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                found.append(key)
+            seen.add(key)
+        return dict(pairs)
+
+    json.loads(content, object_pairs_hook=collect)
+    yield from found
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path` that takes its name only if the block succeeds.
+
+    A crash, a full disk or an error leaves the old file as it was.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise UnusableInput(path, "a directory", "a file name to write to")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise UnusableInput(path, f"a folder that cannot be written ({error.strerror})", "a writable folder") from None
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        part.chmod(0o666 & ~_umask())
+        part.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file whole: temporary name first, then rename."""
+    with written_whole(path) as stream:
+        stream.write(content)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,141 @@
+"""Findings: what is wrong with an artefact, as data.
+
+A `Rule` is the text, a `Finding` one occurrence with its place and its numbers, a `Ledger` the account of what was
+looked at, a `FindingsReport` the whole answer with its verdict. Renderers (rigpact.reports) read these and nothing else;
+nothing parses message text. The rules themselves stand in rules/.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePath
+from typing import Any, Literal
+
+Verdict = Literal["pass", "fail", "undetermined"]
+EXIT_PASS, EXIT_FINDINGS, EXIT_CANNOT_JUDGE, EXIT_INTERNAL = 0, 1, 2, 3
+
+
+class Severity(StrEnum):
+    """How bad a finding is: an error fails the run, a warning does with `--strict`, information never does."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that can be wrong: its code, its name (the problem, not the check) and its texts.
+
+    `message` is a format string over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str
+    why: str
+    engine_refuses: bool = False
+
+    def at(self, file: object, pointer: str = "", /, **values: Any) -> Finding:
+        """Make a finding of this rule at a JSON pointer of a file."""
+        return Finding(self, str(file), pointer, values)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One occurrence of a rule: the file, the RFC 6901 pointer (or ONNX or trace location) and the numbers."""
+
+    rule: Rule
+    file: str
+    pointer: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """The rule's message with this finding's numbers in it."""
+        return self.rule.message.format_map(self.values)
+
+    @property
+    def fingerprint(self) -> str:
+        """A name for this finding that survives other machines' paths and changed numbers."""
+        identity = "\0".join((self.rule.code, PurePath(self.file).name, self.pointer))
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding in the shape of the `rigpact-findings` format."""
+        return {
+            "code": self.rule.code,
+            "name": self.rule.name,
+            "severity": self.rule.severity.value,
+            "file": self.file,
+            "pointer": self.pointer,
+            "message": self.message,
+            "hint": self.rule.hint,
+            "fingerprint": self.fingerprint,
+        }
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The account behind a verdict: everything declared was compared, waived with a reason, or is missing."""
+
+    declared: int
+    compared: int
+    waived: int = 0
+
+    @property
+    def missing(self) -> int:
+        """What was declared and neither compared nor waived."""
+        return self.declared - self.compared - self.waived
+
+    @property
+    def complete(self) -> bool:
+        """True when something was compared and nothing is missing."""
+        return self.compared > 0 and self.missing == 0
+
+    def to_json(self) -> dict[str, int]:
+        """The four counts."""
+        return {"declared": self.declared, "compared": self.compared, "waived": self.waived, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class FindingsReport:
+    """Findings, the ledger and a summary: everything that a verdict rests on."""
+
+    findings: tuple[Finding, ...]
+    ledger: Ledger
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    def count(self, severity: Severity) -> int:
+        """Number of findings of one severity."""
+        return sum(finding.rule.severity is severity for finding in self.findings)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`undetermined` when nothing was compared, `fail` on an error or an incomplete ledger, else `pass`."""
+        if self.ledger.compared == 0:
+            return "undetermined"
+        return "pass" if self.ledger.complete and not self.count(Severity.ERROR) else "fail"
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """Exit status of the command: 0 pass, 1 findings, 2 nothing could be judged."""
+        if self.verdict == "undetermined":
+            return EXIT_CANNOT_JUDGE
+        failed = self.verdict == "fail" or (strict and self.count(Severity.WARNING) > 0)
+        return EXIT_FINDINGS if failed else EXIT_PASS
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-findings` document, version 1."""
+        return {
+            "format": "rigpact-findings",
+            "version": 1,
+            "verdict": self.verdict,
+            "findings": [finding.to_json() for finding in self.findings],
+            "ledger": self.ledger.to_json(),
+            "summary": dict(self.summary),
+        }

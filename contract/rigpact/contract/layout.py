@@ -1,0 +1,100 @@
+"""Named slices of a flat vector.
+
+A layout says where each feature of the state or the output stands. Reading it from JSON mirrors the engine; whether a
+layout makes sense (overlaps, gaps, sizes) is for rules/layout.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ROTATIONS = "BoneRotations6D"
+ANGULAR_VELOCITIES = "BoneAngularVelocities"
+ROOT_VELOCITY = "RootVelocity"
+ROOT_POSITION = "RootPosition"
+ROOT_YAW = "RootYaw"
+CONTACTS = "Contacts"
+
+
+@dataclass(frozen=True, order=True)
+class Slice:
+    """Half-open range [start, start + size) of a flat vector. Orders by place."""
+
+    start: int
+    size: int
+    name: str
+
+    @property
+    def stop(self) -> int:
+        """First index after the slice."""
+        return self.start + self.size
+
+    @property
+    def range(self) -> slice:
+        """The slice as Python's own index object."""
+        return slice(self.start, self.stop)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Slices in order of their start, and the width of the vector they lie in."""
+
+    slices: tuple[Slice, ...]
+    width: int
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a slice of that name exists."""
+        return any(entry.name == name for entry in self.slices)
+
+    def __getitem__(self, name: str) -> Slice:
+        """Return the slice of that name; KeyError where there is none."""
+        for entry in self.slices:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[Slice]:
+        """Iterate over the slices in order of their start."""
+        return iter(self.slices)
+
+    def slice_at(self, index: int) -> Slice | None:
+        """Return the slice that holds the channel `index`, None for a gap."""
+        return next((entry for entry in self.slices if entry.start <= index < entry.stop), None)
+
+
+def entry_to_slice(name: str, entry: Any) -> Slice | None:
+    """Read one layout entry as the engine does; None when it is of neither form.
+
+    An object is {start, size}. A two-element array is **[start, end)** to the engine, while the training side reads the
+    same array as [start, size] in one place: an array is never safe (rule RP056).
+    """
+    if isinstance(entry, Mapping) and _is_index(entry.get("start")) and _is_index(entry.get("size")):
+        return Slice(int(entry["start"]), int(entry["size"]), name)
+    if isinstance(entry, list) and len(entry) == 2 and all(_is_index(value) for value in entry):
+        return Slice(int(entry[0]), int(entry[1]) - int(entry[0]), name)
+    return None
+
+
+def json_to_slices(entries: Any) -> tuple[Slice, ...]:
+    """Read `meta.state_layout` or `meta.output_layout` as the engine does, in order of start.
+
+    One array entry makes the engine drop every object entry of the same layout.
+    """
+    if not isinstance(entries, Mapping):
+        return ()
+    arrays = {name: entry for name, entry in entries.items() if isinstance(entry, list)}
+    read = [entry_to_slice(name, entry) for name, entry in (arrays or entries).items()]
+    return tuple(sorted(entry for entry in read if entry is not None))
+
+
+def json_to_layout(entries: Any, declared_width: Any = None) -> Layout:
+    """Read a layout; the width is the declared one if numeric, else the end of the last slice."""
+    slices = json_to_slices(entries)
+    width = int(declared_width) if _is_index(declared_width) else max((entry.stop for entry in slices), default=0)
+    return Layout(slices, width)
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
