@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,12 +21,15 @@ from typing import IO, Any
 import orjson
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.json_pointer import json_containers, json_pointer
 
 MAX_FILE_BYTES = 2 << 30
 """Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
 MAX_JSON_DEPTH = 64
 """The deepest honest file (a raw clip) nests 6 levels; orjson itself gives up at 1024."""
 _SHOWN_CHARACTERS = 40
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_KEY_END = re.compile(rb'"\s*:')
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,14 @@ class JsonFile:
     """A parsed JSON file: where it came from, the bytes' hash, the value.
 
     `standard` is False when the text held NaN, Infinity or a number beyond float64: the engine's parser refuses those.
+    `repeated_keys` are pointers to the keys that stand more than once in their object; `data` holds the last of them.
     """
 
     path: Path
     sha256: str
     data: Any
     standard: bool
+    repeated_keys: tuple[str, ...] = ()
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -66,12 +73,13 @@ def read_json(path: str | Path) -> JsonFile:
     """
     content = read_bytes(path)
     data, standard = parse_json(content, path)
-    return JsonFile(Path(path), hashlib.sha256(content).hexdigest(), data, standard)
+    digest = hashlib.sha256(content).hexdigest()
+    return JsonFile(Path(path), digest, data, standard, tuple(find_repeated_keys(content, data)))
 
 
 def parse_json(content: bytes, place: object) -> tuple[Any, bool]:
     """Return (value, standard) of JSON text; `place` is what errors call it."""
-    content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark, as Windows editors write it
+    content = content.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
     standard = True
     try:
         data = orjson.loads(content)
@@ -127,20 +135,27 @@ def _directory_hint(folder: Path) -> str:
     return ""
 
 
-def duplicate_keys(content: bytes) -> Iterator[str]:
-    """Yield every key that stands twice in one JSON object, in reading order."""
-    found: list[str] = []
+def find_repeated_keys(content: bytes, data: Any) -> Iterator[str]:
+    """Yield a pointer to every key that stands more than once in one object of JSON text; `data` is what it parsed to.
+
+    The text's `":` are counted first: a file without repeats has as many as the parsed value has keys, and is done.
+    """
+    keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)
+    if len(_KEY_END.findall(content)) == keys:
+        return
+    repeats: list[tuple[dict[str, Any], list[str]]] = []
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                found.append(key)
-            seen.add(key)
-        return dict(pairs)
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            repeats.append((made, [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]))
+        return made
 
-    json.loads(content, object_pairs_hook=collect)
-    yield from found
+    root = json.loads(content.removeprefix(_BYTE_ORDER_MARK), object_pairs_hook=collect)
+    paths = {id(value): path for path, value in json_containers(root)}
+    for made, names in repeats:
+        if id(made) in paths:  # else the object itself was overwritten, by a repeated key that is reported
+            yield from (json_pointer(*paths[id(made)], name) for name in names)
 
 
 @contextmanager

@@ -97,4 +97,4 @@ def json_to_layout(entries: Any, declared_width: Any = None) -> Layout:
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())

@@ -1,0 +1,11 @@
+"""The version that outputs carry."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def rigpact_version() -> str:
+    """Version of the installed distribution; `0+uninstalled` when the checkout runs without one."""
+    try:
+        return version("rigpact")
+    except PackageNotFoundError:
+        return "0+uninstalled"

@@ -1,0 +1,33 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the checkout."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of real exported files of a deployed character; tests that need it skip where it is absent."""
+    folder = Path(os.environ.get("RIGPACT_REAL_DATA", CHECKOUT.parent / "shared" / "real"))
+    if not (folder / "norm_template.json").is_file():
+        pytest.skip(f"no real exported files in {folder} (set RIGPACT_REAL_DATA to their folder)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_bundle() -> Path:
+    """Folder of the committed demo bundle."""
+    from rigpact.fixtures import demo_bundle as find_demo_bundle
+
+    return find_demo_bundle()

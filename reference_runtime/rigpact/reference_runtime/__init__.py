@@ -1,0 +1,27 @@
+"""What the engine does each frame, in numpy and onnxruntime.
+
+Imports only `rigpact.contract`. Start with `Loop`; `run_frames` keeps every stage as a `Trace`.
+"""
+
+from rigpact.reference_runtime.clip import RawClip, TeacherFile, read_clip
+from rigpact.reference_runtime.loop import Loop, Playback, run_frames, start_run
+from rigpact.reference_runtime.network import CallableNetwork, OnnxNetwork, ReplayNetwork, read_replay
+from rigpact.reference_runtime.trace import Trace, TraceHeader, read_trace, write_trace
+
+__all__ = [
+    "CallableNetwork",
+    "Loop",
+    "OnnxNetwork",
+    "Playback",
+    "RawClip",
+    "ReplayNetwork",
+    "TeacherFile",
+    "Trace",
+    "TraceHeader",
+    "read_clip",
+    "read_replay",
+    "read_trace",
+    "run_frames",
+    "start_run",
+    "write_trace",
+]

@@ -1,0 +1,227 @@
+"""What a clip gives the loop: one row a frame for every input stage.
+
+`ClipRows` are the facts of a clip under a contract; `TeacherInputs` and `FreeRunInputs` turn them, frame by frame, into
+the stages before the network. Teacher-driven: every row comes from the clip. Free-run: the pose comes from the loop's
+own output, the player's intent (condition) and the contacts from the clip, which loops.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.angular_velocity import AngularVelocityInput, Motion
+from rigpact.reference_runtime.clip import Clip, RawClip
+from rigpact.reference_runtime.condition import ConditionWindow, condition_rows
+from rigpact.reference_runtime.contacts import contact_rows
+from rigpact.reference_runtime.geometry import rotation_vector
+from rigpact.reference_runtime.normalisation import StateNormaliser
+from rigpact.reference_runtime.pose_history import PoseHistory
+from rigpact.reference_runtime.precision import compute_dtype, stored
+from rigpact.reference_runtime.rot6d import Rot6d
+
+Stages = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class ClipRows:
+    """A clip under a contract: x_raw and state (N, Dx), cond_raw (N, Dc), contacts (N, 2), N >= steps.
+
+    angvel (N, A) and pose_hist (N, P) are None unless the file recorded them; poses (N, 6·B) are x_raw's rotations.
+    """
+
+    fps: float
+    steps: int
+    x_raw: FloatArray
+    state: FloatArray
+    cond_raw: FloatArray
+    contacts: FloatArray
+    angvel: FloatArray | None
+    pose_hist: FloatArray | None
+    poses: FloatArray
+
+
+def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
+    """Lay a clip out under a contract."""
+    normaliser = StateNormaliser(contract)
+    rotations = contract.state[ROTATIONS].range
+    if isinstance(clip, RawClip):
+        x_raw = clip.state_rows(contract.state)
+        return ClipRows(
+            fps=clip.fps,
+            steps=clip.frame_count - 1,
+            x_raw=x_raw,
+            state=normaliser.normalise(x_raw),
+            cond_raw=condition_rows(clip, contract),
+            contacts=contact_rows(clip.contact_scores, clip.frame_count, contract),
+            angvel=None,
+            pose_hist=None,
+            poses=x_raw[:, rotations],
+        )
+    if clip.state_norm.shape[1] != contract.state.width:
+        raise UnusableInput(
+            f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers", f"{contract.state.width}"
+        )
+    x_raw = normaliser.denormalise(clip.state_norm)
+    return ClipRows(
+        fps=clip.fps,
+        steps=clip.step_count,
+        x_raw=x_raw,
+        state=clip.state_norm,
+        cond_raw=clip.cond,
+        contacts=contact_rows(clip.contacts, clip.step_count, contract),
+        angvel=clip.angvel_norm,
+        pose_hist=clip.pose_hist_norm,
+        poses=x_raw[:, rotations],
+    )
+
+
+class TeacherInputs:
+    """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip."""
+
+    def __init__(self, contract: Contract, rows: ClipRows) -> None:
+        """Compute every row at once; stepping only picks them."""
+        lag = int(contract.conventions.previous_pose_lag)
+        available = len(rows.poses) - max(lag, 0)
+        self.frame_limit: int | None = min(rows.steps, available)
+        if self.frame_limit < 1:
+            raise UnusableInput("the clip", f"{len(rows.poses)} frame(s)", "at least two")
+        steps = self.frame_limit
+        self._previous = rows.poses[np.clip(np.arange(steps) + lag, 0, None)]
+        self._x_raw = rows.x_raw
+        window = ConditionWindow(contract)
+        stages: Stages = {
+            "x_raw": rows.x_raw[:steps],
+            "state": rows.state[:steps],
+            "cond_raw": rows.cond_raw[:steps],
+            "cond": np.stack([window.push(row) for row in rows.cond_raw[:steps]]),
+            "contacts": rows.contacts[:steps],
+            "angvel": _angvel_rows(contract, rows, steps),
+        }
+        self.stages = stages | _pose_history_rows(contract, rows, steps)
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame."""
+        return {name: rows[frame] for name, rows in self.stages.items()}
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to, (6·B,)."""
+        return self._previous[frame]
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
+        """The next raw state: the next teacher frame replaces it; None after a teacher file's last row."""
+        return self._x_raw[frame + 1] if frame + 1 < len(self._x_raw) else None
+
+
+def _angvel_rows(contract: Contract, rows: ClipRows, steps: int) -> FloatArray:
+    if rows.angvel is not None:
+        return rows.angvel[:steps]
+    return AngularVelocityInput(contract).rows(Motion(rows.x_raw, rows.state, rows.fps, steps))
+
+
+def _pose_history_rows(contract: Contract, rows: ClipRows, steps: int) -> Stages:
+    if rows.pose_hist is not None:
+        return {"pose_hist": rows.pose_hist[:steps]}
+    history = PoseHistory(contract)
+    raw = history.raw_rows(rows.poses, steps)
+    return {"pose_hist_raw": raw, "pose_hist": history.normalise(raw)}
+
+
+class FreeRunInputs:
+    """Free-run: the state is the loop's own output; condition and contacts come from the clip, which loops."""
+
+    frame_limit: int | None = None
+
+    def __init__(self, contract: Contract, rows: ClipRows) -> None:
+        """Seed with the clip's first frame, as `ResetARState` does: history filled, condition window empty."""
+        self._contract, self._rows = contract, rows
+        self._normaliser = StateNormaliser(contract)
+        self._angvel = AngularVelocityInput(contract)
+        self._angvel_frames = FREE_RUN_FRAMES.get(contract.conventions.angvel_source, _current)
+        self._history = PoseHistory(contract)
+        self._padding = self._history.padding(rows.poses)
+        self._window = ConditionWindow(contract)
+        self._writeback = WRITEBACK[contract.conventions.writeback]
+        self._lag = int(contract.conventions.previous_pose_lag)
+        self._rotations = contract.state[ROTATIONS].range
+        self.codec, self.dtype = Rot6d(contract.conventions), compute_dtype(contract.conventions)
+        self.seed = self.current = self.before = rows.x_raw[0]
+        self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame, from the carried state."""
+        row = frame % self._rows.steps
+        state = self._normaliser.normalise(self.current)
+        pose_hist_raw = self._history.raw_row(self._recent, frame, self._padding)
+        frames = self._angvel_frames(self)
+        states = np.stack([state] * len(frames))
+        return {
+            "x_raw": self.current,
+            "state": state,
+            "cond_raw": self._rows.cond_raw[row],
+            "cond": self._window.push(self._rows.cond_raw[row]),
+            "contacts": self._rows.contacts[row],
+            "angvel": self._angvel.rows(Motion(frames, states, self._rows.fps, 1))[0],
+            "pose_hist_raw": pose_hist_raw,
+            "pose_hist": self._history.normalise(pose_hist_raw),
+        }
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
+        if self._lag > 0:
+            return self._rows.poses[frame % (len(self._rows.poses) - 1) + 1]
+        return (self.before if self._lag < 0 else self.current)[self._rotations]
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
+        """Write the output back into the raw state and push the new pose into the history."""
+        following = self._writeback(self, y_out)
+        self.before, self.current = self.current, following
+        self._recent.append(following[self._rotations])
+        return following
+
+    def written_slices(self, y_out: FloatArray) -> FloatArray:
+        """The raw state with every output slice copied whose name and size match a state slice."""
+        following = self.current.copy()
+        state = self._contract.state
+        for entry in self._contract.output:
+            if entry.name in state and state[entry.name].size == entry.size:
+                following[state[entry.name].range] = y_out[entry.range]
+        return following
+
+    def written_everywhere(self, y_out: FloatArray) -> FloatArray:
+        """Output slices, and what follows from them: angular velocity of the last step, root position moved on."""
+        following, state = self.written_slices(y_out), self._contract.state
+        fps = self._rows.fps
+        before, after = (self.codec.decode(x[self._rotations].astype(self.dtype)) for x in (self.current, following))
+        omega = rotation_vector(after @ np.swapaxes(before, -1, -2)) * fps
+        following[state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(-1))
+        if ROOT_POSITION in state:
+            planar = slice(state[ROOT_POSITION].start, state[ROOT_POSITION].start + 2)
+            following[planar] += following[state[ROOT_VELOCITY].range] / np.float32(fps)
+        return following
+
+
+WRITEBACK: Mapping[str, Callable[[FreeRunInputs, FloatArray], FloatArray]] = {
+    "output_slices": FreeRunInputs.written_slices,
+    "none": lambda inputs, _y_out: inputs.current,
+    "all": FreeRunInputs.written_everywhere,
+}
+
+
+def _current(inputs: FreeRunInputs) -> FloatArray:
+    return inputs.current[None]
+
+
+FREE_RUN_FRAMES: Mapping[str, Callable[[FreeRunInputs], FloatArray]] = {
+    # there is no future in free-run: the newest pair of poses stands for every lag
+    "rotations": lambda inputs: np.stack((inputs.before, inputs.current)),
+    "frozen": lambda inputs: inputs.seed[None],
+}
+"""Which raw states the AngVel input of a free-run frame is read from; the current one where nothing is said."""

@@ -1,0 +1,148 @@
+"""Rotations: the numbers that every parity verdict rests on.
+
+Convention: a rotation matrix holds the bone's axes as **columns** and acts on column vectors; leading axes broadcast.
+Quaternions are xyzw unless a name says otherwise. Angles are radians. Thresholds are the engine's.
+Belongs here: maths on rotations. Not here: which convention a bundle uses (rot6d.py), the loop (loop.py).
+Depends on numpy only, so an engine team can port this file by reading it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+
+KINDA_SMALL_NUMBER = 1e-4
+"""The engine's length below which `GetSafeNormal` and `IsNearlyZero` call a vector zero."""
+TRAINING_EPSILON = 1e-8
+"""The training side's divisor floor: it still normalises vectors that the engine replaces."""
+
+
+def dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Inner product of (..., 3) vectors, kept as (..., 1) so that it scales them."""
+    return np.sum(a * b, axis=-1, keepdims=True)
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Cross product of (..., 3) vectors. Written out: `np.cross` is several times slower on small arrays."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+
+
+def length(v: FloatArray) -> FloatArray:
+    """Euclidean length of (..., 3) vectors, kept as (..., 1)."""
+    return np.sqrt(dot(v, v))
+
+
+def safe_normal(v: FloatArray) -> FloatArray:
+    """v / |v|, the zero vector where |v| < 1e-4. Source: engine `GetSafeNormal`."""
+    size = length(v)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(size < KINDA_SMALL_NUMBER, 0.0, v / size).astype(v.dtype, copy=False)
+
+
+def is_nearly_zero(v: FloatArray) -> FloatArray:
+    """Whether every component is within 1e-4 of zero, (..., 1). Source: engine `IsNearlyZero`."""
+    return np.all(np.abs(v) <= KINDA_SMALL_NUMBER, axis=-1, keepdims=True)
+
+
+def is_short(v: FloatArray) -> FloatArray:
+    """Whether |v| < 1e-4, (..., 1). Source: engine `Reproject6D`."""
+    return length(v) < KINDA_SMALL_NUMBER
+
+
+def normalised_or(v: FloatArray, degenerate: FloatArray, fallback: FloatArray) -> FloatArray:
+    """v / |v|, or `fallback` where `degenerate` holds. NaN is not degenerate: it goes on, to be found."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(degenerate, fallback, v / length(v)).astype(v.dtype, copy=False)
+
+
+def perpendicular(v: FloatArray, axis: FloatArray) -> FloatArray:
+    """The part of v that is orthogonal to the unit vector `axis`."""
+    return v - dot(axis, v) * axis
+
+
+def most_perpendicular_axis(v: FloatArray) -> FloatArray:
+    """The coordinate axis least aligned with v: a way out when even a fallback axis is parallel to v."""
+    return np.eye(3, dtype=v.dtype)[np.argmin(np.abs(v), axis=-1)]
+
+
+def compose(delta: FloatArray, previous: FloatArray) -> FloatArray:
+    """ΔR · R_prev: the delta turns the bone in its parent's frame.
+
+    The engine's `FMatrix` holds axes as rows, so a literal `DeltaM * PrevM` there is the other order.
+    Source: contract document, section 3; training `compose_rot6d_delta`.
+    """
+    return delta @ previous
+
+
+def rotation_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Angle of the rotation that takes `a` to `b`.
+
+    a, b: (..., 3, 3) rotation matrices. Returns (...,) radians in [0, pi].
+    Why atan2: acos of a cosine clamped at 1 - 1e-6 cannot report less than 0.081 degrees.
+    Source: contract document, section 3; training `geodesic_R` uses the acos.
+    """
+    relative = np.swapaxes(a, -1, -2) @ b
+    sine = 0.5 * np.sqrt(np.sum(_skew_part(relative) ** 2, axis=-1))
+    cosine = 0.5 * (np.trace(relative, axis1=-2, axis2=-1) - 1.0)
+    return np.asarray(np.arctan2(sine, cosine))
+
+
+def _skew_part(matrix: FloatArray) -> FloatArray:
+    """(..., 3) vector of R - Rᵀ: twice the sine of the angle along the axis."""
+    return np.stack(
+        (
+            matrix[..., 2, 1] - matrix[..., 1, 2],
+            matrix[..., 0, 2] - matrix[..., 2, 0],
+            matrix[..., 1, 0] - matrix[..., 0, 1],
+        ),
+        axis=-1,
+    )
+
+
+def matrix_to_quat(matrix: FloatArray) -> FloatArray:
+    """Rotation matrix (..., 3, 3) to a unit quaternion (..., 4), xyzw.
+
+    The largest of the four components is found first and is positive; the others are divided by it, so that no
+    precision is lost near half turns.
+    """
+    diagonal = np.stack([matrix[..., axis, axis] for axis in range(3)], axis=-1)
+    trace = diagonal.sum(axis=-1, keepdims=True)
+    # row c of `outer` is 4·q_c·q: pick the row of the largest component and normalise it
+    skew = _skew_part(matrix)
+    symmetric = matrix + np.swapaxes(matrix, -1, -2)
+    outer = np.empty((*matrix.shape[:-2], 4, 4), matrix.dtype)
+    outer[..., :3, :3] = symmetric
+    for axis in range(3):
+        outer[..., axis, axis] = 1.0 + 2.0 * diagonal[..., axis] - trace[..., 0]
+    outer[..., 3, :3] = outer[..., :3, 3] = skew
+    outer[..., 3, 3] = 1.0 + trace[..., 0]
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return row / np.sqrt(np.sum(row * row, axis=-1, keepdims=True))
+
+
+def rotation_vector(matrix: FloatArray) -> FloatArray:
+    """Log map: (..., 3, 3) rotation to (..., 3) axis times angle, angle in [0, pi].
+
+    Goes through the quaternion: 2·atan2(|v|, w) is exact to rounding at both ends, acos is not.
+    Source: training `so3_log_map` (whose legacy form returned half of this).
+    """
+    quat = matrix_to_quat(matrix)
+    quat = np.where(quat[..., 3:] < 0.0, -quat, quat)
+    vector, scalar = quat[..., :3], quat[..., 3:]
+    size = length(vector)
+    # sin(θ/2) below the smallest normal float: θ/sin(θ/2) has reached its limit 2 long before
+    tiny = size < np.finfo(matrix.dtype).tiny
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(tiny, 2.0, 2.0 * np.arctan2(size, scalar) / size)
+    return (factor * vector).astype(matrix.dtype, copy=False)
+
+
+def wrap_to_pi(angle_rad: FloatArray) -> FloatArray:
+    """Angle in [-π, π], both ends kept. Source: engine `UnwindRadians`, which adds or subtracts turns while outside."""
+    turns = np.ceil(np.abs(angle_rad) / (2 * np.pi) - 0.5)
+    return np.asarray(angle_rad - np.sign(angle_rad) * turns * (2 * np.pi), dtype=angle_rad.dtype)

@@ -1,0 +1,174 @@
+"""The engine's loop: input stages, network, output stages, next state.
+
+Mirrors `UEnemyAnimInstance` frame by frame. `Loop.step` returns every stage by name; keeping them is the caller's choice
+and cannot change a bit of them. Modes: `teacher` (every frame's input from the clip), `free` (the loop feeds itself),
+`playback` (no network: the recorded pose is published).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, Protocol
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import INPUTS, STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.clip import Clip, RawClip
+from rigpact.reference_runtime.drive import ClipRows, FreeRunInputs, Stages, TeacherInputs, clip_rows
+from rigpact.reference_runtime.network import InputAlignment, Network, aligned
+from rigpact.reference_runtime.output import OutputStages
+from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.trace import Trace, TraceHeader
+
+Mode = Literal["teacher", "free", "playback"]
+MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
+
+
+class Inputs(Protocol):
+    """Where a frame's input stages come from."""
+
+    frame_limit: int | None
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame."""
+        ...
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to."""
+        ...
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
+        """The next raw state."""
+        ...
+
+
+INPUTS_OF_MODE: Mapping[str, Callable[[Contract, ClipRows], Inputs]] = {
+    "teacher": TeacherInputs,
+    "free": FreeRunInputs,
+}
+
+
+class Loop:
+    """One character: a contract, a network and a clip, stepped frame by frame."""
+
+    def __init__(self, contract: Contract, network: Network, clip: Clip, mode: Mode = "teacher") -> None:
+        """Look up every convention once and seed the state with the clip's first frame.
+
+        A bundle without pose-history statistics takes the history's length from the network, as the engine does.
+        """
+        self.contract = _with_history_length(contract, network, clip)
+        self.network, self.mode = network, mode
+        self._rows = clip_rows(clip, self.contract)
+        self.fps = self._rows.fps
+        self._inputs = INPUTS_OF_MODE[mode](self.contract, self._rows)
+        self._outputs = OutputStages(self.contract)
+        self._published6d = self._outputs.identity_pose()
+        self.frame = 0
+        self.alignments: set[InputAlignment] = set()
+
+    @property
+    def frame_limit(self) -> int | None:
+        """How many frames there are; None in free-run, which goes on for ever."""
+        return self._inputs.frame_limit
+
+    def step(self) -> Stages:
+        """Run one frame and return its stages in loop order."""
+        stages = self._inputs.at(self.frame)
+        y_norm = self._infer(stages)
+        stages |= self._outputs(y_norm, self._inputs.previous6d(self.frame), self._published6d)
+        self._published6d = stages["y_out"][self._outputs.rotations]
+        following = self._inputs.advance(self.frame, stages["y_out"])
+        if following is not None:
+            stages["x_raw_next"] = following
+        self.frame += 1
+        return stages
+
+    def _infer(self, stages: Stages) -> FloatArray:
+        order = self.contract.conventions.input_order
+        vectors = [stages[name][None] for name in order]
+        for position, (name, vector, bound) in enumerate(zip(order, vectors, self.network.bound_widths, strict=True)):
+            if bound not in (None, vector.shape[-1]):
+                self.alignments.add(InputAlignment(position, name, vector.shape[-1], int(bound or 0)))
+        y_norm = self.network.run(aligned(vectors, self.network.bound_widths), self.frame)
+        width = self.contract.output.width
+        if y_norm.shape != (1, width):
+            found = " × ".join(map(str, y_norm.shape))
+            raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {width}")
+        return y_norm[0]
+
+
+class Playback:
+    """Recorded poses published without a network; loops at the end, as the engine's playback does."""
+
+    frame_limit: int | None = None
+
+    def __init__(self, contract: Contract, clip: Clip) -> None:
+        """Find the poses: a prediction's, a batch's targets, or the frames after the first of a raw clip."""
+        self.contract = contract
+        self.fps = clip.fps
+        self._outputs = OutputStages(contract)
+        self._poses = recorded_poses(clip, contract)
+        self._published6d = self._outputs.identity_pose()
+        self.frame = 0
+        self.alignments: set[InputAlignment] = set()
+
+    def step(self) -> Stages:
+        """Publish the next pose."""
+        y_raw = self._poses[self.frame % len(self._poses)]
+        y_out = self._outputs.y_out(y_raw, y_raw[self._outputs.rotations], self._published6d)
+        self._published6d = y_out[self._outputs.rotations]
+        self.frame += 1
+        return {"y_out": y_out, "quat": self._outputs.quat(y_out)}
+
+
+def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
+    """The poses that a clip records, (T, Dy): row t is the pose of frame t + 1.
+
+    A prediction's `y_raw`, else its `y_norm` (a normalised pose), else a batch's `target_norm`; a raw clip's own frames
+    from the second on, other output slices at zero.
+    """
+    if isinstance(clip, RawClip):
+        poses = np.zeros((clip.frame_count - 1, contract.output.width), np.float32)
+        poses[:, contract.output[ROTATIONS].range] = clip.rotations6d[1:]
+        return poses
+    if clip.y_raw is not None:
+        return clip.y_raw
+    normalised = clip.y_norm if clip.y_norm is not None else clip.target_norm
+    if normalised is None:
+        raise UnusableInput(clip.path, "no prediction and no target_norm", "recorded poses to play back")
+    statistics = contract.output_statistics
+    return stored(normalised.astype(np.float64) * statistics.std + statistics.mean)
+
+
+def start_run(contract: Contract, network: Network | None, clip: Clip, mode: Mode) -> Loop | Playback:
+    """Build what a mode needs; UnusableInput when a network is missing."""
+    if mode == "playback":
+        return Playback(contract, clip)
+    if network is None:
+        raise UnusableInput(f"mode {mode}", "no network", "a model or recorded outputs", "give --onnx or --replay")
+    return Loop(contract, network, clip, mode)
+
+
+def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | None, mode: Mode) -> Trace:
+    """Step through `frames` and keep every stage; float32 arrays (T, width)."""
+    rows: list[Stages] = [runner.step() for _ in frames]
+    if not rows:
+        raise UnusableInput("frames", "none", "at least one")
+    names = [name for name in STAGES if all(name in row for row in rows)]
+    stages = {name: np.stack([row[name] for row in rows]) for name in names}
+    count = np.arange(len(rows), dtype=np.int64)
+    header = TraceHeader(fps=runner.fps, mode=mode, clip=clip_name, bundle_sha256=runner.contract.sha256)
+    return Trace(header, count, count / runner.fps, stages)
+
+
+def _with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
+    if contract.pose_history_length is not None:
+        return contract
+    widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)
+    recorded = None if isinstance(clip, RawClip) else clip.pose_hist_norm
+    known = [width for width in (*widths, None if recorded is None else recorded.shape[1]) if width]
+    return contract.with_pose_history_length(known[0] // (6 * contract.bone_count)) if known else contract

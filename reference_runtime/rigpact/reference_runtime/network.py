@@ -1,0 +1,155 @@
+"""The network: five vectors in by position, one vector out.
+
+Engine: `FFusedEventMotionModel`. Three kinds: an ONNX session, recorded outputs played back, any callable.
+The engine pads or cuts a vector of the wrong width without a word (`AlignInputVec`); here that is done the same way and
+every event is kept in `alignments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import INPUTS
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.clip import TeacherFile, read_clip
+
+Vectors = Sequence[FloatArray]
+
+
+@dataclass(frozen=True, order=True)
+class InputAlignment:
+    """A vector that was bound at another width than its own: cut or zero-padded, silently in the engine."""
+
+    position: int
+    name: str
+    given: int
+    bound: int
+
+
+class Network(Protocol):
+    """What the loop calls once a frame.
+
+    `bound_widths` are the widths of the five positions, None where any width is taken.
+    """
+
+    name: str
+    bound_widths: tuple[int | None, ...]
+
+    def run(self, inputs: Vectors, frame: int) -> FloatArray:
+        """Map five (rows, width) float32 matrices, in binding order, to (rows, Dy) float32."""
+        ...
+
+
+class OnnxNetwork:
+    """An ONNX model in onnxruntime, on one CPU thread so that the same input gives the same bits."""
+
+    def __init__(self, path: str | Path, contract: Contract) -> None:
+        """Load the model and check name, order, width, type and rank of its inputs against the contract.
+
+        Raises UnusableInput for a file that is no such model. A width that differs from the contract's is not refused,
+        as the engine does not refuse it: see `alignments` of the loop.
+        """
+        from rigpact.contract.model_signature import open_session, session_signature
+
+        session = open_session(path)
+        self.name = Path(path).name
+        self.signature = session_signature(session, path)
+        _check_inputs(path, self.signature.inputs, contract)
+        self._session = session
+        self._names = [entry.name for entry in self.signature.inputs]
+        self._output = self.signature.outputs[0].name
+        self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
+
+    def run(self, inputs: Vectors, frame: int) -> FloatArray:
+        """One inference; output 0 is the answer."""
+        feed = dict(zip(self._names, inputs, strict=True))
+        output: FloatArray = self._session.run([self._output], feed)[0]
+        return output
+
+
+def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -> None:
+    if len(inputs) != len(INPUTS):
+        found = f"{len(inputs)} inputs ({', '.join(entry.name for entry in inputs)})"
+        raise UnusableInput(path, found, f"five: {', '.join(INPUTS)}", "the engine binds them by position")
+    for entry in inputs:
+        if entry.dtype != "float32":
+            raise UnusableInput(f"{path}#{entry.name}", entry.dtype, "float32")
+        if len(entry.shape) != 2:
+            raise UnusableInput(f"{path}#{entry.name}", f"rank {len(entry.shape)}", "rank 2: [1, width]")
+    names = tuple(entry.name.lower() for entry in inputs)
+    if set(names) == set(INPUTS) and names != contract.conventions.input_order:
+        raise UnusableInput(
+            path,
+            f"inputs in the order {', '.join(names)}",
+            ", ".join(contract.conventions.input_order),
+            f"the engine binds by position; if this order is meant, --set input_order={','.join(names)}",
+        )
+
+
+class ReplayNetwork:
+    """Recorded outputs (T, Dy) in place of a network: frame t answers with row t, whatever comes in."""
+
+    bound_widths: tuple[int | None, ...] = (None,) * len(INPUTS)
+
+    def __init__(self, outputs: FloatArray, name: str = "replay") -> None:
+        """Keep the rows."""
+        self.name, self._outputs = name, outputs
+
+    def run(self, inputs: Vectors, frame: int) -> FloatArray:
+        """Row `frame` of the recording; UnusableInput beyond its end."""
+        if frame >= len(self._outputs):
+            raise UnusableInput(self.name, f"{len(self._outputs)} recorded outputs", f"one for frame {frame}")
+        return self._outputs[frame : frame + 1]
+
+
+class CallableNetwork:
+    """Any function of five (rows, width) matrices, for tests and for other inference engines."""
+
+    bound_widths: tuple[int | None, ...] = (None,) * len(INPUTS)
+
+    def __init__(self, function: Callable[..., FloatArray], name: str = "callable") -> None:
+        """Keep the function; it gets the five matrices as positional arguments."""
+        self.name, self._function = name, function
+
+    def run(self, inputs: Vectors, frame: int) -> FloatArray:
+        """Call the function."""
+        return np.asarray(self._function(*inputs), np.float32)
+
+
+def read_replay(path: str | Path) -> ReplayNetwork:
+    """Recorded network outputs: `y_norm` of a trace, or `prediction.y_norm` of a teacher prediction.
+
+    What the rows mean (residual, delta, absolute pose) is the contract's `output_mode`, not the file's.
+    """
+    from rigpact.reference_runtime.trace import is_trace_path, read_trace
+
+    if is_trace_path(path):
+        stages = read_trace(path).stages
+        if "y_norm" not in stages:
+            raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
+        return ReplayNetwork(stages["y_norm"], Path(path).name)
+    clip = read_clip(path)
+    if not isinstance(clip, TeacherFile) or clip.y_norm is None:
+        raise UnusableInput(f"{path}#", "no prediction/y_norm", "a teacher prediction or a trace with y_norm")
+    return ReplayNetwork(clip.y_norm, Path(path).name)
+
+
+def aligned(inputs: Vectors, bound_widths: Sequence[int | None]) -> list[FloatArray]:
+    """Cut or zero-pad each (rows, width) matrix to the width it is bound at. Source: engine `AlignInputVec`."""
+    return [_aligned(vector, width) for vector, width in zip(inputs, bound_widths, strict=True)]
+
+
+def _aligned(vector: FloatArray, width: int | None) -> FloatArray:
+    if width is None or vector.shape[-1] == width:
+        return vector
+    bound = np.zeros((*vector.shape[:-1], width), vector.dtype)
+    shared = min(width, vector.shape[-1])
+    bound[..., :shared] = vector[..., :shared]
+    return bound

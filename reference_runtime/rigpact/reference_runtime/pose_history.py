@@ -1,0 +1,88 @@
+"""The PoseHist input: H past poses, oldest to newest, six numbers a bone.
+
+Engine: `ResetPoseHistoryFromPose`, `PushPoseHistoryFrame`, `BuildPoseHistoryFeature`, `NormalizePoseHistoryRaw`.
+Pose k is the pose of frame k; what stands for frames before the first is the convention `pose_history_start`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
+from rigpact.reference_runtime.normalisation import squashed_zscored
+from rigpact.reference_runtime.precision import compute_dtype, stored
+from rigpact.reference_runtime.rot6d import Rot6d
+
+
+def _tanh_scaled(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+    return np.tanh(value / np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype))
+
+
+NORMALISE: Mapping[str, Callable[[FloatArray, SquashedStatistics], FloatArray]] = {
+    "tanh_zscore": lambda value, auxiliary: squashed_zscored(value, auxiliary, AUXILIARY_SCALE_FLOOR),
+    "tanh": _tanh_scaled,
+    "tanh_unit_scale": lambda value, _auxiliary: np.tanh(value),
+    "raw": lambda value, _auxiliary: value,
+}
+ORDER: Mapping[str, slice] = {"oldest_first": slice(None), "newest_first": slice(None, None, -1)}
+DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
+FIRST_POSE: Mapping[str, int] = {"seed_pose": 0, "identity": 0, "zeros": 0, "first_target": 1}
+"""The first frame that enters the history as itself; earlier ones are padding."""
+
+
+class PoseHistory:
+    """The history under one contract: which frames it holds, and how it is normalised."""
+
+    def __init__(self, contract: Contract) -> None:
+        """Look the conventions up once. UnusableInput when nothing tells how many frames there are."""
+        conventions = contract.conventions
+        length = contract.pose_history_length
+        if length is None:
+            raise UnusableInput(
+                contract.path, "no pose_hist_len", "the length of the pose history", "give the companion file"
+            )
+        self._dtype = compute_dtype(conventions)
+        self._codec = Rot6d(conventions)
+        self._start = conventions.pose_history_start
+        self._first = FIRST_POSE[self._start]
+        # oldest to newest, relative to the current frame
+        self._offsets = np.arange(1 - length, 1)[ORDER[conventions.pose_history_order]]
+        self._offsets = self._offsets - DELAY[conventions.pose_history_phase]
+        self._normalise = NORMALISE[conventions.pose_history_norm]
+        self._statistics = contract.pose_history or unit_statistics(length * contract.bone_count * 6)
+
+    @property
+    def reach(self) -> int:
+        """How many poses back from the current one the history looks, the current one counted."""
+        return 1 - int(self._offsets.min())
+
+    def padding(self, poses: FloatArray) -> FloatArray:
+        """What stands for the frames before the first; `poses` (N, 6·B) are the clip's, N >= 2 for first_target."""
+        identity = self._codec.identity(poses.shape[-1] // 6, np.float32)
+        if self._start == "first_target" and len(poses) < 2:
+            raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
+        chosen = {"identity": identity, "zeros": np.zeros_like(identity)}
+        return chosen.get(self._start, poses[min(self._first, len(poses) - 1)])
+
+    def raw_rows(self, poses: FloatArray, steps: int) -> FloatArray:
+        """Features (steps, H·6·B) of a clip whose poses (N, 6·B) are all known."""
+        known = np.concatenate((self.padding(poses)[None], poses[self._first :]))
+        frames = np.arange(steps)[:, None] + self._offsets
+        return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
+
+    def raw_row(self, recent: deque[FloatArray], frame: int, padding: FloatArray) -> FloatArray:
+        """Feature (H·6·B,) at `frame` from the most recent poses, the last of which is the current one."""
+        entries = [
+            recent[int(offset) - 1] if frame + offset >= self._first and 1 - offset <= len(recent) else padding
+            for offset in self._offsets
+        ]
+        return stored(np.concatenate(entries))
+
+    def normalise(self, raw: FloatArray) -> FloatArray:
+        """z of a raw feature (..., H·6·B)."""
+        return stored(self._normalise(raw.astype(self._dtype), self._statistics))

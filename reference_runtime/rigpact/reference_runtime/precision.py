@@ -1,0 +1,23 @@
+"""The numeric model: float32 between stages, float64 (UE 5) or float32 (UE 4) inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.statistics import FloatArray
+
+COMPUTE_DTYPE: Mapping[str, type[np.floating]] = {"f64": np.float64, "f32": np.float32}
+
+
+def compute_dtype(conventions: Conventions) -> type[np.floating]:
+    """The type that a stage's maths runs in."""
+    return COMPUTE_DTYPE[conventions.math]
+
+
+def stored(value: FloatArray) -> FloatArray:
+    """Round to float32, as the engine does on storing; an overflow becomes infinite and is found by the rules."""
+    with np.errstate(over="ignore"):
+        return value.astype(np.float32)

@@ -1,0 +1,90 @@
+"""The `rigpact` command: one module a command, registered here.
+
+Heavy modules (numpy, onnxruntime, pandas, torch) are imported inside the commands, so that `rigpact --help` stays quick.
+Exit status everywhere: 0 pass, 1 findings, 2 could not judge, 3 a defect of rigpact itself.
+To add a command: write its module, register it below.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from rigpact.reports.command_line.check import check
+from rigpact.reports.command_line.demo import demo
+from rigpact.reports.command_line.diff import diff
+from rigpact.reports.command_line.run import run
+
+app = typer.Typer(
+    name="rigpact",
+    help="Keep the two halves of a neural animation runtime in agreement.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+for _command in (check, run, diff, demo):
+    app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback signature
+    if wanted:
+        from rigpact.contract.version import rigpact_version
+
+        typer.echo(f"rigpact {rigpact_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Keep the two halves of a neural animation runtime in agreement."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with the documented exit status."""
+    sys.exit(run_command_line(arguments))
+
+
+def run_command_line(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Bad input is one line on stderr and status 2. Anything unforeseen is our defect: status 3, the traceback only with
+    RIGPACT_DEBUG set.
+    """
+    from click.exceptions import Abort, ClickException
+
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
+            stream.reconfigure(errors="replace")
+    try:
+        return int(app(args=arguments, standalone_mode=False, prog_name="rigpact") or 0)
+    except UnusableInput as error:
+        sys.stderr.write(f"rigpact: error: {error.one_line()}\n")
+        return EXIT_CANNOT_JUDGE
+    except ClickException as error:
+        error.show()
+        return EXIT_CANNOT_JUDGE
+    except (Abort, KeyboardInterrupt):
+        sys.stderr.write("rigpact: interrupted; nothing was written\n")
+        return EXIT_CANNOT_JUDGE
+    except BrokenPipeError:  # `rigpact … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CANNOT_JUDGE
+    except Exception as error:  # noqa: BLE001 - the one place where a defect of ours gets its own exit status
+        if os.environ.get("RIGPACT_DEBUG"):
+            raise
+        sys.stderr.write(f"rigpact: internal error: {type(error).__name__}: {error}\n")
+        sys.stderr.write("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback\n")
+        return EXIT_INTERNAL
