@@ -6,6 +6,7 @@ frame, in metres. The root bone's offset is measured from the character's origin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,6 +57,20 @@ class Skeleton:
             rotations[..., bone, :, :] = frame @ local_rotations[..., bone, :, :]
             positions[..., bone, :] = positions[..., parent, :] + frame @ self.offsets_m[bone].astype(frame.dtype)
         return positions, rotations
+
+
+def parent_cycle(parents: Sequence[int]) -> tuple[int, ...]:
+    """Bones whose chain of parents never reaches a root; empty for a sound table. Every parent must be in range."""
+    sound: set[int] = {-1}
+    for bone in range(len(parents)):
+        chain: list[int] = []
+        seen: set[int] = set()
+        while bone not in sound and bone not in seen:
+            chain.append(bone)
+            seen.add(bone)
+            bone = parents[bone]  # noqa: PLW2901 - walking up from the bone
+        sound |= seen if bone in sound else set()
+    return tuple(bone for bone in range(len(parents)) if bone not in sound)
 
 
 def left_right_permutation(names: tuple[str, ...]) -> tuple[int, ...] | None:

@@ -6,6 +6,7 @@ Imports only `rigpact.contract`. Start with `Loop`; `run_frames` keeps every sta
 from rigpact.reference_runtime.clip import RawClip, TeacherFile, read_clip
 from rigpact.reference_runtime.loop import Loop, Playback, run_frames, start_run
 from rigpact.reference_runtime.network import CallableNetwork, OnnxNetwork, ReplayNetwork, read_replay
+from rigpact.reference_runtime.recording import Recording, read_recording
 from rigpact.reference_runtime.trace import Trace, TraceHeader, read_trace, write_trace
 
 __all__ = [
@@ -14,11 +15,13 @@ __all__ = [
     "OnnxNetwork",
     "Playback",
     "RawClip",
+    "Recording",
     "ReplayNetwork",
     "TeacherFile",
     "Trace",
     "TraceHeader",
     "read_clip",
+    "read_recording",
     "read_replay",
     "read_trace",
     "run_frames",

@@ -21,13 +21,15 @@ from rigpact.contract.findings import Finding, FindingsReport, Severity
 Item = TypeVar("Item")
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
+_LOG_WIDTH = 140
+"""Width of tables in a pipe or a CI log, which has none of its own."""
 _PROGRESS_AFTER_ITEMS = 64
 """Loops shorter than this end within a second; a bar would only flicker."""
 
 
 def stdout() -> Console:
     """The console that answers go to."""
-    return Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    return Console(file=sys.stdout, soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else _LOG_WIDTH)
 
 
 def plain(text: object) -> str:

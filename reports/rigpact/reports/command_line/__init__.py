@@ -60,24 +60,18 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     Bad input is one line on stderr and status 2. Anything unforeseen is our defect: status 3, the traceback only with
     RIGPACT_DEBUG set.
     """
-    from click.exceptions import Abort, ClickException
-
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL
+    from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
             stream.reconfigure(errors="replace")
     try:
-        return int(app(args=arguments, standalone_mode=False, prog_name="rigpact") or 0)
+        app(args=arguments, prog_name="rigpact")
+    except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
+        return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:
         sys.stderr.write(f"rigpact: error: {error.one_line()}\n")
-        return EXIT_CANNOT_JUDGE
-    except ClickException as error:
-        error.show()
-        return EXIT_CANNOT_JUDGE
-    except (Abort, KeyboardInterrupt):
-        sys.stderr.write("rigpact: interrupted; nothing was written\n")
         return EXIT_CANNOT_JUDGE
     except BrokenPipeError:  # `rigpact … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -88,3 +82,4 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"rigpact: internal error: {type(error).__name__}: {error}\n")
         sys.stderr.write("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback\n")
         return EXIT_INTERNAL
+    return EXIT_PASS

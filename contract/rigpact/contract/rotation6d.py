@@ -1,0 +1,69 @@
+"""Just enough rotation arithmetic to judge files: decode six numbers, measure an angle.
+
+The runtime's own geometry (every convention, the engine's fallbacks, float32) is rigpact.reference_runtime; the contract
+may not import it, and a rule wants an answer for broken input too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+
+_AXES = "xyz"
+_SHORTEST = 1e-12
+"""Shorter vectors have no direction; dividing by this instead leaves their tiny length to be seen."""
+
+
+def identity_rot6d(columns: str = "xz") -> FloatArray:
+    """The six numbers of the identity: (6,), the two named columns one after the other."""
+    return np.concatenate([np.eye(3)[_AXES.index(name)] for name in columns])
+
+
+def rot6d_to_matrix(values: FloatArray, columns: str = "xz") -> FloatArray:
+    """Decode two columns by Gram–Schmidt into a proper rotation.
+
+    values: (..., 6); columns: which two columns of R they are, for example "xz".
+    Returns (..., 3, 3), columns are axes, det = +1 (the third axis is derived, and flipped where it would mirror).
+    Vectors without a direction give a matrix that is no rotation; see `rot6d_defect`.
+    """
+    first = _normalised(values[..., :3])
+    second = values[..., 3:] - np.sum(first * values[..., 3:], axis=-1, keepdims=True) * first
+    second = _normalised(second)
+    i, j = (_AXES.index(name) for name in columns)
+    third = np.cross(first, second) if (j - i) % 3 == 1 else np.cross(second, first)
+    matrix = np.empty((*values.shape[:-1], 3, 3))
+    matrix[..., i], matrix[..., j], matrix[..., 3 - i - j] = first, second, third
+    return matrix
+
+
+def matrix_to_rot6d(matrices: FloatArray, columns: str = "xz") -> FloatArray:
+    """The inverse of `rot6d_to_matrix`: (..., 3, 3) to (..., 6)."""
+    return np.concatenate([matrices[..., _AXES.index(name)] for name in columns], axis=-1)
+
+
+def rotation_angle_rad(matrices: FloatArray) -> FloatArray:
+    """Angle of each rotation from the identity: (..., 3, 3) to (...,) in [0, pi].
+
+    Why atan2: acos of a clamped cosine cannot report less than 0.08 degrees in float32.
+    """
+    vector = [matrices[..., (k + 2) % 3, (k + 1) % 3] - matrices[..., (k + 1) % 3, (k + 2) % 3] for k in range(3)]
+    sine = np.sqrt(sum(np.square(component) for component in vector)) / 2
+    angle: FloatArray = np.arctan2(sine, (np.trace(matrices, axis1=-2, axis2=-1) - 1) / 2)
+    return angle
+
+
+def rot6d_defect(values: FloatArray) -> FloatArray:
+    """How far six numbers are from two columns of a rotation: (..., 6) to (...,).
+
+    The largest of ||a| − 1|, ||b| − 1| and |a·b|; 0 for an encoded rotation, up to rounding.
+    """
+    first, second = values[..., :3], values[..., 3:]
+    lengths = np.abs(np.linalg.norm(np.stack([first, second], axis=-2), axis=-1) - 1)
+    worst: FloatArray = np.maximum(lengths.max(axis=-1), np.abs(np.sum(first * second, axis=-1)))
+    return worst
+
+
+def _normalised(vectors: FloatArray) -> FloatArray:
+    unit: FloatArray = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _SHORTEST)
+    return unit

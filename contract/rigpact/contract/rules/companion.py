@@ -1,0 +1,217 @@
+"""RP300-RP329: statistics of the auxiliary inputs, and the second file they usually live in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
+from rigpact.contract.rules.statistics import check_mean, check_scale, check_std, one_slice
+from rigpact.contract.rules.view import POSE_HISTORY, BundleView, NamedArray, json_to_numbers
+from rigpact.contract.rules.wording import listed
+from rigpact.contract.statistics import FloatArray
+
+POSE_HISTORY_STATISTICS_ABSENT = Rule(
+    code="RP300",
+    name="pose-history-statistics-absent",
+    severity=Severity.ERROR,
+    message="no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1",
+    hint="merge them into the bundle on disk; check again with --companion and the file that training merges",
+    why="training merges them in memory only: in the game the network's largest input is off by whole standard"
+    " deviations, and the character drifts",
+)
+POSE_HISTORY_STATISTICS_UNMERGED = Rule(
+    code="RP301",
+    name="pose-history-statistics-unmerged",
+    severity=Severity.ERROR,
+    message="pose-history statistics are present, but only in a file the engine does not read ({companion}):"
+    " the engine falls back to scale 1, mean 0, std 1",
+    hint="write {keys} into the bundle; not tanh_scales_angvel, which means something else there",
+    why="training merges them in memory only: in the game the network's largest input is off by whole standard"
+    " deviations, and the character drifts",
+)
+ANGVEL_STATISTICS_ABSENT = Rule(
+    code="RP302",
+    name="angvel-statistics-absent",
+    severity=Severity.WARNING,
+    message="no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their"
+    " statistics",
+    hint="check again with --companion and the file that training merges; if training has none either, ignore this",
+    why="the training code normalises this input with statistics of its own; with the state's the network reads other"
+    " speeds than it was trained on",
+)
+ANGVEL_STATISTICS_UNMERGED = Rule(
+    code="RP303",
+    name="angvel-statistics-unmerged",
+    severity=Severity.WARNING,
+    message="statistics of the AngVel input are present, but only in a file the engine does not read ({companion})",
+    hint="give the engine these statistics, or train on the state's",
+    why="training normalises this input with them, the engine with the state's: the network reads other speeds in the"
+    " game than in training",
+)
+STATISTICS_INCOMPLETE = Rule(
+    code="RP304",
+    name="auxiliary-statistics-incomplete",
+    severity=Severity.ERROR,
+    message="{present} without {missing}",
+    hint="merge all of the keys or none",
+    why="the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is",
+)
+AUXILIARY_LENGTH_DIFFERS = Rule(
+    code="RP305",
+    name="auxiliary-length-differs",
+    severity=Severity.ERROR,
+    message="{array} has {found} numbers, {expected} are expected ({derivation})",
+    hint="statistics of another character or another history length; re-run them",
+    why="past its end the engine goes on with scale 1, mean 0 and std 1 for the remaining bones",
+    engine_refuses=True,
+)
+ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule(
+    code="RP306",
+    name="angvel-scale-clobbered-by-merge",
+    severity=Severity.WARNING,
+    message="tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}):"
+    " {count} of {total} differ",
+    hint="merge the other keys only, or give the companion's scales a name of their own",
+    why="one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every"
+    " one of them is squashed wrongly",
+)
+MERGED_STATISTICS_DIFFER = Rule(
+    code="RP307",
+    name="merged-statistics-differ",
+    severity=Severity.ERROR,
+    message="{array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}):"
+    " {count} of {total} differ",
+    hint="merge again after every new export of the statistics",
+    why="the bundle carries statistics of an older run: the game normalises with other numbers than training",
+)
+RULES = (
+    POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED, ANGVEL_STATISTICS_ABSENT,
+    ANGVEL_STATISTICS_UNMERGED, STATISTICS_INCOMPLETE, AUXILIARY_LENGTH_DIFFERS, ANGVEL_SCALE_CLOBBERED_BY_MERGE,
+    MERGED_STATISTICS_DIFFER,
+)  # fmt: skip
+
+_POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+_ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
+
+
+def check_companion(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+    """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
+    yield from _check_merged(view, companion)
+    for document in (view.document, companion):
+        if document is not None:
+            yield from _check_file(_Auxiliary(document, view))
+    if companion is not None:
+        yield from _check_both(view, companion)
+
+
+def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+    families = (
+        (_POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
+        (_ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
+    )
+    for keys, absent, unmerged in families:
+        missing = [key for key in keys if key not in view.root]
+        if missing and len(missing) < len(keys):
+            present = [key for key in keys if key in view.root]
+            yield STATISTICS_INCOMPLETE.at(view.path, "", present=listed(present), missing=listed(missing))
+        elif missing and companion is not None and all(key in companion.data for key in keys):
+            yield unmerged.at(view.path, "", companion=companion.path.name)
+        elif missing:
+            yield absent.at(view.path, "", missing=listed(missing))
+
+
+@dataclass(frozen=True, eq=False)
+class _Auxiliary:
+    """The auxiliary statistics in one file, bundle or companion, of a character known from the bundle."""
+
+    document: Document
+    view: BundleView
+
+    @property
+    def path(self) -> Path:
+        return self.document.path
+
+    def numbers(self, key: str) -> FloatArray | None:
+        return json_to_numbers(self.document.data.get(key))
+
+    @cached_property
+    def history_length(self) -> int | None:
+        """Frames of history: declared, else from the width of the statistics."""
+        declared = self.document.data.get("pose_hist_len")
+        if type(declared) is int and declared > 0:
+            return declared
+        means, pose_width = self.numbers("MuPoseHist"), 6 * (self.view.bone_count or 0)
+        return len(means) // pose_width if means is not None and pose_width else None
+
+    @cached_property
+    def pose_history_layout(self) -> Layout | None:
+        """One slice for each frame of history, oldest first; None if its length is unknown or absurd."""
+        width, length = 6 * (self.view.bone_count or 0), self.history_length
+        means = self.numbers("MuPoseHist")
+        if not width or not length or means is None or length > max(len(means), 1):
+            return None
+        frames = tuple(Slice(frame * width, width, f"{POSE_HISTORY}[{frame}]") for frame in range(length))
+        return Layout(frames, length * width)
+
+    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.view.bone_names)
+
+
+def _check_file(file: _Auxiliary) -> Iterator[Finding]:
+    bones = file.view.bone_count
+    if bones is None:
+        return
+    length, is_companion = file.history_length, file.document is not file.view.document
+    if length is not None:
+        derivation = f"{length} frames of {bones} bones of 6 numbers"
+        for key in _POSE_HISTORY_KEYS:
+            yield from _check_length(file, key, length * 6 * bones, derivation)
+    for key in (*_ANGVEL_KEYS, *(("tanh_scales_angvel",) if is_companion else ())):
+        yield from _check_length(file, key, 3 * bones, f"{bones} bones of 3 numbers")
+    history, angvel = file.pose_history_layout, one_slice(ANGULAR_VELOCITIES, 3 * bones)
+    for layout, name in ((history, "PoseHist"), (angvel, "AngVel")):
+        yield from check_mean(file.array(f"Mu{name}", layout))
+        yield from check_std(file.array(f"Std{name}", layout))
+    yield from check_scale(file.array("tanh_scales_pose_hist", history))
+    if is_companion:  # the bundle's own stands on another floor, see statistics.py
+        yield from check_scale(file.array("tanh_scales_angvel", angvel))
+
+
+def _check_length(file: _Auxiliary, key: str, expected: int, derivation: str) -> Iterator[Finding]:
+    values = file.numbers(key)
+    if values is not None and len(values) != expected:
+        numbers = {"array": key, "found": len(values), "expected": expected, "derivation": derivation}
+        yield AUXILIARY_LENGTH_DIFFERS.at(file.path, json_pointer(key), **numbers)
+
+
+def _check_both(view: BundleView, companion: Document) -> Iterator[Finding]:
+    merged, apart = _Auxiliary(view.document, view), _Auxiliary(companion, view)
+    angvel = one_slice(ANGULAR_VELOCITIES, 3 * (view.bone_count or 0))
+    pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", angvel)]
+    pairs += [(MERGED_STATISTICS_DIFFER, key, angvel) for key in _ANGVEL_KEYS]
+    history = apart.pose_history_layout
+    pairs += [(MERGED_STATISTICS_DIFFER, key, history) for key in _POSE_HISTORY_KEYS if history is not None]
+    for rule, key, layout in pairs:
+        yield from _check_same(rule, merged.array(key, layout), apart.array(key, layout))
+
+
+def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None) -> Iterator[Finding]:
+    if merged is None or apart is None:
+        return
+    different = np.flatnonzero(merged.float32 != apart.float32)
+    if len(different):
+        index = int(different[0])
+        values = {"array": apart.name, "index": index, "found": apart.values[index], "expected": merged.values[index]}
+        values |= {"where": apart.where(index), "count": len(different), "total": len(apart.values)}
+        yield rule.at(apart.path, json_pointer(apart.name, index), **values)

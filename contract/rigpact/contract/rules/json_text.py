@@ -1,0 +1,79 @@
+"""RP001-RP009: text that two JSON parsers read differently, or that one of them refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import Token, json_containers, json_pointer
+from rigpact.contract.rules.wording import and_more
+
+REPEATED_KEY = Rule(
+    code="RP001",
+    name="repeated-key",
+    severity=Severity.ERROR,
+    message="the key {key!r} stands more than once in its object",
+    hint="keep one of them; a merge of two templates by text leaves both",
+    why="JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load"
+    " different numbers from the same bytes",
+)
+NON_FINITE_NUMBER = Rule(
+    code="RP002",
+    name="non-finite-number-in-json",
+    severity=Severity.ERROR,
+    message="{number}{more}: JSON has no such number",
+    hint="find where the exporter divided by zero or overflowed; write the file with allow_nan=False",
+    why="Python writes and reads NaN and Infinity without a word; the engine's parser refuses the whole file",
+    engine_refuses=True,
+)
+NOT_STRICT_JSON = Rule(
+    code="RP003",
+    name="not-strict-json",
+    severity=Severity.WARNING,
+    message="the text is read by lenient JSON parsers only",
+    hint="write it as UTF-8, every character whole",
+    why="UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next",
+)
+RULES = (REPEATED_KEY, NON_FINITE_NUMBER, NOT_STRICT_JSON)
+
+
+def check_json_text(document: Document) -> Iterator[Finding]:
+    """Yield what is wrong with the text of any JSON artefact, whatever it means."""
+    for pointer in document.file.repeated_keys:
+        yield REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
+    if not document.file.standard:
+        yield from _what_strict_parsers_refuse(document)
+
+
+def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:
+    groups = list(_non_finite(document.data))
+    for path, numbers in groups:
+        more = and_more(len(numbers) - 1, "in the same array")
+        yield NON_FINITE_NUMBER.at(document.path, json_pointer(*path), number=_shown(numbers[0]), more=more)
+    if not groups:
+        yield NOT_STRICT_JSON.at(document.path)
+
+
+def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:
+    """Yield the path of the first such number of every array, with all of that array's, and every one of an object."""
+    for path, container in json_containers(data):
+        if type(container) is list:
+            places = [index for index, value in enumerate(container) if is_non_finite(value)]
+            if places:
+                yield (*path, places[0]), [container[index] for index in places]
+        else:
+            yield from (((*path, key), [value]) for key, value in container.items() if is_non_finite(value))
+
+
+def is_non_finite(value: Any) -> bool:
+    """Whether a JSON value is a number that float64 does not hold."""
+    if type(value) is int:
+        return value.bit_length() > 1024  # noqa: PLR2004 - the largest exponent of float64
+    return type(value) is float and not math.isfinite(value)
+
+
+def _shown(value: Any) -> str:
+    return f"a whole number of {value.bit_length()} bits" if type(value) is int else repr(value)

@@ -1,0 +1,171 @@
+"""RP020-RP029: values of the wrong JSON type, missing keys, rows of the wrong length.
+
+The shapes stand in schemas/*.schema.json (JSON Schema, Draft 2020-12); here a schema's complaints become findings. What
+depends on numbers (an array's length against its slice) is a rule of its own family.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import Token, json_pointer
+from rigpact.contract.rules.wording import and_more, json_type, json_value
+
+WRONG_TYPE = Rule(
+    code="RP020",
+    name="wrong-type",
+    severity=Severity.ERROR,
+    message="{found} where {expected} is expected{more}",
+    hint="see the schema in rigpact/contract/schemas; numbers in quotes are strings",
+    why="the engine skips what has the wrong type, or the load fails",
+    engine_refuses=True,
+)
+MISSING_KEY = Rule(
+    code="RP021",
+    name="missing-key",
+    severity=Severity.ERROR,
+    message="the key {key!r} is missing{more}",
+    hint="re-export the file; a key that is written by hand is easily misspelt",
+    why="the engine stops loading a bundle without it, and reads zeros from a clip without it",
+    engine_refuses=True,
+)
+WRONG_ROW_LENGTH = Rule(
+    code="RP022",
+    name="wrong-row-length",
+    severity=Severity.ERROR,
+    message="{found} numbers where {expected} are expected{more}",
+    hint="re-export the file; ragged rows come from an interrupted or hand-edited export",
+    why="the engine fills short rows with zeros: the limb collapses for that frame and nothing says so",
+    engine_refuses=True,
+)
+VALUE_NOT_ALLOWED = Rule(
+    code="RP023",
+    name="value-not-allowed",
+    severity=Severity.ERROR,
+    message="{found}, but {expected} is expected{more}",
+    hint="see the schema in rigpact/contract/schemas for what may stand here",
+    why="a value outside the format's range is clamped or ignored on one side only",
+    engine_refuses=True,
+)
+MALFORMED_ANNOTATION = Rule(
+    code="RP024",
+    name="malformed-annotation",
+    severity=Severity.WARNING,
+    message="{found} where {expected} is expected{more}; the engine does not read it",
+    hint="correct it, or leave it out",
+    why="tools that do read it fail on it, or guess",
+)
+RULES = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED, MALFORMED_ANNOTATION)
+
+_UNREAD = {
+    Kind.BUNDLE: (
+        ("bundle_version",), ("s_eff_X",), ("s_eff_Y",), ("cond_norm_config",), ("pose_hist_dim",),
+        ("meta", "units"), ("meta", "handedness"), ("meta", "axes"), ("meta", "skeleton", "root_bone"),
+    ),
+    Kind.COMPANION: (
+        ("J",), ("angvel_dim",), ("angvel_span",), ("pose_hist_dim",), ("pose_target_dim",), ("meta",),
+        ("tanh_scales_pose_target",), ("MuPoseTarget",), ("StdPoseTarget",),
+    ),
+    Kind.RAW_CLIP: (("ClipAction",), ("meta",)),
+    Kind.TEACHER_BATCH: (("clip",), ("source_json",)),
+    Kind.TEACHER_PREDICTION: (("clip",), ("model",), ("source_json",), ("teacher_json",), ("diagnostics",)),
+}  # fmt: skip
+"""Parts that neither side needs to load the file: a defect there is a warning, and stops nothing."""
+
+
+def check_structure(document: Document) -> Iterator[Finding]:
+    """Yield every place where a document is not of its kind's shape; like places are one finding with a count."""
+    groups: dict[tuple[object, ...], list[ValidationError]] = {}
+    for error in _validator(document.kind.value).iter_errors(document.data):
+        pattern = tuple("*" if isinstance(token, int) else token for token in error.absolute_path)
+        groups.setdefault((pattern, error.validator, _described(error).get("expected")), []).append(error)
+    for alike in groups.values():
+        yield _error_to_finding(document, alike[0], and_more(len(alike) - 1, "like it"))
+
+
+def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:
+    """Yield (pointer, message) where a value does not follow schemas/<schema_name>.schema.json."""
+    for error in _validator(schema_name).iter_errors(data):
+        yield json_pointer(*error.absolute_path), error.message
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """Read one of the published schemas."""
+    text = (files("rigpact.contract") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _error_to_finding(document: Document, error: ValidationError, more: str) -> Finding:
+    path: tuple[Token, ...] = tuple(error.absolute_path)
+    rule = _RULE_OF.get(str(error.validator), VALUE_NOT_ALLOWED)
+    values = {**_described(error), "more": more}
+    if any(path[: len(unread)] == unread for unread in _UNREAD[document.kind]):
+        rule, values = MALFORMED_ANNOTATION, {"found": f"no {values.get('key')}", "expected": "one"} | values
+    return rule.at(document.path, json_pointer(*path), **values)
+
+
+_RULE_OF = {"type": WRONG_TYPE, "required": MISSING_KEY, "minItems": WRONG_ROW_LENGTH, "maxItems": WRONG_ROW_LENGTH}
+
+
+def _described(error: ValidationError) -> dict[str, Any]:
+    keyword, wanted, found = str(error.validator), error.validator_value, error.instance
+    if keyword == "type":
+        names = wanted if isinstance(wanted, list) else [wanted]
+        return {"found": json_value(found), "expected": " or ".join(json_type(str(name)) for name in names)}
+    if keyword == "required":
+        # jsonschema names the key in the message only, quoted, at its start
+        key = next(key for key in wanted if error.message.startswith(repr(key)))  # type: ignore[union-attr]
+        return {"key": key, "expected": key}
+    if keyword in {"minItems", "maxItems"}:
+        return {"found": len(found), "expected": wanted}  # type: ignore[arg-type]
+    words = {"minimum": f"at least {wanted}", "exclusiveMinimum": f"more than {wanted}"}
+    return {"found": json_value(found), "expected": words.get(keyword, f"{keyword} {wanted}")}
+
+
+def _fast_items(validator: Validator, items: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """`items`, but arrays of plain numbers (and rows of them) are judged in one pass, with the same verdict.
+
+    The general keyword makes a validator and a path for each element: seconds for a prediction's 150 000 numbers.
+    """
+    accepts = _plain_test(items)
+    if accepts is not None and isinstance(instance, list) and accepts(instance):
+        return
+    yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+
+
+_NUMBERS = {int, float}
+
+
+def _plain_test(items: Any) -> Callable[[list[Any]], bool] | None:
+    """Return a quick test that every element follows `items`, None where `items` says more than numbers and rows."""
+    if items == {"type": "number"}:
+        return lambda values: set(map(type, values)) <= _NUMBERS
+    if not isinstance(items, dict) or items.get("type") != "array" or set(items) - {"type", "items", *_LENGTHS}:
+        return None
+    inner = _plain_test(items.get("items"))
+    fewest, most = items.get("minItems", 0), items.get("maxItems", float("inf"))
+    if inner is None:
+        return None
+    return lambda rows: all(type(row) is list and fewest <= len(row) <= most and inner(row) for row in rows)
+
+
+_LENGTHS = ("minItems", "maxItems")
+_FastValidator = extend(Draft202012Validator, {"items": _fast_items})
+
+
+@cache
+def _validator(schema_name: str) -> Validator:
+    validator: Validator = _FastValidator(load_schema(schema_name))
+    return validator

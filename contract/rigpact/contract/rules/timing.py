@@ -1,0 +1,39 @@
+"""RP070-RP079: frames a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rigpact.contract.bundle import DEFAULT_FPS
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.rules.view import BundleView, member
+
+FPS_ABSENT = Rule(
+    code="RP070",
+    name="fps-absent",
+    severity=Severity.WARNING,
+    message="no root fps: the engine steps the network at {default:g} frames a second{elsewhere}",
+    hint="write fps at the root of the bundle; the engine does not look anywhere else",
+    why="a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same factor",
+)
+FPS_NOT_POSITIVE = Rule(
+    code="RP071",
+    name="fps-not-positive",
+    severity=Severity.ERROR,
+    message="fps = {fps:g}: a frame rate must be > 0 and finite",
+    hint="write the rate the training data was sampled at",
+    why="the length of a step is 1 / fps",
+)
+RULES = (FPS_ABSENT, FPS_NOT_POSITIVE)
+
+
+def check_timing(view: BundleView) -> Iterator[Finding]:
+    """Yield what is wrong with the bundle's frame rate."""
+    if "fps" not in view.root:
+        found = member(view.meta, "fps")
+        elsewhere = f" (meta.fps = {found} is not read)" if found is not None else ""
+        yield FPS_ABSENT.at(view.path, default=DEFAULT_FPS, elsewhere=elsewhere)
+        return
+    declared = view.root["fps"]
+    if type(declared) in (int, float) and not 0 < declared < float("inf"):
+        yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=float(declared))

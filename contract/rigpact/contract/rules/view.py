@@ -1,0 +1,171 @@
+"""A bundle as rules look at it: every part typed, None where the file does not hold it in readable form.
+
+Rules run on broken files too. What is unreadable has been reported by structure.py; a rule about its meaning passes over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.bundle import DEFAULT_FPS
+from rigpact.contract.conventions import KNOBS
+from rigpact.contract.documents import Document
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
+from rigpact.contract.statistics import FloatArray
+
+POSE_HISTORY = "PoseHistory"
+_CHANNELS_PER_BONE = {ROTATIONS: 6, POSE_HISTORY: 6, ANGULAR_VELOCITIES: 3}
+
+
+def json_to_numbers(value: Any) -> FloatArray | None:
+    """Read a flat array of JSON numbers as float64, infinite where float64 ends; None for anything else."""
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+        return None
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:  # whole numbers of more than 1024 bits
+        return np.array([float(number) if abs(number) < 2**1024 else np.inf for number in value])
+
+
+def json_to_names(value: Any) -> tuple[str, ...] | None:
+    """Read an array of strings; None for anything else."""
+    return tuple(value) if isinstance(value, list) and all(type(name) is str for name in value) else None
+
+
+def member(value: Any, *keys: str) -> Any:
+    """Walk down objects by key; None where a step is missing or no object."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class NamedArray:
+    """Numbers of a file whose channels have names: which slice, which bone."""
+
+    path: Path
+    name: str
+    values: FloatArray
+    layout: Layout
+    bone_names: tuple[str, ...]
+
+    @property
+    def float32(self) -> NDArray[np.float32]:
+        """The numbers as either side holds them."""
+        with np.errstate(over="ignore"):
+            return self.values.astype(np.float32)
+
+    def where(self, index: int) -> str:
+        """Name a channel: 'BoneRotations6D, spine_01'."""
+        entry = self.layout.slice_at(index)
+        if entry is None:
+            return "no slice"
+        bone = self._bone(entry, index)
+        return f"{entry.name}, {bone}" if bone else entry.name
+
+    def _bone(self, entry: Slice, index: int) -> str:
+        channels = _CHANNELS_PER_BONE.get(entry.name.partition("[")[0])
+        number = (index - entry.start) // channels if channels else len(self.bone_names)
+        return self.bone_names[number] if number < len(self.bone_names) else ""
+
+    def first_of_each_slice(self, bad: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+        """For each slice with bad channels: the first one's index, and how many more there are."""
+        seen: dict[Slice | None, list[int]] = {}
+        for index in np.flatnonzero(bad).tolist():
+            seen.setdefault(self.layout.slice_at(index), []).append(index)
+        for indices in seen.values():
+            yield indices[0], len(indices) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class BundleView:
+    """The parts of a schema bundle that rules judge."""
+
+    document: Document
+
+    @property
+    def path(self) -> Path:
+        """The bundle's file."""
+        return self.document.path
+
+    @property
+    def root(self) -> dict[str, Any]:
+        """The root object."""
+        return self.document.data
+
+    @cached_property
+    def meta(self) -> Mapping[str, Any]:
+        """`meta`, empty if it is no object."""
+        meta = self.root.get("meta")
+        return meta if isinstance(meta, Mapping) else {}
+
+    @cached_property
+    def state(self) -> Layout | None:
+        """The state's layout as the engine reads it."""
+        return self._layout("state_layout", "input_dim")
+
+    @cached_property
+    def output(self) -> Layout | None:
+        """The output's layout as the engine reads it."""
+        return self._layout("output_layout", "output_dim")
+
+    def _layout(self, key: str, width_key: str) -> Layout | None:
+        layout = json_to_layout(self.meta.get(key), self.root.get(width_key))
+        return layout if layout.slices else None
+
+    @cached_property
+    def bone_count(self) -> int | None:
+        """Bones of the output's rotation slice, which is what everything else must agree with."""
+        if self.output is None or ROTATIONS not in self.output:
+            return None
+        return max(self.output[ROTATIONS].size // 6, 0)
+
+    @cached_property
+    def bone_names(self) -> tuple[str, ...]:
+        """Names for messages; empty if there are none."""
+        return json_to_names(self.meta.get("bone_names")) or ()
+
+    @cached_property
+    def fps(self) -> float:
+        """Frames a second as the engine reads them: the root key, else 60."""
+        declared = self.root.get("fps")
+        usable = type(declared) in (int, float) and 0 < declared < float("inf")
+        return float(declared) if usable else DEFAULT_FPS  # type: ignore[arg-type]
+
+    @cached_property
+    def columns(self) -> str:
+        """Which columns the six numbers are; the contract's where the bundle does not say it intelligibly."""
+        declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
+        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+
+    @cached_property
+    def output_mode(self) -> str:
+        """What the network's rotations mean; undeclared or unknown means `delta`."""
+        declared = member(self.meta, "rot6d_spec", "output_mode")
+        return declared if declared in KNOBS["output_mode"].values else KNOBS["output_mode"].values[0]
+
+    def numbers(self, key: str) -> FloatArray | None:
+        """A flat array at the root."""
+        return json_to_numbers(self.root.get(key))
+
+    def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
+        """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
+def columns_word(declared: Any) -> str | None:
+    """Join a declared column list to a word such as 'xz'; None if nothing is declared."""
+    if declared is None:
+        return None
+    names = declared if isinstance(declared, list) else [declared]
+    return "".join(str(name) for name in names).lower()

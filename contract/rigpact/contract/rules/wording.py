@@ -1,0 +1,37 @@
+"""Phrases that many messages share, so that the same thing is always said the same way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SHOWN_CHARACTERS = 32
+_TYPES = {
+    dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number",
+    type(None): "null",
+}  # fmt: skip
+
+
+def and_more(count: int, where: str) -> str:
+    """What follows the first of several: ' (and 3 more in the same array)', or nothing."""
+    return f" (and {count} more {where})" if count > 0 else ""
+
+
+def json_value(value: Any) -> str:
+    """Show a JSON value in a message: its type, and the value itself where it is short."""
+    kind = _TYPES.get(type(value), "a value")
+    if isinstance(value, list):
+        return f"an array of {len(value)}"
+    if value is None or isinstance(value, dict):
+        return kind
+    text = repr(value) if isinstance(value, str) else str(value)
+    return f"{kind} {text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + '…'}"
+
+
+def json_type(name: str) -> str:
+    """A type word of JSON Schema with its article."""
+    return {"null": "null", "integer": "a whole number"}.get(name, f"{'an' if name[0] in 'aeiou' else 'a'} {name}")
+
+
+def listed(names: list[str] | tuple[str, ...], shown: int = 4) -> str:
+    """Name a few and count the others."""
+    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

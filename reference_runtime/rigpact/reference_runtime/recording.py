@@ -1,0 +1,164 @@
+"""Anything that either side wrote, read as a trace: trace files, teacher files, raw clips.
+
+A kind of file can hold only some stages; `possible` says which, so that a comparison knows what is missing and what could
+never have been there. Teacher files hold the *pose* in `prediction.y_norm`, not the network's output: it becomes `y_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.clip import RawClip, TeacherFile, document_to_raw_clip, document_to_teacher_file
+from rigpact.reference_runtime.loop import recorded_poses
+from rigpact.reference_runtime.trace import Trace, TraceHeader, is_trace_path, read_trace
+
+TEACHER_STAGES = ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")
+CLIP_STAGES = ("x_raw", "y_out")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A trace, the stages that its kind of file can hold, and the target poses if the file has them.
+
+    targets6d, copied6d: (T, 6·B) pose of frame t + 1 and of frame t as the training data have them, NaN where unknown.
+    """
+
+    path: Path
+    title: str
+    trace: Trace
+    possible: frozenset[str]
+    bone_names: tuple[str, ...] | None = None
+    targets6d: FloatArray | None = None
+    copied6d: FloatArray | None = None
+
+
+def read_recording(path: str | Path, contract: Contract | None = None) -> Recording:
+    """Read a trace, a teacher batch or prediction, or a raw clip as a partial trace.
+
+    Without a contract a teacher file needs its `prediction.y_raw`, and only poses are read from clips.
+    """
+    if is_trace_path(path):
+        trace = read_trace(path)
+        return Recording(Path(path), "trace", trace, frozenset(STAGES), **_trace_targets(trace, contract))
+    document = read_document(path)
+    if document.kind is Kind.RAW_CLIP:
+        return _clip_recording(document, contract)
+    if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
+        return _teacher_recording(document, contract)
+    raise UnusableInput(f"{path}#", f"a {document.kind.title}", "a trace, a teacher file or a raw clip")
+
+
+def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
+    """In a teacher-driven trace the raw states are the training data themselves."""
+    stages = trace.stages
+    if contract is None or trace.header.mode != "teacher" or "x_raw" not in stages:
+        return {}
+    poses = stages["x_raw"][:, contract.state[ROTATIONS].range]
+    return {"targets6d": _following(poses, trace.frame), "copied6d": poses}
+
+
+def _following(poses: FloatArray, frame: FloatArray) -> FloatArray:
+    """Row t holds the pose of frame t + 1; NaN where the next recorded frame is not the next one."""
+    targets = np.full_like(poses, np.nan)
+    consecutive = np.flatnonzero(np.diff(frame) == 1)
+    targets[consecutive] = poses[consecutive + 1]
+    return targets
+
+
+def _clip_recording(document: Document, contract: Contract | None) -> Recording:
+    clip = document_to_raw_clip(document)
+    steps = clip.frame_count - 1
+    if steps < 1:
+        raise UnusableInput(f"{document.path}#/Frames", "one frame", "at least two")
+    stages = {"y_out": clip.rotations6d[1:]}
+    if contract is not None:
+        _check_bones(document.path, clip.rotations6d.shape[1], contract)
+        stages = {"x_raw": clip.state_rows(contract.state)[:-1], "y_out": recorded_poses(clip, contract)}
+    return Recording(
+        path=document.path,
+        title="raw clip",
+        trace=_trace(stages, clip.fps, document.path),
+        possible=frozenset(CLIP_STAGES if contract else ("y_out",)),
+        bone_names=_declared_bones(document.data.get("meta"), "skeleton"),
+        targets6d=clip.rotations6d[1:],
+        copied6d=clip.rotations6d[:-1],
+    )
+
+
+def _teacher_recording(document: Document, contract: Contract | None) -> Recording:
+    teacher = document_to_teacher_file(document)
+    stages = {
+        "state": teacher.state_norm,
+        "cond": teacher.cond,
+        "contacts": teacher.contacts,
+        "angvel": teacher.angvel_norm,
+        "pose_hist": teacher.pose_hist_norm,
+        "y_out": _teacher_pose(teacher, contract),
+    }
+    present = {name: rows for name, rows in stages.items() if rows is not None}
+    rotations = _state_rotations(document, contract)
+    poses = None if contract is None or rotations is None else _decoded_poses(teacher, contract)
+    return Recording(
+        path=document.path,
+        title=document.kind.title,
+        trace=_trace(present, teacher.fps, document.path),
+        possible=frozenset(TEACHER_STAGES),
+        targets6d=None if poses is None else _following(poses, np.arange(len(poses))),
+        copied6d=poses,
+    )
+
+
+def _teacher_pose(teacher: TeacherFile, contract: Contract | None) -> FloatArray | None:
+    if contract is None:
+        return teacher.y_raw
+    if teacher.y_norm is None and teacher.y_raw is None:
+        return None
+    return recorded_poses(teacher, contract)
+
+
+def _state_rotations(document: Document, contract: Contract | None) -> slice | None:
+    if contract is None:
+        return None
+    return contract.state[ROTATIONS].range
+
+
+def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
+    """Poses of the state rows, (T, 6·B): rotations are only z-scored, so they come back whatever squashed the rest."""
+    if teacher.state_norm.shape[1] != contract.state.width:
+        raise UnusableInput(
+            f"{teacher.path}#/teacher/state_norm/0", f"{teacher.state_norm.shape[1]} numbers", f"{contract.state.width}"
+        )
+    place = contract.state[ROTATIONS].range
+    statistics = contract.state_statistics
+    value = teacher.state_norm[:, place].astype(np.float64) * statistics.std_floored[place] + statistics.mean[place]
+    return value.astype(np.float32)
+
+
+def _trace(stages: dict[str, FloatArray], fps: float, path: Path) -> Trace:
+    if not stages:
+        raise UnusableInput(path, "no stage that can be compared", "rows of at least one stage", "give --bundle")
+    count = len(next(iter(stages.values())))
+    frame = np.arange(count, dtype=np.int64)
+    return Trace(TraceHeader(fps=fps, mode="teacher", clip=path.stem, producer=path.name), frame, frame / fps, stages)
+
+
+def _declared_bones(meta: Any, key: str) -> tuple[str, ...] | None:
+    declared = meta.get(key) if isinstance(meta, Mapping) else None
+    names = declared.get("bone_names") if isinstance(declared, Mapping) else None
+    return tuple(map(str, names)) if isinstance(names, list) else None
+
+
+def _check_bones(path: Path, width: int, contract: Contract) -> None:
+    if width != contract.bone_count * 6:
+        raise UnusableInput(f"{path}#/Frames/0/BoneRotations", f"{width // 6} bones", f"{contract.bone_count}")

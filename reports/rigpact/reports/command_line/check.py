@@ -1,0 +1,3 @@
+"""placeholder"""
+def check() -> None:
+    """x"""

@@ -1,0 +1,60 @@
+"""`rigpact diff`: two recordings side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rigpact.reports.command_line.options import (
+    Companion,
+    ConventionsFile,
+    Format,
+    OutputFormat,
+    Settings,
+    Strict,
+    contract_from_options,
+)
+
+File = Annotated[Path, typer.Argument(help="A trace, a teacher prediction or batch, or a raw clip.")]
+
+
+def diff(
+    a: File,
+    b: File,
+    *,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", metavar="FILE", help="The bundle: gives tolerances, bone names and centimetres."),
+    ] = None,
+    companion: Companion = None,
+    settings: Settings = None,
+    conventions: ConventionsFile = None,
+    stage: Annotated[
+        list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
+    ] = None,
+    output_format: Format = OutputFormat.TEXT,
+    strict: Strict = False,
+) -> None:
+    """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
+
+    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ, or
+    something was not compared; 2: nothing could be compared.
+    """
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.recording import read_recording
+    from rigpact.reports.compare import compare, judge
+    from rigpact.reports.comparison_text import print_comparison
+    from rigpact.reports.terminal import print_json, stdout
+
+    if bundle is None and (companion or settings or conventions):
+        raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
+    contract = contract_from_options(bundle, companion, settings, conventions) if bundle else None
+    recordings = [read_recording(path, contract) for path in (a, b)]
+    report = judge(compare(*recordings, contract, only=tuple(stage or ())))
+    if output_format is OutputFormat.JSON:
+        print_json(report.to_json())
+    else:
+        print_comparison(report, stdout())
+    raise typer.Exit(report.exit_code(strict=strict))

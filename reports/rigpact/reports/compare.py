@@ -1,0 +1,404 @@
+"""Two recordings side by side: per stage, bone and frame, with the place where they first part.
+
+Fails closed: every value that either side declares is compared, waived with a reason, or missing, and the ledger counts
+them. Measures first (`StageComparison`, `PoseError`), judges after (`judge`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES, Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.rules import comparison as rules
+from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recording import Recording
+from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.tolerances import pose_tolerance_without_contract, stage_tolerances
+from rigpact.reports.address import Address, channel_address
+from rigpact.reports.pose_error import PoseError, pose_error
+
+Z_STAGES = ("state", "cond", "angvel", "pose_hist")
+UNJUDGEABLE_Z = 1.0
+"""A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageComparison:
+    """One stage of both sides over the shared frames: |a - b| and its tolerance, both (T, width).
+
+    `judged` (width,) marks the channels that can be judged at all; values that are not finite are infinitely wrong.
+    """
+
+    stage: str
+    error: FloatArray
+    tolerance: FloatArray
+    judged: NDArray[np.bool_]
+    frames: NDArray[np.int64]
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """Which values are beyond their tolerance."""
+        return (self.error > self.tolerance) & self.judged | ~np.isfinite(self.error)
+
+    @property
+    def worst(self) -> tuple[int, int]:
+        """Row and channel of the largest error: among the values beyond their tolerance if there are any."""
+        candidates = self.over if self.over.any() else np.broadcast_to(self.judged, self.error.shape)
+        row, channel = np.unravel_index(int(np.argmax(np.where(candidates, self.error, -1.0))), self.error.shape)
+        return int(row), int(channel)
+
+    @property
+    def first_frame_over(self) -> int | None:
+        """First shared frame with a value beyond its tolerance."""
+        rows = np.flatnonzero(self.over.any(axis=1))
+        return int(self.frames[rows[0]]) if len(rows) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """Mean geodesic error against the clip's own next pose, in degrees: each side, and copying the last pose."""
+
+    a_deg: float
+    b_deg: float
+    copy_last_deg: float
+    frames: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Everything measured between two recordings; `judge` turns it into findings."""
+
+    a: Recording
+    b: Recording
+    contract: Contract | None
+    bones: Sequence[str]
+    frames: NDArray[np.int64]
+    stages: Mapping[str, StageComparison]
+    waived: Mapping[str, str]
+    missing: Mapping[str, Finding]
+    pose: PoseError | None
+    baseline: Baseline | None
+    ledger: Ledger
+
+    def address(self, stage: str, channel: int) -> Address:
+        """Name the place of a channel."""
+        return channel_address(stage, channel, self.contract, self.bones)
+
+    @property
+    def first_divergence(self) -> tuple[int, str] | None:
+        """Frame and stage where the two sides first part; of one frame, the first stage of the loop."""
+        starts = [(result.first_frame_over, STAGES.index(name)) for name, result in self.stages.items()]
+        known = [(frame, place) for frame, place in starts if frame is not None]
+        if not known:
+            return None
+        frame, place = min(known)
+        return frame, STAGES[place]
+
+
+def compare(
+    a: Recording,
+    b: Recording,
+    contract: Contract | None = None,
+    *,
+    skeleton: Skeleton | None = None,
+    only: Collection[str] = (),
+) -> Comparison:
+    """Measure two recordings against each other, frame numbers aligned.
+
+    contract: gives tolerances, bone names and the skeleton; without it only poses can be judged.
+    only: stages to compare; the others count as waived.
+    Raises UnusableInput when `only` names a stage that neither side has.
+    """
+    skeleton = skeleton or (contract.skeleton if contract else None)
+    frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
+    held = [name for name in STAGES if name in a.trace.stages or name in b.trace.stages]
+    for name in only:
+        if name not in held:
+            raise UnusableInput(f"--stage {name}", "a stage that neither side recorded", f"one of {', '.join(held)}")
+    waived = dict(_waived(a, b, held, only, contract))
+    missing = dict(_missing(a, b, [name for name in held if name not in waived]))
+    chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
+    values_a = {name: a.trace.stages[name][rows_a] for name in chosen}
+    values_b = {name: b.trace.stages[name][rows_b] for name in chosen}
+    stages = _measure(values_a, values_b, frames, contract, free="free" in (a.trace.header.mode, b.trace.header.mode))
+    bones = _bone_names(a, b, contract)
+    pose, baseline = _pose_results(a, b, rows_a, rows_b, values_a, values_b, contract, skeleton)
+    ledger = _ledger(a, b, held, stages, waived, len(frames))
+    return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)
+
+
+def _waived(
+    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Contract | None
+) -> Iterator[tuple[str, str]]:
+    for name in held:
+        impossible = [side for side in (a, b) if name not in side.possible]
+        if only and name not in only:
+            yield name, "not asked for"
+        elif impossible:
+            yield name, f"a {impossible[0].title} cannot hold it"
+        elif contract is None and name != "y_out":
+            yield name, "its tolerance needs the bundle's statistics (--bundle)"
+
+
+def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
+    for name in names:
+        rows_a, rows_b = a.trace.stages.get(name), b.trace.stages.get(name)
+        if rows_a is None or rows_b is None:
+            holder = b if rows_a is None else a
+            other = a if rows_a is None else b
+            yield name, rules.STAGE_NOT_COMPARED.at(other.path, f"/stages/{name}", stage=name, holder=holder.path.name)
+        elif rows_a.shape[1] != rows_b.shape[1]:
+            yield name, rules.WIDTH_DIFFERS.at(
+                b.path, f"/stages/{name}", stage=name, width_a=rows_a.shape[1], width_b=rows_b.shape[1],
+                name_a=a.path.name, name_b=b.path.name,
+            )  # fmt: skip
+
+
+def _measure(
+    values_a: Mapping[str, FloatArray],
+    values_b: Mapping[str, FloatArray],
+    frames: NDArray[np.int64],
+    contract: Contract | None,
+    *,
+    free: bool,
+) -> dict[str, StageComparison]:
+    if contract is not None:
+        _check_widths(values_a, contract)
+        with np.errstate(invalid="ignore", over="ignore"):
+            bounds = stage_tolerances(contract, values_a)
+    else:
+        bounds = {name: pose_tolerance_without_contract(rows) for name, rows in values_a.items()}
+    # in free-run frame n inherits the rounding of the n frames before it
+    growth = (frames - frames[0] + 1.0)[:, None] if free and len(frames) else 1.0
+    return {
+        name: _stage_comparison(name, values_a[name], values_b[name], bounds[name] * growth, frames) for name in values_a
+    }
+
+
+def _check_widths(values: Mapping[str, FloatArray], contract: Contract) -> None:
+    widths = {"x_raw": contract.state.width, "state": contract.state.width, "x_raw_next": contract.state.width,
+              "y_norm": contract.output.width, "y_raw": contract.output.width, "y_out": contract.output.width,
+              "delta6d": 6 * contract.bone_count, "next6d": 6 * contract.bone_count, "quat": 4 * contract.bone_count,
+              **contract.input_widths}  # fmt: skip
+    for name, rows in values.items():
+        expected = widths.get(name)
+        if expected is not None and rows.shape[1] != expected:
+            raise UnusableInput(
+                f"stage {name}", f"{rows.shape[1]} numbers", f"{expected} under this bundle", "is it the right --bundle?"
+            )
+
+
+def _stage_comparison(
+    name: str, a: FloatArray, b: FloatArray, tolerance: FloatArray, frames: NDArray[np.int64]
+) -> StageComparison:
+    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    if name == "quat":
+        b64 = _same_hemisphere(a64, b64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(a64 - b64)
+    error[~(np.isfinite(a64) & np.isfinite(b64))] = np.inf
+    tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
+    judged = np.ones(a.shape[1], bool)
+    if name in Z_STAGES:
+        judged = np.median(tolerance, axis=0) <= UNJUDGEABLE_Z
+    return StageComparison(name, error, tolerance, judged, frames)
+
+
+def _same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
+    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation."""
+    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
+    with np.errstate(invalid="ignore"):
+        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
+    return np.where(flips, -quats_b, quats_b).reshape(b.shape)
+
+
+def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
+    return contract.bone_names if contract else a.bone_names or b.bone_names or ()
+
+
+def _pose_results(
+    a: Recording,
+    b: Recording,
+    rows_a: NDArray[np.int64],
+    rows_b: NDArray[np.int64],
+    values_a: Mapping[str, FloatArray],
+    values_b: Mapping[str, FloatArray],
+    contract: Contract | None,
+    skeleton: Skeleton | None,
+) -> tuple[PoseError | None, Baseline | None]:
+    if "y_out" not in values_a:
+        return None, None
+    codec = Rot6d(contract.conventions if contract else Conventions())
+    place = contract.output[ROTATIONS].range if contract else slice(None)
+    poses = (values_a["y_out"][:, place], values_b["y_out"][:, place])
+    with np.errstate(invalid="ignore", over="ignore"):
+        pose = pose_error(*poses, codec, skeleton)
+        holder, rows = (a, rows_a) if a.targets6d is not None else (b, rows_b)
+        if holder.targets6d is None or holder.copied6d is None:
+            return pose, None
+        return pose, _baseline(poses, holder.targets6d[rows], holder.copied6d[rows], codec)
+
+
+def _baseline(
+    poses: tuple[FloatArray, FloatArray], targets: FloatArray, copied: FloatArray, codec: Rot6d
+) -> Baseline | None:
+    known = np.isfinite(targets).all(axis=1)
+    if not known.any() or targets.shape[1] != poses[0].shape[1]:
+        return None
+    means = [
+        float(pose_error(guess[known], targets[known], codec, None).deg.mean()) for guess in (*poses, copied)
+    ]  # fmt: skip
+    return Baseline(*means, frames=int(known.sum()))
+
+
+def _ledger(
+    a: Recording,
+    b: Recording,
+    held: Sequence[str],
+    stages: Mapping[str, StageComparison],
+    waived: Mapping[str, str],
+    shared: int,
+) -> Ledger:
+    """Count values: declared is what either side holds, over the frames of either side."""
+    frames = len(a.trace.frame) + len(b.trace.frame) - shared
+    widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
+    declared = frames * sum(widths.values())
+    compared = sum(int(result.judged.sum()) * len(result.frames) for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * len(result.frames) for result in stages.values())
+    return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))
+
+
+def judge(comparison: Comparison) -> FindingsReport:
+    """Turn a comparison into findings: what differs, what was not compared, what cannot be trusted."""
+    findings = (
+        *_about_files(comparison),
+        *comparison.missing.values(),
+        *_frames_missing(comparison),
+        *_not_finite(comparison),
+        *_differences(comparison),
+    )
+    return FindingsReport(findings, comparison.ledger, summarise(comparison))
+
+
+def _about_files(comparison: Comparison) -> Iterator[Finding]:
+    a, b = comparison.a, comparison.b
+    fps_a, fps_b = a.trace.header.fps, b.trace.header.fps
+    if fps_a != fps_b:
+        yield rules.RATE_DIFFERS.at(
+            b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
+        )  # fmt: skip
+    for side in (a, b):
+        recorded = side.trace.header.bundle_sha256
+        if comparison.contract and recorded and recorded != comparison.contract.sha256:
+            yield rules.OTHER_BUNDLE.at(
+                side.path, "/contract/bundle_sha256", holder=side.path.name, found=recorded[:12],
+                expected=comparison.contract.sha256[:12],
+            )  # fmt: skip
+        if side.trace.truncation:
+            yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
+
+
+def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
+    for holder, other in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
+        extra = np.setdiff1d(holder.trace.frame, other.trace.frame)
+        if len(extra):
+            yield rules.FRAMES_NOT_COMPARED.at(
+                other.path, f"/frames/{extra[0]}", count=len(extra), holder=holder.path.name, frame=int(extra[0])
+            )
+
+
+def _not_finite(comparison: Comparison) -> Iterator[Finding]:
+    for side in (comparison.a, comparison.b):
+        for name in comparison.stages:
+            values = side.trace.stages[name]
+            bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                row, channel = (int(index) for index in bad[0])
+                yield rules.NOT_FINITE.at(
+                    side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
+                    value=str(values[row, channel]), frame=int(side.trace.frame[row]), count=len(bad),
+                    address=comparison.address(name, channel),
+                )  # fmt: skip
+
+
+def _differences(comparison: Comparison) -> Iterator[Finding]:
+    for name, result in comparison.stages.items():
+        first = result.first_frame_over
+        if first is None:
+            continue
+        row, channel = result.worst
+        yield rules.STAGE_DIFFERS.at(
+            comparison.b.path, f"/stages/{name}/{channel}", stage=name, frame=first,
+            channels=int(result.over.sum()), total=result.over.size, error=float(result.error[row, channel]),
+            tolerance=float(result.tolerance[row, channel]), worst_frame=int(result.frames[row]),
+            address=comparison.address(name, channel),
+        )  # fmt: skip
+
+
+def summarise(comparison: Comparison) -> dict[str, Any]:
+    """The measurements, for machines and for the renderers."""
+    divergence = comparison.first_divergence
+    return {
+        "a": str(comparison.a.path),
+        "b": str(comparison.b.path),
+        "frames": len(comparison.frames),
+        "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
+        "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
+        "waived": dict(comparison.waived),
+        "bones": _bone_summary(comparison),
+        "baseline": None if comparison.baseline is None else vars(comparison.baseline),
+    }
+
+
+def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:
+    row, channel = result.worst
+    return {
+        "stage": result.stage,
+        "worst": {
+            "error": _finite_or_none(result.error[row, channel]),
+            "tolerance": float(result.tolerance[row, channel]),
+            "frame": int(result.frames[row]),
+            "time_s": float(result.frames[row] / comparison.a.trace.header.fps),
+            "channel": channel,
+            "address": str(comparison.address(result.stage, channel)),
+        },
+        "channels_unjudged": int((~result.judged).sum()),
+        "first_frame_over": result.first_frame_over,
+        "ok": result.first_frame_over is None,
+    }
+
+
+def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
+    """Every bone, worst first; errors in degrees and centimetres."""
+    pose = comparison.pose
+    if pose is None:
+        return []
+    deg = np.where(np.isfinite(pose.deg), pose.deg, np.inf)
+    frames = comparison.frames[np.argmax(deg, axis=0)]
+    order = np.argsort(-deg.max(axis=0), kind="stable")
+    return [
+        {
+            "bone": comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}",
+            "max_deg": _finite_or_none(deg[:, bone].max()),
+            "mean_deg": _finite_or_none(deg[:, bone].mean()),
+            "max_cm": None if pose.cm is None else _finite_or_none(pose.cm[:, bone].max()),
+            "frame": int(frames[bone]),
+            "time_s": float(frames[bone] / comparison.a.trace.header.fps),
+        }
+        for bone in order.tolist()
+    ]
+
+
+def _finite_or_none(value: Any) -> float | None:
+    number = float(value)
+    return number if np.isfinite(number) else None

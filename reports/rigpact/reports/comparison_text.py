@@ -1,0 +1,78 @@
+"""A comparison for people: what differs where, in degrees and centimetres."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.findings import FindingsReport
+from rigpact.reports.terminal import print_report, table
+
+BONES_SHOWN = 8
+
+
+def print_comparison(report: FindingsReport, console: Console) -> None:
+    """Print stages, worst bones and the baseline of a `compare` report, then its findings and verdict."""
+    summary = report.summary
+    _print_stages(summary, console)
+    _print_bones(summary, console)
+    _print_baseline(summary, console)
+    _print_divergence(summary, console)
+    print_report(report, console)
+
+
+def _print_stages(summary: Any, console: Console) -> None:
+    rows = [
+        (
+            entry["stage"], _number(entry["worst"]["error"]), _number(entry["worst"]["tolerance"]),
+            f"{entry['worst']['frame']}", entry["worst"]["address"], "same" if entry["ok"] else "DIFFERS",
+        )
+        for entry in summary["stages"]
+    ]  # fmt: skip
+    if rows:
+        title = f"Stages over {summary['frames']} frames"
+        console.print(table(title, ("stage", "max |a-b|", "tolerance there", "frame", "worst at", ""), rows))
+    for stage, reason in summary["waived"].items():
+        console.print(Text(f"  {stage}: waived, {reason}", style="dim"))
+
+
+def _print_bones(summary: Any, console: Console) -> None:
+    bones = summary["bones"]
+    if not bones or not (bones[0]["max_deg"] is None or bones[0]["max_deg"] > 0.0):
+        return
+    rows = [
+        (
+            entry["bone"], _number(entry["max_deg"], 3), _number(entry["mean_deg"], 3), _number(entry["max_cm"], 3),
+            f"{entry['frame']}", f"{entry['time_s']:.2f}",
+        )
+        for entry in bones[:BONES_SHOWN]
+    ]  # fmt: skip
+    title = f"Worst {len(rows)} of {len(bones)} bones (cm: three points 3 cm off the bone, down the skeleton)"
+    console.print(table(title, ("bone", "max deg", "mean deg", "max cm", "frame", "s"), rows))
+
+
+def _print_baseline(summary: Any, console: Console) -> None:
+    baseline = summary["baseline"]
+    if baseline is None:
+        return
+    rows = [
+        ("a", f"{baseline['a_deg']:.4f}", summary["a"]),
+        ("b", f"{baseline['b_deg']:.4f}", summary["b"]),
+        ("copy-last", f"{baseline['copy_last_deg']:.4f}", "the baseline: predict that nothing moves"),
+    ]
+    title = f"Mean error against the clip's next pose, {baseline['frames']} frames"
+    console.print(table(title, ("", "deg", ""), rows))
+
+
+def _print_divergence(summary: Any, console: Console) -> None:
+    divergence = summary["first_divergence"]
+    if divergence is not None:
+        console.print(Text(f"First divergence: frame {divergence['frame']}, stage {divergence['stage']}", style="bold"))
+
+
+def _number(value: float | None, digits: int | None = None) -> str:
+    if value is None:
+        return "not finite"
+    return f"{value:.3g}" if digits is None else f"{value:.{digits}f}"
