@@ -12,13 +12,13 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-import onnx  # noqa: E402  (optional)
-import onnxruntime  # noqa: E402
-import torch  # noqa: E402
+import onnx
+import onnxruntime
+import torch
 
-from rigpact.fixtures.bundle import build_bundle, small_plan  # noqa: E402
-from rigpact.fixtures.training.exporter import export_model  # noqa: E402
-from rigpact.fixtures.training.model import INPUT_NAMES, MotionModel  # noqa: E402
+from rigpact.fixtures.bundle import build_bundle, small_plan
+from rigpact.fixtures.training.exporter import export_model
+from rigpact.fixtures.training.model import INPUT_NAMES, MotionModel
 
 WIDTHS = {"state": 30, "cond": 7, "contacts": 2, "angvel": 9, "pose_hist": 54}
 
@@ -67,7 +67,9 @@ def test_the_graph_equals_torch_at_any_batch_size(random_model: MotionModel, bat
     """A batch axis frozen at trace time broadcasts one character's pose to all of them."""
     generator = np.random.default_rng(batch)
     # Beyond 16 the graph clamps state and condition; the other three inputs pass.
-    inputs = {name: (12.0 * generator.standard_normal((batch, WIDTHS[name]))).astype(np.float32) for name in INPUT_NAMES}
+    inputs = {
+        name: (12.0 * generator.standard_normal((batch, WIDTHS[name]))).astype(np.float32) for name in INPUT_NAMES
+    }
     session = onnxruntime.InferenceSession(export_model(random_model), providers=["CPUExecutionProvider"])
     (got,) = session.run(None, inputs)
     with torch.no_grad():

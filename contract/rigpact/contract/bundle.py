@@ -20,7 +20,7 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import Severity
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
-from rigpact.contract.skeleton import Skeleton, left_right_permutation
+from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 
 DEFAULT_FPS = 60.0
@@ -131,7 +131,7 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         pose_history_length=_history_length(sources, output[ROTATIONS].size),
         pose_history=_squashed(sources, "pose_hist", "PoseHist"),
         angular_velocity=angvel,
-        skeleton=_skeleton(meta.get("skeleton")),
+        skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
         conventions=_declared_conventions(meta, has_angvel_statistics=angvel is not None),
     )
 
@@ -168,12 +168,16 @@ def _history_length(sources: Sequence[Document], rotation_width: int) -> int | N
     return None
 
 
-def _skeleton(declared: Any) -> Skeleton | None:
+def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
+    """Read the skeleton; None where there is none, or none that positions can be computed from (RP220 to RP227 say why)."""
     if not isinstance(declared, Mapping) or "ref_local_offsets_m" not in declared or "parents" not in declared:
         return None
     names = tuple(declared.get("bone_names", ()))
     parents = tuple(int(parent) for parent in declared["parents"])
-    return Skeleton(names, parents, frozen_float32(declared["ref_local_offsets_m"]))
+    offsets = frozen_float32(declared["ref_local_offsets_m"])
+    fits = len(names) == len(parents) == len(offsets) == bone_count
+    in_range = all(-1 <= parent < bone_count for parent in parents)
+    return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
 def _declared_conventions(meta: Mapping[str, Any], *, has_angvel_statistics: bool) -> Conventions:

@@ -183,7 +183,7 @@ def read_conventions(path: str | Path) -> dict[str, Any]:
     try:
         declared = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusableInput(path, f"text that is not TOML ({error})", "KNOB = \"VALUE\" lines") from None
+        raise UnusableInput(path, f"text that is not TOML ({error})", 'KNOB = "VALUE" lines') from None
     table = declared.get("conventions", declared)
     if not isinstance(table, dict):
         raise UnusableInput(f"{path}#conventions", type(table).__name__, "a table")

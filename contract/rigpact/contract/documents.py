@@ -25,7 +25,7 @@ class Kind(StrEnum):
     TEACHER_PREDICTION = "teacher_prediction"
 
     @property
-    def title(self) -> str:
+    def words(self) -> str:
         """The kind in words."""
         return self.value.replace("_", " ")
 
@@ -69,7 +69,7 @@ def kind_of(root: dict[str, Any]) -> Kind | None:
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput when it is no known kind, or not the expected one."""
     file = read_json(path)
-    wanted = expected.title if expected else "a bundle, companion, raw clip, teacher batch or teacher prediction"
+    wanted = expected.words if expected else "a bundle, companion, raw clip, teacher batch or teacher prediction"
     if not isinstance(file.data, dict):
         raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")
     kind = kind_of(file.data)
@@ -77,7 +77,7 @@ def read_document(path: str | Path, expected: Kind | None = None) -> Document:
         keys = ", ".join(list(file.data)[:6]) or "no keys"
         raise UnusableInput(f"{path}#", f"an object with {keys}", wanted)
     if expected and kind is not expected:
-        raise UnusableInput(f"{path}#", f"a {kind.title}", f"a {wanted}")
+        raise UnusableInput(f"{path}#", f"a {kind.words}", f"a {wanted}")
     return Document(kind, file)
 
 

@@ -99,7 +99,9 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
     except json.JSONDecodeError as error:
         line, column, offset = error.lineno, error.colno, error.pos
         text = content.decode("utf-8", "replace")
-        found = repr(text[offset : offset + _SHOWN_CHARACTERS]) if offset < len(text.rstrip()) else "the end of the file"
+        found = (
+            repr(text[offset : offset + _SHOWN_CHARACTERS]) if offset < len(text.rstrip()) else "the end of the file"
+        )
         raise UnusableInput(
             f"{place}:{line}:{column}", found, f"JSON ({error.msg})", "a truncated or hand-edited file?"
         ) from None

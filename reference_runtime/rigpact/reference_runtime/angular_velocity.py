@@ -48,17 +48,13 @@ class AngularVelocityInput:
         self._rotations = contract.state[ROTATIONS].range
         self._slice = contract.state[ANGULAR_VELOCITIES].range
         self._statistics = contract.angular_velocity
-        self._source = SOURCE[conventions.angvel_source]
+        self._source_name = conventions.angvel_source
+        self._source = SOURCE[self._source_name]
         self._factor = ANGLE_FACTOR[conventions.angvel_angle]
         self._in_frame = FRAME[conventions.angvel_frame]
         self._lag = int(conventions.angvel_lag)
         if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
-            raise UnusableInput(
-                f"angvel_source={conventions.angvel_source}",
-                "no tanh_scales_angvel, MuAngVel and StdAngVel together in one file",
-                "the angular-velocity statistics",
-                "give the companion file, or --set angvel_source=state_slice",
-            )
+            raise _no_statistics(conventions.angvel_source)
 
     def rows(self, motion: Motion) -> FloatArray:
         """AngVel input of the first `steps` frames, stored as float32."""
@@ -105,8 +101,18 @@ class AngularVelocityInput:
         return omega[frames].reshape(steps, -1) * self._factor
 
     def _normalised(self, omega: FloatArray) -> FloatArray:
-        assert self._statistics is not None  # the constructor has refused
+        if self._statistics is None:
+            raise _no_statistics(self._source_name)
         return squashed_zscored(omega, self._statistics, AUXILIARY_SCALE_FLOOR)
+
+
+def _no_statistics(source: str) -> UnusableInput:
+    return UnusableInput(
+        f"angvel_source={source}",
+        "no tanh_scales_angvel, MuAngVel and StdAngVel together in one file",
+        "the angular-velocity statistics",
+        "give the companion file, or --set angvel_source=state_slice",
+    )
 
 
 SOURCE: Mapping[str, Callable[[AngularVelocityInput, Motion], FloatArray]] = {

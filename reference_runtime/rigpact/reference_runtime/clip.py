@@ -6,7 +6,7 @@ with rows normalised by the training side. The engine zero-fills short rows; her
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,19 @@ from numpy.typing import NDArray
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
+from rigpact.contract.layout import (
+    ANGULAR_VELOCITIES,
+    CONTACTS,
+    ROOT_POSITION,
+    ROOT_VELOCITY,
+    ROOT_YAW,
+    ROTATIONS,
+    Layout,
+)
 from rigpact.contract.statistics import FloatArray
 
 _ANY = -1
+PlaceOf = Callable[[int], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +114,7 @@ def read_clip(path: str | Path) -> Clip:
         return document_to_raw_clip(document)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return document_to_teacher_file(document)
-    raise UnusableInput(f"{path}#", f"a {document.kind.title}", "a raw clip, a teacher batch or a teacher prediction")
+    raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a raw clip, a teacher batch or a teacher prediction")
 
 
 def document_to_raw_clip(document: Document) -> RawClip:
@@ -164,10 +173,8 @@ def document_to_teacher_file(document: Document) -> TeacherFile:
     root, place = document.data, document.path
     teacher = _field(root, "teacher", f"{place}#")
     prediction = root.get("prediction", {})
-    aux_place, aux = next(
-        ((at, found) for at, found in (("teacher/aux_inputs", teacher.get("aux_inputs")), ("aux_inputs", root.get("aux_inputs"))) if found),
-        ("aux_inputs", {}),
-    )  # fmt: skip
+    under_teacher = teacher.get("aux_inputs")
+    aux_place, aux = ("teacher/aux_inputs", under_teacher) if under_teacher else ("aux_inputs", root.get("aux_inputs"))
     state_norm = _required_rows(teacher, "state_norm", f"{place}#/teacher")
     count = len(state_norm)
 
@@ -207,7 +214,7 @@ def _optional_rows(holder: Any, name: str, place: str, count: int) -> FloatArray
     return rows
 
 
-def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: Any) -> NDArray[np.float32]:
+def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: PlaceOf) -> NDArray[np.float32]:
     """Turn JSON rows into float32 (N, *shape); -1 in `shape` is any length, the same in every row.
 
     A row of another shape raises UnusableInput at its own place: nothing is padded or cut.
@@ -215,24 +222,31 @@ def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: Any) -> NDArra
     try:
         array = np.array(rows, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
-        array = None
-    fits = array is not None and array.ndim == len(shape) + 1 and array.dtype == np.float64
-    if array is None or not fits or any(want not in (_ANY, have) for want, have in zip(shape, array.shape[1:], strict=True)):
+        raise _first_misfit(rows, shape, place_of) from None
+    if not _fits(array.shape[1:], shape):
         raise _first_misfit(rows, shape, place_of)
     with np.errstate(over="ignore"):
         return array.astype(np.float32)
 
 
-def _first_misfit(rows: list[Any], shape: tuple[int, ...], place_of: Any) -> UnusableInput:
-    expected = list(shape)
-    for index, row in enumerate(rows):
-        found = _shape_of(row)
-        expected = [have if want == _ANY and found else want for want, have in zip(expected, found or expected, strict=False)]
-        if found is None or list(found) != expected:
-            numbers = "numbers" if not shape else f"{' × '.join(str(n) if n != _ANY else 'any' for n in expected)} numbers"
-            shown = "something else than numbers" if found is None else f"{' × '.join(map(str, found))} numbers"
-            return UnusableInput(place_of(index), shown, numbers, "the engine would zero-fill or cut it silently")
-    return UnusableInput(place_of(0), "rows of different shapes", "rows of one shape")
+def _fits(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    return len(found) == len(wanted) and all(want in (_ANY, have) for want, have in zip(wanted, found, strict=True))
+
+
+def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: PlaceOf) -> UnusableInput:
+    """The first row that is not of the wanted shape, or not of the first row's where any shape would do."""
+    first = _shape_of(rows[0])
+    expected = first if first is not None and _fits(first, wanted) else wanted
+    shapes = [_shape_of(row) for row in rows]
+    index = next((row for row, found in enumerate(shapes) if found is None or not _fits(found, expected)), 0)
+    hint = "the engine would zero-fill or cut it silently"
+    return UnusableInput(place_of(index), _in_words(shapes[index]), _in_words(expected), hint)
+
+
+def _in_words(shape: tuple[int, ...] | None) -> str:
+    if shape is None:
+        return "something else than numbers"
+    return f"{' × '.join('any' if size == _ANY else str(size) for size in shape)} numbers" if shape else "one number"
 
 
 def _shape_of(row: Any) -> tuple[int, ...] | None:
@@ -244,7 +258,9 @@ def _shape_of(row: Any) -> tuple[int, ...] | None:
 
 def _field(holder: Any, name: str, place: str) -> Any:
     if not isinstance(holder, Mapping) or name not in holder:
-        raise UnusableInput(place, f"no {name}" if isinstance(holder, Mapping) else "no object", f"an object with {name}")
+        raise UnusableInput(
+            place, f"no {name}" if isinstance(holder, Mapping) else "no object", f"an object with {name}"
+        )
     return holder[name]
 
 

@@ -77,7 +77,10 @@ def window_zscore(sample: FloatArray, samples: Sequence[FloatArray]) -> FloatArr
     return np.asarray((sample - mean) / np.maximum(std, _STD_FLOOR))
 
 
-NORMALISE: Mapping[str, Callable[[FloatArray, Sequence[FloatArray]], FloatArray]] = {"raw": _raw, "zscore": window_zscore}
+NORMALISE: Mapping[str, Callable[[FloatArray, Sequence[FloatArray]], FloatArray]] = {
+    "raw": _raw,
+    "zscore": window_zscore,
+}
 
 
 class ConditionWindow:

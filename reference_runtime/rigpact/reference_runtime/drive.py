@@ -113,7 +113,8 @@ class TeacherInputs:
 
     def previous6d(self, frame: int) -> FloatArray:
         """The pose that ΔR is applied to, (6·B,)."""
-        return self._previous[frame]
+        pose: FloatArray = self._previous[frame]
+        return pose
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
         """The next raw state: the next teacher frame replaces it; None after a teacher file's last row."""
@@ -152,7 +153,8 @@ class FreeRunInputs:
         self._lag = int(contract.conventions.previous_pose_lag)
         self._rotations = contract.state[ROTATIONS].range
         self.codec, self.dtype = Rot6d(contract.conventions), compute_dtype(contract.conventions)
-        self.seed = self.current = self.before = rows.x_raw[0]
+        self.seed: FloatArray = rows.x_raw[0]
+        self.current = self.before = self.seed
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
 
     def at(self, frame: int) -> Stages:
@@ -176,8 +178,10 @@ class FreeRunInputs:
     def previous6d(self, frame: int) -> FloatArray:
         """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
         if self._lag > 0:
-            return self._rows.poses[frame % (len(self._rows.poses) - 1) + 1]
-        return (self.before if self._lag < 0 else self.current)[self._rotations]
+            target: FloatArray = self._rows.poses[frame % (len(self._rows.poses) - 1) + 1]
+            return target
+        carried: FloatArray = (self.before if self._lag < 0 else self.current)[self._rotations]
+        return carried
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
         """Write the output back into the raw state and push the new pose into the history."""
@@ -188,7 +192,7 @@ class FreeRunInputs:
 
     def written_slices(self, y_out: FloatArray) -> FloatArray:
         """The raw state with every output slice copied whose name and size match a state slice."""
-        following = self.current.copy()
+        following: FloatArray = self.current.copy()
         state = self._contract.state
         for entry in self._contract.output:
             if entry.name in state and state[entry.name].size == entry.size:
@@ -216,7 +220,8 @@ WRITEBACK: Mapping[str, Callable[[FreeRunInputs, FloatArray], FloatArray]] = {
 
 
 def _current(inputs: FreeRunInputs) -> FloatArray:
-    return inputs.current[None]
+    frames: FloatArray = inputs.current[None]
+    return frames
 
 
 FREE_RUN_FRAMES: Mapping[str, Callable[[FreeRunInputs], FloatArray]] = {

@@ -9,8 +9,11 @@ Depends on numpy only, so an engine team can port this file by reading it.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+
+BoolArray = NDArray[np.bool_]
 
 KINDA_SMALL_NUMBER = 1e-4
 """The engine's length below which `GetSafeNormal` and `IsNearlyZero` call a vector zero."""
@@ -20,7 +23,7 @@ TRAINING_EPSILON = 1e-8
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:
     """Inner product of (..., 3) vectors, kept as (..., 1) so that it scales them."""
-    return np.sum(a * b, axis=-1, keepdims=True)
+    return np.asarray(np.sum(a * b, axis=-1, keepdims=True))
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -42,17 +45,17 @@ def safe_normal(v: FloatArray) -> FloatArray:
         return np.where(size < KINDA_SMALL_NUMBER, 0.0, v / size).astype(v.dtype, copy=False)
 
 
-def is_nearly_zero(v: FloatArray) -> FloatArray:
+def is_nearly_zero(v: FloatArray) -> BoolArray:
     """Whether every component is within 1e-4 of zero, (..., 1). Source: engine `IsNearlyZero`."""
-    return np.all(np.abs(v) <= KINDA_SMALL_NUMBER, axis=-1, keepdims=True)
+    return np.asarray(np.all(np.abs(v) <= KINDA_SMALL_NUMBER, axis=-1, keepdims=True))
 
 
-def is_short(v: FloatArray) -> FloatArray:
+def is_short(v: FloatArray) -> BoolArray:
     """Whether |v| < 1e-4, (..., 1). Source: engine `Reproject6D`."""
     return length(v) < KINDA_SMALL_NUMBER
 
 
-def normalised_or(v: FloatArray, degenerate: FloatArray, fallback: FloatArray) -> FloatArray:
+def normalised_or(v: FloatArray, degenerate: BoolArray, fallback: FloatArray) -> FloatArray:
     """v / |v|, or `fallback` where `degenerate` holds. NaN is not degenerate: it goes on, to be found."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(degenerate, fallback, v / length(v)).astype(v.dtype, copy=False)
@@ -65,7 +68,8 @@ def perpendicular(v: FloatArray, axis: FloatArray) -> FloatArray:
 
 def most_perpendicular_axis(v: FloatArray) -> FloatArray:
     """The coordinate axis least aligned with v: a way out when even a fallback axis is parallel to v."""
-    return np.eye(3, dtype=v.dtype)[np.argmin(np.abs(v), axis=-1)]
+    axes: FloatArray = np.eye(3, dtype=v.dtype)[np.argmin(np.abs(v), axis=-1)]
+    return axes
 
 
 def compose(delta: FloatArray, previous: FloatArray) -> FloatArray:
@@ -74,7 +78,7 @@ def compose(delta: FloatArray, previous: FloatArray) -> FloatArray:
     The engine's `FMatrix` holds axes as rows, so a literal `DeltaM * PrevM` there is the other order.
     Source: contract document, section 3; training `compose_rot6d_delta`.
     """
-    return delta @ previous
+    return np.asarray(delta @ previous)
 
 
 def rotation_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -122,7 +126,7 @@ def matrix_to_quat(matrix: FloatArray) -> FloatArray:
     largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return row / np.sqrt(np.sum(row * row, axis=-1, keepdims=True))
+        return np.asarray(row / np.sqrt(np.sum(row * row, axis=-1, keepdims=True)))
 
 
 def rotation_vector(matrix: FloatArray) -> FloatArray:

@@ -98,7 +98,8 @@ class Loop:
         if y_norm.shape != (1, width):
             found = " × ".join(map(str, y_norm.shape))
             raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {width}")
-        return y_norm[0]
+        answer: FloatArray = y_norm[0]
+        return answer
 
 
 class Playback:

@@ -7,7 +7,7 @@ channel is z-scored. To add a way of squashing or of encoding yaw: a row in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,27 +21,32 @@ ATANH_LIMIT = 1.0 - 1e-6
 """The engine clamps atanh's argument here: its slope there is 5e5, beyond it the raw value would be infinite."""
 
 
-def _tanh(raw: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.tanh(raw / scale)
+def _tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return np.tanh(value / scale)
 
 
-def _atanh(squashed: FloatArray, scale: FloatArray) -> FloatArray:
-    return scale * np.arctanh(np.clip(squashed, -ATANH_LIMIT, ATANH_LIMIT))
+def _atanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return scale * np.arctanh(np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
 
 
-def _divide(raw: FloatArray, scale: FloatArray) -> FloatArray:
-    return raw / scale
+def _divide(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return value / scale
 
 
-def _multiply(feature: FloatArray, scale: FloatArray) -> FloatArray:
-    return feature * scale
+def _multiply(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return value * scale
 
 
-def _keep(value: FloatArray, _scale: FloatArray) -> FloatArray:
+def _keep(value: FloatArray, scale: FloatArray) -> FloatArray:  # noqa: ARG001 - one signature for the table
     return value
 
 
-ScaledMap = Callable[[FloatArray, FloatArray], FloatArray]
+class ScaledMap(Protocol):
+    """A channel-wise map of a value (..., k) and the channels' scales (k,)."""
+
+    def __call__(self, value: FloatArray, scale: FloatArray) -> FloatArray:
+        """Apply the map."""
+        ...
 
 
 class Squash(NamedTuple):

@@ -7,6 +7,7 @@ contract; each stage is then a pure function of the stages before it. To add a v
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -126,9 +127,7 @@ class OutputStages:
         quats = matrix_to_quat(matrices)[..., self._components]
         return stored(quats.reshape(*quats.shape[:-2], -1))
 
-    def __call__(
-        self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray
-    ) -> dict[str, FloatArray]:
+    def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
         """Every output stage by name, in loop order; delta6d only where there is a delta."""
         y_raw = self.y_raw(y_norm)
         delta6d = self.delta6d(y_raw, published6d)
@@ -170,6 +169,6 @@ def _inverse_features(
         (ANGULAR_VELOCITIES, contract.angvel_scales, conventions.angvel_squash),
     ):
         if name in contract.output:
-            undo, scale = SQUASH[choice].undo_before, np.abs(scales).astype(dtype)
-            inverses.append((contract.output[name].range, lambda value, undo=undo, scale=scale: undo(value, scale)))
+            undo = partial(SQUASH[choice].undo_before, scale=np.abs(scales).astype(dtype))
+            inverses.append((contract.output[name].range, undo))
     return inverses

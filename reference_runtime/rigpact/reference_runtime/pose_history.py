@@ -67,7 +67,8 @@ class PoseHistory:
         if self._start == "first_target" and len(poses) < 2:
             raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
         chosen = {"identity": identity, "zeros": np.zeros_like(identity)}
-        return chosen.get(self._start, poses[min(self._first, len(poses) - 1)])
+        own: FloatArray = poses[min(self._first, len(poses) - 1)]
+        return chosen.get(self._start, own)
 
     def raw_rows(self, poses: FloatArray, steps: int) -> FloatArray:
         """Features (steps, H·6·B) of a clip whose poses (N, 6·B) are all known."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.conventions import STAGES
@@ -19,7 +20,7 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import RawClip, TeacherFile, document_to_raw_clip, document_to_teacher_file
+from rigpact.reference_runtime.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
 from rigpact.reference_runtime.loop import recorded_poses
 from rigpact.reference_runtime.trace import Trace, TraceHeader, is_trace_path, read_trace
 
@@ -56,7 +57,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
         return _clip_recording(document, contract)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return _teacher_recording(document, contract)
-    raise UnusableInput(f"{path}#", f"a {document.kind.title}", "a trace, a teacher file or a raw clip")
+    raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a trace, a teacher file or a raw clip")
 
 
 def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
     return {"targets6d": _following(poses, trace.frame), "copied6d": poses}
 
 
-def _following(poses: FloatArray, frame: FloatArray) -> FloatArray:
+def _following(poses: FloatArray, frame: NDArray[np.int64]) -> FloatArray:
     """Row t holds the pose of frame t + 1; NaN where the next recorded frame is not the next one."""
     targets = np.full_like(poses, np.nan)
     consecutive = np.flatnonzero(np.diff(frame) == 1)
@@ -90,7 +91,7 @@ def _clip_recording(document: Document, contract: Contract | None) -> Recording:
         title="raw clip",
         trace=_trace(stages, clip.fps, document.path),
         possible=frozenset(CLIP_STAGES if contract else ("y_out",)),
-        bone_names=_declared_bones(document.data.get("meta"), "skeleton"),
+        bone_names=_declared_bones(document.data.get("meta")),
         targets6d=clip.rotations6d[1:],
         copied6d=clip.rotations6d[:-1],
     )
@@ -107,14 +108,13 @@ def _teacher_recording(document: Document, contract: Contract | None) -> Recordi
         "y_out": _teacher_pose(teacher, contract),
     }
     present = {name: rows for name, rows in stages.items() if rows is not None}
-    rotations = _state_rotations(document, contract)
-    poses = None if contract is None or rotations is None else _decoded_poses(teacher, contract)
+    poses = None if contract is None else _decoded_poses(teacher, contract)
     return Recording(
         path=document.path,
-        title=document.kind.title,
+        title=document.kind.words,
         trace=_trace(present, teacher.fps, document.path),
         possible=frozenset(TEACHER_STAGES),
-        targets6d=None if poses is None else _following(poses, np.arange(len(poses))),
+        targets6d=None if poses is None else _following(poses, np.arange(len(poses), dtype=np.int64)),
         copied6d=poses,
     )
 
@@ -125,12 +125,6 @@ def _teacher_pose(teacher: TeacherFile, contract: Contract | None) -> FloatArray
     if teacher.y_norm is None and teacher.y_raw is None:
         return None
     return recorded_poses(teacher, contract)
-
-
-def _state_rotations(document: Document, contract: Contract | None) -> slice | None:
-    if contract is None:
-        return None
-    return contract.state[ROTATIONS].range
 
 
 def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
@@ -153,8 +147,8 @@ def _trace(stages: dict[str, FloatArray], fps: float, path: Path) -> Trace:
     return Trace(TraceHeader(fps=fps, mode="teacher", clip=path.stem, producer=path.name), frame, frame / fps, stages)
 
 
-def _declared_bones(meta: Any, key: str) -> tuple[str, ...] | None:
-    declared = meta.get(key) if isinstance(meta, Mapping) else None
+def _declared_bones(meta: Any) -> tuple[str, ...] | None:
+    declared = meta.get("skeleton") if isinstance(meta, Mapping) else None
     names = declared.get("bone_names") if isinstance(declared, Mapping) else None
     return tuple(map(str, names)) if isinstance(names, list) else None
 

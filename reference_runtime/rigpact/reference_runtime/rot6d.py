@@ -15,6 +15,7 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.geometry import (
     TRAINING_EPSILON,
+    BoolArray,
     cross,
     is_nearly_zero,
     is_short,
@@ -63,7 +64,7 @@ DERIVED_SIGN: Mapping[str, Callable[[float], float]] = {
 }
 
 
-def _engine_pair(a: FloatArray, b: FloatArray, fallback: Axes, degenerate: Callable[..., FloatArray]) -> Axes:
+def _engine_pair(a: FloatArray, b: FloatArray, fallback: Axes, degenerate: Callable[[FloatArray], BoolArray]) -> Axes:
     """Gram–Schmidt with replaced axes: a/|a|, then b without its part along it.
 
     A fallback axis is made orthogonal too; when even that is parallel, the most perpendicular coordinate axis serves,

@@ -232,7 +232,9 @@ def _delta6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
 def _next6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
     """ΔR·R_prev turns by what ΔR turns by; R_prev is given. An absolute pose is a copy."""
     if contract.conventions.output_mode == "absolute":
-        return _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(stages["next6d"])
+        return (
+            _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(stages["next6d"])
+        )
     codec = Rot6d(contract.conventions)
     if "delta6d" in bounds:
         return _spread(_rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))

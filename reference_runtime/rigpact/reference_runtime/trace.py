@@ -30,7 +30,10 @@ from rigpact.contract.version import rigpact_version
 FORMAT, VERSION = "rigpact-trace", 1
 _SUFFIXES = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", ".trace.safetensors")
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
-_C_TOKENS = re.compile(r'(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]*\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])', re.IGNORECASE)  # fmt: skip
+_C_TOKENS = re.compile(
+    r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]*\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",
+    re.IGNORECASE,
+)
 MODES = ("teacher", "free", "playback")
 
 
@@ -290,7 +293,7 @@ def _write_safetensors(trace: Trace, path: Path) -> None:
         stream.write(save(tensors, metadata={"rigpact": header}))
 
 
-_DTYPES = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _MAX_HEADER_BYTES = 1 << 20
 
 
@@ -303,7 +306,7 @@ def _read_safetensors(path: Path) -> Trace:
     header, widths = _header(_json_line(metadata["rigpact"].encode(), f"{path}#rigpact"), f"{path}#rigpact")
     mapped = np.memmap(path, np.uint8, mode="r")
     tensors = {name: _tensor(mapped, entry, offset, f"{path}#{name}") for name, entry in index.items()}
-    expected = {**{name: ("<f4", 2) for name in widths}, "frame": ("<i8", 1), "time": ("<f8", 1)}
+    expected = {**dict.fromkeys(widths, ("<f4", 2)), "frame": ("<i8", 1), "time": ("<f8", 1)}
     for name, (dtype, rank) in expected.items():
         tensor = tensors.get(name)
         if tensor is None or tensor.dtype != np.dtype(dtype) or tensor.ndim != rank:
@@ -345,4 +348,5 @@ def _tensor(mapped: NDArray[np.uint8], entry: Any, offset: int, place: str) -> N
         raise UnusableInput(place, "a tensor that a trace cannot hold", f"one of {', '.join(_DTYPES)}") from None
     if not 0 <= begin <= end <= len(mapped) or end - begin != dtype.itemsize * int(np.prod(shape)):
         raise UnusableInput(place, f"bytes {begin} to {end} of {len(mapped)}", "a tensor inside the file", "cut off?")
-    return mapped[begin:end].view(dtype).reshape(shape)
+    tensor: NDArray[Any] = mapped[begin:end].view(dtype).reshape(shape)
+    return tensor

@@ -11,6 +11,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout
 _PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
 _CONDITION = ("idle", "walk", "run", "jump", "direction x", "direction y", "speed")
 _FEET = ("left foot", "right foot")
+_NAMED = {"cond": _CONDITION, "cond_raw": _CONDITION, "contacts": _FEET}
 _ROTATION_STAGES = ("delta6d", "next6d")
 
 
@@ -32,10 +33,9 @@ class Address:
 
 def channel_address(stage: str, channel: int, contract: Contract | None, bones: Sequence[str]) -> Address:
     """Name the place of one channel of a stage; without a contract only rotations can be named."""
-    if stage in ("cond", "cond_raw") and channel < len(_CONDITION):
-        return Address(stage, channel, component=_CONDITION[channel])
-    if stage == "contacts" and channel < len(_FEET):
-        return Address(stage, channel, component=_FEET[channel])
+    names = _NAMED.get(stage, ())
+    if channel < len(names):
+        return Address(stage, channel, component=names[channel])
     if stage in ("pose_hist", "pose_hist_raw"):
         return _history_address(stage, channel, bones)
     if stage == "quat":
@@ -70,4 +70,3 @@ def _history_address(stage: str, channel: int, bones: Sequence[str]) -> Address:
 
 def _bone(bones: Sequence[str], index: int) -> str:
     return bones[index] if index < len(bones) else f"bone {index}"
-

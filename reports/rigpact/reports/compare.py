@@ -1,14 +1,13 @@
 """Two recordings side by side: per stage, bone and frame, with the place where they first part.
 
 Fails closed: every value that either side declares is compared, waived with a reason, or missing, and the ledger counts
-them. Measures first (`StageComparison`, `PoseError`), judges after (`judge`).
+them. Here is only measured; findings are made of it in judgement.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from rigpact.contract.bundle import Contract
 from rigpact.contract.conventions import STAGES, Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules import comparison as rules
 from rigpact.contract.skeleton import Skeleton
@@ -76,7 +75,7 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Everything measured between two recordings; `judge` turns it into findings."""
+    """Everything measured between two recordings; judgement.py turns it into findings."""
 
     a: Recording
     b: Recording
@@ -181,7 +180,8 @@ def _measure(
     # in free-run frame n inherits the rounding of the n frames before it
     growth = (frames - frames[0] + 1.0)[:, None] if free and len(frames) else 1.0
     return {
-        name: _stage_comparison(name, values_a[name], values_b[name], bounds[name] * growth, frames) for name in values_a
+        name: _stage_comparison(name, values_a[name], values_b[name], bounds[name] * growth, frames)
+        for name in values_a
     }
 
 
@@ -193,15 +193,15 @@ def _check_widths(values: Mapping[str, FloatArray], contract: Contract) -> None:
     for name, rows in values.items():
         expected = widths.get(name)
         if expected is not None and rows.shape[1] != expected:
-            raise UnusableInput(
-                f"stage {name}", f"{rows.shape[1]} numbers", f"{expected} under this bundle", "is it the right --bundle?"
-            )
+            found = f"{rows.shape[1]} numbers"
+            raise UnusableInput(f"stage {name}", found, f"{expected} under this bundle", "the right --bundle?")
 
 
 def _stage_comparison(
     name: str, a: FloatArray, b: FloatArray, tolerance: FloatArray, frames: NDArray[np.int64]
 ) -> StageComparison:
-    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    a64: FloatArray = a.astype(np.float64)
+    b64: FloatArray = b.astype(np.float64)
     if name == "quat":
         b64 = _same_hemisphere(a64, b64)
     with np.errstate(invalid="ignore"):
@@ -255,10 +255,10 @@ def _baseline(
     known = np.isfinite(targets).all(axis=1)
     if not known.any() or targets.shape[1] != poses[0].shape[1]:
         return None
-    means = [
+    a_deg, b_deg, copy_last_deg = (
         float(pose_error(guess[known], targets[known], codec, None).deg.mean()) for guess in (*poses, copied)
-    ]  # fmt: skip
-    return Baseline(*means, frames=int(known.sum()))
+    )
+    return Baseline(a_deg, b_deg, copy_last_deg, frames=int(known.sum()))
 
 
 def _ledger(
@@ -276,129 +276,3 @@ def _ledger(
     compared = sum(int(result.judged.sum()) * len(result.frames) for result in stages.values())
     unjudged = sum(int((~result.judged).sum()) * len(result.frames) for result in stages.values())
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))
-
-
-def judge(comparison: Comparison) -> FindingsReport:
-    """Turn a comparison into findings: what differs, what was not compared, what cannot be trusted."""
-    findings = (
-        *_about_files(comparison),
-        *comparison.missing.values(),
-        *_frames_missing(comparison),
-        *_not_finite(comparison),
-        *_differences(comparison),
-    )
-    return FindingsReport(findings, comparison.ledger, summarise(comparison))
-
-
-def _about_files(comparison: Comparison) -> Iterator[Finding]:
-    a, b = comparison.a, comparison.b
-    fps_a, fps_b = a.trace.header.fps, b.trace.header.fps
-    if fps_a != fps_b:
-        yield rules.RATE_DIFFERS.at(
-            b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
-        )  # fmt: skip
-    for side in (a, b):
-        recorded = side.trace.header.bundle_sha256
-        if comparison.contract and recorded and recorded != comparison.contract.sha256:
-            yield rules.OTHER_BUNDLE.at(
-                side.path, "/contract/bundle_sha256", holder=side.path.name, found=recorded[:12],
-                expected=comparison.contract.sha256[:12],
-            )  # fmt: skip
-        if side.trace.truncation:
-            yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
-
-
-def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
-    for holder, other in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
-        extra = np.setdiff1d(holder.trace.frame, other.trace.frame)
-        if len(extra):
-            yield rules.FRAMES_NOT_COMPARED.at(
-                other.path, f"/frames/{extra[0]}", count=len(extra), holder=holder.path.name, frame=int(extra[0])
-            )
-
-
-def _not_finite(comparison: Comparison) -> Iterator[Finding]:
-    for side in (comparison.a, comparison.b):
-        for name in comparison.stages:
-            values = side.trace.stages[name]
-            bad = np.argwhere(~np.isfinite(values))
-            if len(bad):
-                row, channel = (int(index) for index in bad[0])
-                yield rules.NOT_FINITE.at(
-                    side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
-                    value=str(values[row, channel]), frame=int(side.trace.frame[row]), count=len(bad),
-                    address=comparison.address(name, channel),
-                )  # fmt: skip
-
-
-def _differences(comparison: Comparison) -> Iterator[Finding]:
-    for name, result in comparison.stages.items():
-        first = result.first_frame_over
-        if first is None:
-            continue
-        row, channel = result.worst
-        yield rules.STAGE_DIFFERS.at(
-            comparison.b.path, f"/stages/{name}/{channel}", stage=name, frame=first,
-            channels=int(result.over.sum()), total=result.over.size, error=float(result.error[row, channel]),
-            tolerance=float(result.tolerance[row, channel]), worst_frame=int(result.frames[row]),
-            address=comparison.address(name, channel),
-        )  # fmt: skip
-
-
-def summarise(comparison: Comparison) -> dict[str, Any]:
-    """The measurements, for machines and for the renderers."""
-    divergence = comparison.first_divergence
-    return {
-        "a": str(comparison.a.path),
-        "b": str(comparison.b.path),
-        "frames": len(comparison.frames),
-        "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
-        "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
-        "waived": dict(comparison.waived),
-        "bones": _bone_summary(comparison),
-        "baseline": None if comparison.baseline is None else vars(comparison.baseline),
-    }
-
-
-def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:
-    row, channel = result.worst
-    return {
-        "stage": result.stage,
-        "worst": {
-            "error": _finite_or_none(result.error[row, channel]),
-            "tolerance": float(result.tolerance[row, channel]),
-            "frame": int(result.frames[row]),
-            "time_s": float(result.frames[row] / comparison.a.trace.header.fps),
-            "channel": channel,
-            "address": str(comparison.address(result.stage, channel)),
-        },
-        "channels_unjudged": int((~result.judged).sum()),
-        "first_frame_over": result.first_frame_over,
-        "ok": result.first_frame_over is None,
-    }
-
-
-def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every bone, worst first; errors in degrees and centimetres."""
-    pose = comparison.pose
-    if pose is None:
-        return []
-    deg = np.where(np.isfinite(pose.deg), pose.deg, np.inf)
-    frames = comparison.frames[np.argmax(deg, axis=0)]
-    order = np.argsort(-deg.max(axis=0), kind="stable")
-    return [
-        {
-            "bone": comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}",
-            "max_deg": _finite_or_none(deg[:, bone].max()),
-            "mean_deg": _finite_or_none(deg[:, bone].mean()),
-            "max_cm": None if pose.cm is None else _finite_or_none(pose.cm[:, bone].max()),
-            "frame": int(frames[bone]),
-            "time_s": float(frames[bone] / comparison.a.trace.header.fps),
-        }
-        for bone in order.tolist()
-    ]
-
-
-def _finite_or_none(value: Any) -> float | None:
-    number = float(value)
-    return number if np.isfinite(number) else None

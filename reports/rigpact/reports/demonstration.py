@@ -20,13 +20,15 @@ from rigpact.contract.rules import Subject, check
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, read_recording, start_run, write_trace
 from rigpact.reference_runtime.loop import Mode
-from rigpact.reports.compare import compare, judge
+from rigpact.reports.compare import compare
 from rigpact.reports.comparison_text import print_comparison
+from rigpact.reports.judgement import judge
 from rigpact.reports.run_report import describe_run, record_run
 from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
 FREE_RUN_FRAMES = 600
+RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 
 def demonstrate(*, quiet: bool) -> FindingsReport:
@@ -38,22 +40,24 @@ def demonstrate(*, quiet: bool) -> FindingsReport:
 
 def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
     bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
+    run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
     checked = _check(bundle, model, clip)
     print_report(checked, console)
 
-    _heading(console, "2. What would the engine do?", f"rigpact run {bundle.name} --onnx {model.name} --clip {CLIP} -o run.trace.jsonl")
-    ran, run_file = _run(bundle, model, clip, "teacher", None, folder / "run.trace.jsonl")
+    _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
+    ran, run_file = _run(bundle, model, clip, "teacher", None, folder / RUN)
     print_report(ran, console)
 
-    _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} run.trace.jsonl --bundle {bundle.name}")
+    _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name}")
     contract = load_contract(bundle)
-    recordings = [read_recording(path, contract) for path in (demo / PREDICTION, run_file)]
-    compared = judge(compare(*recordings, contract))
+    recorded, computed = read_recording(demo / PREDICTION, contract), read_recording(run_file, contract)
+    compared = judge(compare(recorded, computed, contract))
     print_comparison(compared, console)
 
-    _heading(console, "4. Does it stand on its own?", f"rigpact run … --mode free --frames {FREE_RUN_FRAMES} -o free.trace.safetensors")
-    free, _ = _run(bundle, model, clip, "free", FREE_RUN_FRAMES, folder / "free.trace.safetensors")
+    free_words = f"--mode free --frames {FREE_RUN_FRAMES} -o {FREE_RUN}"
+    _heading(console, "4. Does it stand on its own?", f"rigpact run {run_words} {free_words}")
+    free, _ = _run(bundle, model, clip, "free", FREE_RUN_FRAMES, folder / FREE_RUN)
     print_report(free, console)
 
     total = _joined(checked, ran, compared, free)

@@ -16,55 +16,108 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.contract.documents import Document
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules import (
-    companion as companion_rules,
-)
-from rigpact.contract.rules import (
+    clips,
+    companion,
     condition,
     json_text,
     layout,
+    model,
+    prediction,
     rotation_spec,
     skeleton,
     statistics,
     structure,
+    teacher,
     timing,
 )
+from rigpact.contract.rules.subject import Subject, account
 from rigpact.contract.rules.view import BundleView
 
+__all__ = ["ALL_RULES", "RETIRED", "Subject", "check", "check_bundle"]
+
+_FAMILIES = (
+    json_text, structure, layout, timing, condition, statistics, rotation_spec, skeleton, companion, model, clips,
+    teacher, prediction,
+)  # fmt: skip
 ALL_RULES: tuple[Rule, ...] = tuple(
-    sorted(
-        (
-            *json_text.RULES,
-            *structure.RULES,
-            *layout.RULES,
-            *timing.RULES,
-            *condition.RULES,
-            *statistics.RULES,
-            *rotation_spec.RULES,
-            *skeleton.RULES,
-            *companion_rules.RULES,
-        ),
-        key=lambda rule: rule.code,
-    )
+    sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
 """Every rule, by code."""
 RETIRED: tuple[str, ...] = ()
 """Codes of rules that are gone; never to be used again."""
 
 
-def check_bundle(document: Document, companion: Document | None = None) -> Iterator[Finding]:
+def check(subject: Subject) -> FindingsReport:
+    """Run every rule on what is given; the ledger is explained at `account`.
+
+    Findings stand in the order of the files, the worst first in each.
+    """
+    found = [*_check_texts(subject), *_check_meaning(subject)]
+    order = [str(document.path) for document in subject.documents]
+    severities = list(Severity)
+    findings = sorted(
+        found,
+        key=lambda finding: (
+            order.index(finding.file) if finding.file in order else len(order),
+            severities.index(finding.rule.severity),
+            finding.rule.code,
+        ),
+    )
+    return FindingsReport(tuple(findings), account(subject, found), {"files": _files(subject)})
+
+
+def check_bundle(document: Document, companion_document: Document | None = None) -> Iterator[Finding]:
     """Yield every finding about a bundle (and its companion)."""
-    view = BundleView(document)
-    for file in (document, companion):
-        if file is not None:
-            yield from json_text.check_json_text(file)
-            yield from structure.check_structure(file)
-    yield from layout.check_layout(view)
-    yield from timing.check_timing(view)
-    yield from condition.check_condition(view)
-    yield from statistics.check_statistics(view)
-    yield from rotation_spec.check_rotation_spec(view)
-    yield from skeleton.check_skeleton(view)
-    yield from companion_rules.check_companion(view, companion)
+    subject = Subject(document, companion_document)
+    yield from _check_texts(subject)
+    yield from _check_meaning(subject)
+
+
+def _check_texts(subject: Subject) -> Iterator[Finding]:
+    for document in subject.documents:
+        yield from json_text.check_json_text(document)
+        yield from structure.check_structure(document)
+
+
+def _check_meaning(subject: Subject) -> Iterator[Finding]:
+    view = BundleView(subject.bundle) if subject.bundle else None
+    if view is not None:
+        for check_part in (
+            layout.check_layout,
+            timing.check_timing,
+            condition.check_condition,
+            statistics.check_statistics,
+            rotation_spec.check_rotation_spec,
+            skeleton.check_skeleton,
+        ):
+            yield from check_part(view)
+        yield from companion.check_companion(view, subject.companion)
+    elif subject.companion is not None:
+        yield from companion.check_companion_alone(subject.companion)
+    for document in subject.others:
+        yield from _check_other(document, view)
+    if subject.model is not None:
+        yield from model.check_model(subject.model, view, subject.companion)
+
+
+def _check_other(document: Document, view: BundleView | None) -> Iterator[Finding]:
+    if document.kind is Kind.RAW_CLIP:
+        yield from clips.check_clip(clips.ClipView(document), view)
+        return
+    file = teacher.TeacherView(document)
+    yield from teacher.check_teacher(file, view)
+    if document.kind is Kind.TEACHER_PREDICTION and view is not None:
+        yield from prediction.check_prediction(file, view)
+
+
+def _files(subject: Subject) -> list[dict[str, str]]:
+    listed = [
+        {"path": str(document.path), "kind": document.kind.value, "sha256": document.file.sha256}
+        for document in subject.documents
+    ]
+    if subject.model is not None:
+        listed.append({"path": str(subject.model.path), "kind": "model", "sha256": subject.model.sha256})
+    return listed

@@ -33,7 +33,8 @@ POSE_HISTORY_STATISTICS_UNMERGED = Rule(
     severity=Severity.ERROR,
     message="pose-history statistics are present, but only in a file the engine does not read ({companion}):"
     " the engine falls back to scale 1, mean 0, std 1",
-    hint="write {keys} into the bundle; not tanh_scales_angvel, which means something else there",
+    hint="write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's"
+    " tanh_scales_angvel, which means something else there",
     why="training merges them in memory only: in the game the network's largest input is off by whole standard"
     " deviations, and the character drifts",
 )
@@ -102,14 +103,82 @@ _POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 _ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
 
 
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """The auxiliary statistics in one file, bundle or companion, of a character of so many bones."""
+
+    document: Document
+    bone_count: int
+    bone_names: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.document.path
+
+    def numbers(self, key: str) -> FloatArray | None:
+        """A flat array at the root."""
+        return json_to_numbers(self.document.data.get(key))
+
+    @cached_property
+    def history_length(self) -> int | None:
+        """Frames of history: declared, else from the width of the statistics."""
+        declared = self.document.data.get("pose_hist_len")
+        if type(declared) is int and declared > 0:
+            return declared
+        means = self.numbers("MuPoseHist")
+        return len(means) // (6 * self.bone_count) if means is not None else None
+
+    @cached_property
+    def pose_history_layout(self) -> Layout | None:
+        """One slice for each frame of history, oldest first; None if there are no statistics of it."""
+        width, length, means = 6 * self.bone_count, self.history_length, self.numbers("MuPoseHist")
+        if not length or means is None or length > len(means):
+            return None
+        frames = tuple(Slice(frame * width, width, f"{POSE_HISTORY}[{frame}]") for frame in range(length))
+        return Layout(frames, length * width)
+
+    @property
+    def angvel_layout(self) -> Layout:
+        """One slice, three numbers a bone."""
+        return one_slice(ANGULAR_VELOCITIES, 3 * self.bone_count)
+
+    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
+        """An array whose channels are a layout's; None if either cannot be read or the lengths differ."""
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
 def check_companion(view: BundleView, companion: Document | None) -> Iterator[Finding]:
     """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
     yield from _check_merged(view, companion)
-    for document in (view.document, companion):
-        if document is not None:
-            yield from _check_file(_Auxiliary(document, view))
+    if not view.bone_count:
+        return
+    merged = Auxiliary(view.document, view.bone_count, view.bone_names)
+    yield from _check_file(merged)
     if companion is not None:
-        yield from _check_both(view, companion)
+        apart = Auxiliary(companion, view.bone_count, view.bone_names)
+        yield from _check_file(apart)
+        yield from check_scale(apart.array("tanh_scales_angvel", apart.angvel_layout))
+        yield from _check_both(merged, apart)
+
+
+def check_companion_alone(companion: Document) -> Iterator[Finding]:
+    """Yield what is wrong with a companion whose bundle is not at hand; it says itself how many bones it is for."""
+    bones = companion.data.get("J")
+    if type(bones) is int and bones > 0:
+        alone = Auxiliary(companion, bones)
+        yield from _check_file(alone)
+        yield from check_scale(alone.array("tanh_scales_angvel", alone.angvel_layout))
+
+
+def history_length(view: BundleView, companion: Document | None) -> int | None:
+    """Frames of pose history as the contract takes them: the companion's word before the bundle's."""
+    documents = [document for document in (companion, view.document) if document is not None and view.bone_count]
+    lengths = [Auxiliary(document, view.bone_count or 0).history_length for document in documents]
+    return next((length for length in lengths if length), None)
 
 
 def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
@@ -128,80 +197,32 @@ def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Find
             yield absent.at(view.path, "", missing=listed(missing))
 
 
-@dataclass(frozen=True, eq=False)
-class _Auxiliary:
-    """The auxiliary statistics in one file, bundle or companion, of a character known from the bundle."""
-
-    document: Document
-    view: BundleView
-
-    @property
-    def path(self) -> Path:
-        return self.document.path
-
-    def numbers(self, key: str) -> FloatArray | None:
-        return json_to_numbers(self.document.data.get(key))
-
-    @cached_property
-    def history_length(self) -> int | None:
-        """Frames of history: declared, else from the width of the statistics."""
-        declared = self.document.data.get("pose_hist_len")
-        if type(declared) is int and declared > 0:
-            return declared
-        means, pose_width = self.numbers("MuPoseHist"), 6 * (self.view.bone_count or 0)
-        return len(means) // pose_width if means is not None and pose_width else None
-
-    @cached_property
-    def pose_history_layout(self) -> Layout | None:
-        """One slice for each frame of history, oldest first; None if its length is unknown or absurd."""
-        width, length = 6 * (self.view.bone_count or 0), self.history_length
-        means = self.numbers("MuPoseHist")
-        if not width or not length or means is None or length > max(len(means), 1):
-            return None
-        frames = tuple(Slice(frame * width, width, f"{POSE_HISTORY}[{frame}]") for frame in range(length))
-        return Layout(frames, length * width)
-
-    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
-        values = self.numbers(key)
-        if values is None or layout is None or len(values) != layout.width:
-            return None
-        return NamedArray(self.path, key, values, layout, self.view.bone_names)
-
-
-def _check_file(file: _Auxiliary) -> Iterator[Finding]:
-    bones = file.view.bone_count
-    if bones is None:
-        return
-    length, is_companion = file.history_length, file.document is not file.view.document
+def _check_file(file: Auxiliary) -> Iterator[Finding]:
+    length, bones = file.history_length, file.bone_count
     if length is not None:
         derivation = f"{length} frames of {bones} bones of 6 numbers"
         for key in _POSE_HISTORY_KEYS:
             yield from _check_length(file, key, length * 6 * bones, derivation)
-    for key in (*_ANGVEL_KEYS, *(("tanh_scales_angvel",) if is_companion else ())):
+    for key in _ANGVEL_KEYS:
         yield from _check_length(file, key, 3 * bones, f"{bones} bones of 3 numbers")
-    history, angvel = file.pose_history_layout, one_slice(ANGULAR_VELOCITIES, 3 * bones)
-    for layout, name in ((history, "PoseHist"), (angvel, "AngVel")):
+    for layout, name in ((file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel")):
         yield from check_mean(file.array(f"Mu{name}", layout))
         yield from check_std(file.array(f"Std{name}", layout))
-    yield from check_scale(file.array("tanh_scales_pose_hist", history))
-    if is_companion:  # the bundle's own stands on another floor, see statistics.py
-        yield from check_scale(file.array("tanh_scales_angvel", angvel))
+    yield from check_scale(file.array("tanh_scales_pose_hist", file.pose_history_layout))
 
 
-def _check_length(file: _Auxiliary, key: str, expected: int, derivation: str) -> Iterator[Finding]:
+def _check_length(file: Auxiliary, key: str, expected: int, derivation: str) -> Iterator[Finding]:
     values = file.numbers(key)
     if values is not None and len(values) != expected:
         numbers = {"array": key, "found": len(values), "expected": expected, "derivation": derivation}
         yield AUXILIARY_LENGTH_DIFFERS.at(file.path, json_pointer(key), **numbers)
 
 
-def _check_both(view: BundleView, companion: Document) -> Iterator[Finding]:
-    merged, apart = _Auxiliary(view.document, view), _Auxiliary(companion, view)
-    angvel = one_slice(ANGULAR_VELOCITIES, 3 * (view.bone_count or 0))
-    pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", angvel)]
-    pairs += [(MERGED_STATISTICS_DIFFER, key, angvel) for key in _ANGVEL_KEYS]
-    history = apart.pose_history_layout
-    pairs += [(MERGED_STATISTICS_DIFFER, key, history) for key in _POSE_HISTORY_KEYS if history is not None]
+def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
+    pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", apart.angvel_layout)]
+    pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in _ANGVEL_KEYS]
+    if apart.pose_history_layout is not None:
+        pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in _POSE_HISTORY_KEYS]
     for rule, key, layout in pairs:
         yield from _check_same(rule, merged.array(key, layout), apart.array(key, layout))
 

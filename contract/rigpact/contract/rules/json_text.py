@@ -9,7 +9,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_containers, json_pointer
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
 REPEATED_KEY = Rule(
     code="RP001",
@@ -52,7 +52,7 @@ def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:
     groups = list(_non_finite(document.data))
     for path, numbers in groups:
         more = and_more(len(numbers) - 1, "in the same array")
-        yield NON_FINITE_NUMBER.at(document.path, json_pointer(*path), number=_shown(numbers[0]), more=more)
+        yield NON_FINITE_NUMBER.at(document.path, json_pointer(*path), number=number_text(numbers[0]), more=more)
     if not groups:
         yield NOT_STRICT_JSON.at(document.path)
 
@@ -70,10 +70,4 @@ def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:
 
 def is_non_finite(value: Any) -> bool:
     """Whether a JSON value is a number that float64 does not hold."""
-    if type(value) is int:
-        return value.bit_length() > 1024  # noqa: PLR2004 - the largest exponent of float64
-    return type(value) is float and not math.isfinite(value)
-
-
-def _shown(value: Any) -> str:
-    return f"a whole number of {value.bit_length()} bits" if type(value) is int else repr(value)
+    return is_beyond_float64(value) or (type(value) is float and not math.isfinite(value))

@@ -176,9 +176,7 @@ def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding
     missing = [name for name in _REQUIRED[key] if name not in layout]
     present = listed([entry.name for entry in layout], shown=8)
     for name in missing:
-        yield REQUIRED_SLICE_MISSING.at(
-            view.path, json_pointer("meta", key), layout=key, missing=name, present=present
-        )
+        yield REQUIRED_SLICE_MISSING.at(view.path, json_pointer("meta", key), layout=key, missing=name, present=present)
 
 
 def _check_sizes(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:

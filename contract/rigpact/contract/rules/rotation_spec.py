@@ -84,7 +84,9 @@ def _check_output_mode(view: BundleView) -> Iterator[Finding]:
     if declared is None:
         yield OUTPUT_MODE_UNDECLARED.at(view.path, _nearest_spec(view), evidence=_evidence(view, angles))
     elif declared not in known:
-        yield OUTPUT_MODE_UNKNOWN.at(view.path, json_pointer(*_SPEC, "output_mode"), found=declared, known=", ".join(known))
+        yield OUTPUT_MODE_UNKNOWN.at(
+            view.path, json_pointer(*_SPEC, "output_mode"), found=declared, known=", ".join(known)
+        )
     if angles is not None and view.output_mode == "delta":
         yield from _check_mean_is_a_delta(view, angles)
 

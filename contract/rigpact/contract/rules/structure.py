@@ -130,7 +130,7 @@ def _described(error: ValidationError) -> dict[str, Any]:
         return {"key": key, "expected": key}
     if keyword in {"minItems", "maxItems"}:
         return {"found": len(found), "expected": wanted}  # type: ignore[arg-type]
-    words = {"minimum": f"at least {wanted}", "exclusiveMinimum": f"more than {wanted}"}
+    words = {"minimum": f"at least {wanted}", "maximum": f"at most {wanted}", "exclusiveMinimum": f"more than {wanted}"}
     return {"found": json_value(found), "expected": words.get(keyword, f"{keyword} {wanted}")}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.view import BundleView, member
+from rigpact.contract.rules.view import BundleView, json_to_rate, member
+from rigpact.contract.rules.wording import number_text
 
 FPS_ABSENT = Rule(
     code="RP070",
@@ -20,7 +21,7 @@ FPS_NOT_POSITIVE = Rule(
     code="RP071",
     name="fps-not-positive",
     severity=Severity.ERROR,
-    message="fps = {fps:g}: a frame rate must be > 0 and finite",
+    message="fps = {fps}: a frame rate must be > 0 and finite",
     hint="write the rate the training data was sampled at",
     why="the length of a step is 1 / fps",
 )
@@ -35,5 +36,5 @@ def check_timing(view: BundleView) -> Iterator[Finding]:
         yield FPS_ABSENT.at(view.path, default=DEFAULT_FPS, elsewhere=elsewhere)
         return
     declared = view.root["fps"]
-    if type(declared) in (int, float) and not 0 < declared < float("inf"):
-        yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=float(declared))
+    if type(declared) in (int, float) and json_to_rate(declared) is None:
+        yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=number_text(declared))

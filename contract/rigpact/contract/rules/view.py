@@ -5,6 +5,7 @@ Rules run on broken files too. What is unreadable has been reported by structure
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
+from rigpact.contract.rules.wording import is_beyond_float64
 from rigpact.contract.statistics import FloatArray
 
 POSE_HISTORY = "PoseHistory"
@@ -28,10 +30,23 @@ def json_to_numbers(value: Any) -> FloatArray | None:
     """Read a flat array of JSON numbers as float64, infinite where float64 ends; None for anything else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
         return None
+    return np.array([np.inf if is_beyond_float64(number) else number for number in value], dtype=np.float64)
+
+
+def json_to_array(rows: Any) -> FloatArray | None:
+    """Read nested JSON arrays as float64; None if they are ragged or hold anything but numbers."""
     try:
-        return np.array(value, dtype=np.float64)
-    except OverflowError:  # whole numbers of more than 1024 bits
-        return np.array([float(number) if abs(number) < 2**1024 else np.inf for number in value])
+        array = np.array(rows)
+    except ValueError:  # ragged
+        return None
+    if array.dtype.kind == "O" and array.size and {type(value) for value in array.flat} <= {int, float}:
+        array = np.array([np.inf if is_beyond_float64(value) else value for value in array.flat]).reshape(array.shape)
+    return array.astype(np.float64) if array.dtype.kind in "if" else None
+
+
+def json_to_rate(value: Any) -> float | None:
+    """Read frames a second; None for anything but a positive finite number."""
+    return float(value) if type(value) in (int, float) and 0 < value <= sys.float_info.max else None
 
 
 def json_to_names(value: Any) -> tuple[str, ...] | None:
@@ -135,9 +150,7 @@ class BundleView:
     @cached_property
     def fps(self) -> float:
         """Frames a second as the engine reads them: the root key, else 60."""
-        declared = self.root.get("fps")
-        usable = type(declared) in (int, float) and 0 < declared < float("inf")
-        return float(declared) if usable else DEFAULT_FPS  # type: ignore[arg-type]
+        return json_to_rate(self.root.get("fps")) or DEFAULT_FPS
 
     @cached_property
     def columns(self) -> str:

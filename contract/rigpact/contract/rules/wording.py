@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 _SHOWN_CHARACTERS = 32
+_FLOAT64_BITS = 1023
+"""Whole numbers of so many bits are certainly within float64, whose largest is just below 2^1024."""
 _TYPES = {
     dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number",
     type(None): "null",
@@ -25,6 +27,16 @@ def json_value(value: Any) -> str:
         return kind
     text = repr(value) if isinstance(value, str) else str(value)
     return f"{kind} {text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + '…'}"
+
+
+def number_text(value: float) -> str:
+    """Show a JSON number of any size; a whole number beyond float64 by its length."""
+    return f"a whole number of {value.bit_length()} bits" if is_beyond_float64(value) else f"{value:g}"
+
+
+def is_beyond_float64(value: Any) -> TypeGuard[int]:
+    """Whether a value is a whole number that float64 does not hold, as only Python's parser makes them."""
+    return type(value) is int and value.bit_length() > _FLOAT64_BITS
 
 
 def json_type(name: str) -> str:

@@ -76,7 +76,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `rigpact … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CANNOT_JUDGE
-    except Exception as error:  # noqa: BLE001 - the one place where a defect of ours gets its own exit status
+    except Exception as error:
         if os.environ.get("RIGPACT_DEBUG"):
             raise
         sys.stderr.write(f"rigpact: internal error: {type(error).__name__}: {error}\n")

@@ -44,15 +44,16 @@ def diff(
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.recording import read_recording
-    from rigpact.reports.compare import compare, judge
+    from rigpact.reports.compare import compare
     from rigpact.reports.comparison_text import print_comparison
+    from rigpact.reports.judgement import judge
     from rigpact.reports.terminal import print_json, stdout
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     contract = contract_from_options(bundle, companion, settings, conventions) if bundle else None
-    recordings = [read_recording(path, contract) for path in (a, b)]
-    report = judge(compare(*recordings, contract, only=tuple(stage or ())))
+    first, second = read_recording(a, contract), read_recording(b, contract)
+    report = judge(compare(first, second, contract, only=tuple(stage or ())))
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:

@@ -1,0 +1,121 @@
+"""The repository itself: one namespace, four roots, one import direction."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOMS = ("contract", "reference_runtime", "fixtures", "reports")
+MAY_IMPORT = {
+    "contract": {"contract"},
+    "reference_runtime": {"contract", "reference_runtime"},
+    "fixtures": {"contract", "reference_runtime", "fixtures"},
+    "reports": {"contract", "reference_runtime", "fixtures", "reports"},
+}
+HEAVY_HOMES = {
+    "torch": ("fixtures/rigpact/fixtures/training",),
+    "onnx": ("fixtures/rigpact/fixtures/training", "contract/rigpact/contract"),
+    "onnxruntime": ("contract/rigpact/contract/model_signature.py", "fixtures/rigpact/fixtures/training"),
+}
+
+
+def _configuration(checkout: Path) -> dict[str, object]:
+    loaded: dict[str, object] = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    return loaded
+
+
+def _python_files(checkout: Path) -> Iterator[tuple[str, Path]]:
+    for room in ROOMS:
+        for path in sorted((checkout / room / "rigpact").rglob("*.py")):
+            yield room, path
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+
+
+def test_the_root_lists_agree(checkout: Path) -> None:
+    """A root that one tool does not know makes an import work in tests and fail for users."""
+    tool = _configuration(checkout)
+    hatch = tool["hatch"]["build"]  # type: ignore[index]
+    roots = list(ROOMS)
+    assert hatch["dev-mode-dirs"] == roots
+    assert hatch["targets"]["wheel"]["packages"] == [f"{root}/rigpact" for root in roots]
+    assert tool["mypy"]["mypy_path"] == roots  # type: ignore[index]
+    assert tool["pyright"]["extraPaths"] == roots  # type: ignore[index]
+    assert tool["pytest"]["ini_options"]["pythonpath"] == roots  # type: ignore[index]
+    assert tool["coverage"]["run"]["source_pkgs"] == [f"rigpact.{root}" for root in roots]  # type: ignore[index]
+
+
+def test_the_namespace_folders_hold_one_package_each(checkout: Path) -> None:
+    """An `__init__.py` in a namespace folder hides the other three rooms."""
+    for room in ROOMS:
+        folder = checkout / room / "rigpact"
+        assert [child.name for child in folder.iterdir() if child.name != "__pycache__"] == [room]
+        assert (folder / room / "__init__.py").is_file()
+        assert (folder / room / "py.typed").is_file()
+
+
+def test_imports_point_one_way(checkout: Path) -> None:
+    """A rule that needs the runtime, or a runtime that needs a report, cannot be reused in an engine team's tool."""
+    wrong = [
+        f"{path.relative_to(checkout)} imports {name}"
+        for room, path in _python_files(checkout)
+        for name in _imports(path)
+        if name.startswith("rigpact.") and name.split(".")[1] not in MAY_IMPORT[room]
+    ]
+    assert wrong == []
+
+
+def test_nothing_imports_the_tests(checkout: Path) -> None:
+    """Tests are not shipped."""
+    assert [p for _, p in _python_files(checkout) if any(name.startswith("parity_tests") for name in _imports(p))] == []
+
+
+def test_heavy_modules_are_imported_at_home_only(checkout: Path) -> None:
+    """A gate in CI must not need torch."""
+    wrong = [
+        f"{path.relative_to(checkout)} imports {name}"
+        for _, path in _python_files(checkout)
+        for name in _imports(path)
+        for heavy, homes in HEAVY_HOMES.items()
+        if name.split(".")[0] == heavy and not path.relative_to(checkout).as_posix().startswith(homes)
+    ]
+    assert wrong == []
+
+
+def test_tox_tests_the_wheel(checkout: Path) -> None:
+    """With `pythonpath` set, tests would read the checkout and a file missing from the wheel would go unseen."""
+    tox = configparser.ConfigParser()
+    tox.read(checkout / "tox.ini", encoding="utf-8")
+    assert tox["testenv"]["package"] == "wheel"
+    assert "-o pythonpath= " in tox["testenv"]["commands"]
+    assert {"testenv:type", "testenv:lint", "testenv:bench"} <= set(tox.sections())
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "tox.ini", ".ci/run"])
+def test_the_customers_files_are_there(checkout: Path, name: str) -> None:
+    """They are part of the delivery."""
+    assert (checkout / name).is_file()
+
+
+def test_functions_and_files_stay_small(checkout: Path) -> None:
+    """A function over 60 lines or a file over 400 hides its defects."""
+    long_files = [p.name for _, p in _python_files(checkout) if p.read_text(encoding="utf-8").count("\n") > 400]
+    long_functions = [
+        f"{path.name}:{node.name}"
+        for _, path in _python_files(checkout)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno > 60
+    ]
+    assert (long_files, long_functions) == ([], [])
