@@ -169,7 +169,7 @@ def _history_length(sources: Sequence[Document], rotation_width: int) -> int | N
 
 
 def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
-    """Read the skeleton; None where there is none, or none that positions can be computed from (RP220 to RP227 say why)."""
+    """Read the skeleton; None if positions cannot be computed from what is there (RP220 to RP227 say why)."""
     if not isinstance(declared, Mapping) or "ref_local_offsets_m" not in declared or "parents" not in declared:
         return None
     names = tuple(declared.get("bone_names", ()))

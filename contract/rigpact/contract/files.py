@@ -93,22 +93,21 @@ def parse_json(content: bytes, place: object) -> tuple[Any, bool]:
 
 def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeError) -> Any:
     try:
-        return json.loads(content)
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        where = f"{place}:{refusal.lineno}:{refusal.colno}"
+        raise UnusableInput(where, "bytes that are not text", "UTF-8 JSON", "a binary file?") from None
+    try:
+        return json.loads(text)
     except RecursionError:
         raise _too_deep(place) from None
     except json.JSONDecodeError as error:
-        line, column, offset = error.lineno, error.colno, error.pos
-        text = content.decode("utf-8", "replace")
-        found = (
-            repr(text[offset : offset + _SHOWN_CHARACTERS]) if offset < len(text.rstrip()) else "the end of the file"
-        )
-        raise UnusableInput(
-            f"{place}:{line}:{column}", found, f"JSON ({error.msg})", "a truncated or hand-edited file?"
-        ) from None
-    except (UnicodeDecodeError, ValueError):
-        raise UnusableInput(
-            f"{place}:{refusal.lineno}:{refusal.colno}", "bytes that are not text", "UTF-8 JSON", "a binary file?"
-        ) from None
+        rest = text[error.pos : error.pos + _SHOWN_CHARACTERS].strip()
+        found = repr(rest) if rest else "the end of the file"
+        where, hint = f"{place}:{error.lineno}:{error.colno}", "a truncated or hand-edited file?"
+        raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
 
 
 def _refuse_deep_nesting(data: Any, place: object) -> None:

@@ -44,30 +44,41 @@ class ModelSignature:
 
 def read_model_signature(path: str | Path) -> ModelSignature:
     """Read the signature of an ONNX file; UnusableInput when onnxruntime cannot load it."""
-    content = read_bytes(path)
-    session = _open_session(path)
-    inputs, outputs = (
-        tuple(_to_signature(node) for node in nodes) for nodes in (session.get_inputs(), session.get_outputs())
-    )
-    return ModelSignature(Path(path), hashlib.sha256(content).hexdigest(), inputs, outputs)
+    return session_signature(open_session(path), path)
 
 
-def _open_session(path: str | Path) -> Any:
+def session_signature(session: Any, path: str | Path) -> ModelSignature:
+    """The signature of a model that `open_session` opened."""
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()
+    inputs = tuple(_to_signature(node) for node in session.get_inputs())
+    return ModelSignature(Path(path), digest, inputs, tuple(_to_signature(node) for node in session.get_outputs()))
+
+
+def open_session(path: str | Path) -> Any:
+    """Open a model in onnxruntime, on one CPU thread so that the same input gives the same bits.
+
+    Raises UnusableInput for anything that is no model: a directory, junk, a graph without its weights.
+    """
     import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    # onnxruntime's exceptions have no common base but Exception
-    refusals = tuple(kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
+    read_bytes(path)  # says clearly what is wrong with a path, which onnxruntime does not
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # only the signature is read
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # what goes wrong is said once, by the error below
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except (*refusals, RuntimeError, ValueError) as error:
+    except _refusals() as error:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
-        raise UnusableInput(
-            path, f"a file that onnxruntime cannot load ({reason})", "an ONNX model", _hint(reason)
-        ) from None
+        found = f"a file that onnxruntime cannot load ({reason})"
+        raise UnusableInput(path, found, "an ONNX model", _hint(reason)) from None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Every exception of onnxruntime; they have no common base but Exception."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kinds = [kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    return (*kinds, RuntimeError, ValueError)
 
 
 def _hint(reason: str) -> str:

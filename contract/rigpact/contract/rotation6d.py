@@ -1,7 +1,7 @@
 """Just enough rotation arithmetic to judge files: decode six numbers, measure an angle.
 
-The runtime's own geometry (every convention, the engine's fallbacks, float32) is rigpact.reference_runtime; the contract
-may not import it, and a rule wants an answer for broken input too.
+The runtime's own geometry (every convention, the engine's fallbacks, float32) is rigpact.reference_runtime; the
+contract may not import it, and a rule wants an answer for broken input too.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.findings import FindingsReport
-from rigpact.reports.terminal import print_report, table
+from rigpact.reports.terminal import plain, print_report, table
 
 BONES_SHOWN = 8
 
@@ -24,23 +25,29 @@ def print_comparison(report: FindingsReport, console: Console) -> None:
 
 
 def _print_stages(summary: Any, console: Console) -> None:
-    rows = [
-        (
-            entry["stage"], _number(entry["worst"]["error"]), _number(entry["worst"]["tolerance"]),
-            f"{entry['worst']['frame']}", entry["worst"]["address"], "same" if entry["ok"] else "DIFFERS",
-        )
-        for entry in summary["stages"]
-    ]  # fmt: skip
+    rows = [_stage_row(entry) for entry in summary["stages"]]
     if rows:
         title = f"Stages over {summary['frames']} frames"
         console.print(table(title, ("stage", "max |a-b|", "tolerance there", "frame", "worst at", ""), rows))
-    for stage, reason in summary["waived"].items():
-        console.print(Text(f"  {stage}: waived, {reason}", style="dim"))
+    for reason in dict.fromkeys(summary["waived"].values()):
+        stages = [stage for stage, why in summary["waived"].items() if why == reason]
+        console.print(Text(f"  waived, {reason}: {', '.join(stages)}", style="dim"))
+
+
+def _stage_row(entry: Any) -> tuple[str, ...]:
+    worst, verdict = entry["worst"], "same" if entry["ok"] else "DIFFERS"
+    if worst["error"] == 0.0:
+        return entry["stage"], "0", "", "", "", verdict
+    where = (str(worst["frame"]), worst["address"])
+    return entry["stage"], _number(worst["error"]), _number(worst["tolerance"]), *where, verdict
 
 
 def _print_bones(summary: Any, console: Console) -> None:
     bones = summary["bones"]
-    if not bones or not (bones[0]["max_deg"] is None or bones[0]["max_deg"] > 0.0):
+    if not bones:
+        return
+    if all(entry["ok"] for entry in summary["stages"] if entry["stage"] == "y_out"):
+        console.print(Text(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({plain(bones[0]['bone'])})"))
         return
     rows = [
         (
@@ -58,12 +65,12 @@ def _print_baseline(summary: Any, console: Console) -> None:
     if baseline is None:
         return
     rows = [
-        ("a", f"{baseline['a_deg']:.4f}", summary["a"]),
-        ("b", f"{baseline['b_deg']:.4f}", summary["b"]),
-        ("copy-last", f"{baseline['copy_last_deg']:.4f}", "the baseline: predict that nothing moves"),
+        (f"a: {Path(summary['a']).name}", f"{baseline['a_deg']:.4f}"),
+        (f"b: {Path(summary['b']).name}", f"{baseline['b_deg']:.4f}"),
+        ("copy-last, the baseline: nothing moves", f"{baseline['copy_last_deg']:.4f}"),
     ]
     title = f"Mean error against the clip's next pose, {baseline['frames']} frames"
-    console.print(table(title, ("", "deg", ""), rows))
+    console.print(table(title, ("", "deg"), rows))
 
 
 def _print_divergence(summary: Any, console: Console) -> None:

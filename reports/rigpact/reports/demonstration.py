@@ -23,7 +23,7 @@ from rigpact.reference_runtime.loop import Mode
 from rigpact.reports.compare import compare
 from rigpact.reports.comparison_text import print_comparison
 from rigpact.reports.judgement import judge
-from rigpact.reports.run_report import describe_run, record_run
+from rigpact.reports.run_report import describe_run, print_run, record_run
 from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
@@ -47,7 +47,7 @@ def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
 
     _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
     ran, run_file = _run(bundle, model, clip, "teacher", None, folder / RUN)
-    print_report(ran, console)
+    print_run(ran, console)
 
     _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name}")
     contract = load_contract(bundle)
@@ -58,7 +58,7 @@ def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
     free_words = f"--mode free --frames {FREE_RUN_FRAMES} -o {FREE_RUN}"
     _heading(console, "4. Does it stand on its own?", f"rigpact run {run_words} {free_words}")
     free, _ = _run(bundle, model, clip, "free", FREE_RUN_FRAMES, folder / FREE_RUN)
-    print_report(free, console)
+    print_run(free, console)
 
     total = _joined(checked, ran, compared, free)
     _heading(console, "Verdict", "")

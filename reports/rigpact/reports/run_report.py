@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.bundle import Contract
@@ -19,7 +20,7 @@ from rigpact.reference_runtime.loop import Loop, Mode, Playback, run_frames
 from rigpact.reference_runtime.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.address import channel_address
-from rigpact.reports.terminal import print_json, print_report, stdout, tracked
+from rigpact.reports.terminal import print_report, tracked
 
 FREE_RUN_FRAMES = 600
 """Ten seconds at 60 frames per second, when free-run or playback is given no number of frames."""
@@ -100,15 +101,12 @@ def _next_pose(trace: Trace, contract: Contract) -> Any:
     return None if following is None else following[-1, contract.state[ROTATIONS].range]
 
 
-def print_run(report: FindingsReport, output_format: str) -> None:
+def print_run(report: FindingsReport, console: Console) -> None:
     """Print what a run did and where it was written."""
-    if output_format == "json":
-        print_json(report.to_json())
-        return
-    summary, console = report.summary, stdout()
+    summary = report.summary
     console.print(
         Text(f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
-             f"{len(summary['stages'])} stages -> {summary['out']}")
+             f"{len(summary['stages'])} stages -> {Path(summary['out']).name}")
     )  # fmt: skip
     errors = summary.get("diagnostics") or {}
     if errors.get("GeoDeg") is not None:

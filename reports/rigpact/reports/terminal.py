@@ -64,7 +64,7 @@ def print_verdict(report: FindingsReport, console: Console) -> None:
     """Print the verdict, the number of findings by severity and the ledger."""
     ledger = report.ledger
     counts = [f"{report.count(severity)} {severity.value}" for severity in Severity]
-    account = f"{ledger.compared} of {ledger.declared} compared"
+    account = f"{ledger.compared} of {ledger.declared} judged"
     account += f", {ledger.waived} waived" if ledger.waived else ""
     account += f", {ledger.missing} missing" if ledger.missing else ""
     line = Text(report.verdict.upper(), style=_VERDICT_STYLES[report.verdict])

@@ -1,7 +1,7 @@
 """The rules: what can be wrong with an artefact, one family a file.
 
-A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one: write both in the
-family's file, list the rule in that file's `RULES`, call the generator from the family's `check_…`. Codes are never
+A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one: write both in
+the family's file, list the rule in that file's `RULES`, call the generator from the family's `check_…`. Codes are never
 reused: a rule that goes leaves its code in `RETIRED`.
 
     RP0xx JSON text, structure, layout   RP3xx companion         RP6xx teacher batches and predictions
@@ -69,9 +69,9 @@ def check(subject: Subject) -> FindingsReport:
     return FindingsReport(tuple(findings), account(subject, found), {"files": _files(subject)})
 
 
-def check_bundle(document: Document, companion_document: Document | None = None) -> Iterator[Finding]:
+def check_bundle(document: Document, companion: Document | None = None) -> Iterator[Finding]:
     """Yield every finding about a bundle (and its companion)."""
-    subject = Subject(document, companion_document)
+    subject = Subject(document, companion)
     yield from _check_texts(subject)
     yield from _check_meaning(subject)
 

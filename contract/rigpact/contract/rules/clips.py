@@ -55,7 +55,7 @@ CLIP_FPS_DIFFERS = Rule(
     severity=Severity.ERROR,
     message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
     hint="resample the clip, or write the right fps at the root of the bundle",
-    why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed and its velocities disagree",
+    why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
 )
 CLIP_FPS_ABSENT = Rule(
     code="RP506",
@@ -79,7 +79,7 @@ CLIP_FPS_CONFLICTS = Rule(
     severity=Severity.ERROR,
     message="fps = {lower} and FPS = {upper} in one clip",
     hint="keep one of the two keys",
-    why="the engine and the training code look for them in another order",
+    why="whichever key a reader looks for first decides the speed",
 )
 RULES = (
     FRAME_COUNT_DIFFERS, CLIP_TOO_SHORT, CLIP_BONE_COUNT_DIFFERS, CLIP_VALUE_NOT_FINITE, CLIP_FPS_DIFFERS,

@@ -71,7 +71,8 @@ AUXILIARY_LENGTH_DIFFERS = Rule(
     severity=Severity.ERROR,
     message="{array} has {found} numbers, {expected} are expected ({derivation})",
     hint="statistics of another character or another history length; re-run them",
-    why="past its end the engine goes on with scale 1, mean 0 and std 1 for the remaining bones",
+    why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with"
+    " another bone's statistics",
     engine_refuses=True,
 )
 ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule(

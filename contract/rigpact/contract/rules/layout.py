@@ -101,9 +101,9 @@ SLICE_SIZE_WRONG = Rule(
     code="RP059",
     name="slice-size-wrong",
     severity=Severity.ERROR,
-    message="{layout}: {name} has {size} channels, the engine writes {expected}",
+    message="{layout}: {name} has {size} channels, the feature has {expected}",
     hint="the slice's size is fixed by what the feature is; correct the layout or rename the slice",
-    why="the engine fills the first channels only, or writes into the next feature",
+    why="the two sides no longer agree which number of the slice is which",
 )
 CONTACTS_SLICE_ABSENT = Rule(
     code="RP060",

@@ -1,12 +1,12 @@
 """RP400-RP449: whether the engine can bind the model's inputs and use its output.
 
-The engine binds five inputs by position and looks at no name; before binding, it pads or cuts each vector to the model's
-width without a word. So a model is judged here exactly where the engine would stay silent.
+The engine binds five inputs by position and looks at no name; before binding, it pads or cuts each vector to the
+model's width without a word. So a model is judged here exactly where the engine would stay silent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH
 from rigpact.contract.conventions import INPUTS
@@ -24,7 +24,8 @@ INPUT_COUNT_DIFFERS = Rule(
     name="model-input-count-differs",
     severity=Severity.ERROR,
     message="the model has {found} inputs ({names}), the engine binds exactly 5",
-    hint="export with the inputs state, cond, contacts, angvel, pose_hist; the exporter drops an input that the network does not use",
+    hint="export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network"
+    " does not use",
     why="the engine refuses the model: the character does not move",
 )
 INPUT_NAME_DIFFERS = Rule(
@@ -105,7 +106,7 @@ OUTPUT_WIDTH_DIFFERS = Rule(
     severity=Severity.ERROR,
     message="output 0 ({name}) is {found} wide, the bundle says {expected}",
     hint="model and bundle come from two exports; export both again",
-    why="the engine only warns, and then reads the first bones' numbers for the others",
+    why="the engine only warns and goes on: bones read their neighbours' numbers, or none",
 )
 OUTPUT_WIDTH_DYNAMIC = Rule(
     code="RP412",
@@ -166,7 +167,10 @@ def _check_names(model: ModelSignature) -> Iterator[Finding]:
 
 def _check_inputs(model: ModelSignature, view: BundleView | None, companion: Document | None) -> Iterator[Finding]:
     widths = _expected_widths(view, companion) if view else {}
-    for index, (entry, role) in enumerate(zip(model.inputs, INPUTS, strict=True)):
+    names = [entry.name for entry in model.inputs]
+    # inputs that are all there in another order are one defect (RP402), not five wrong widths beside it
+    roles = names if sorted(names) == sorted(INPUTS) else INPUTS
+    for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
         pointer = json_pointer("graph", "input", index)
         values = {"index": index, "name": entry.name, "shape": _shape(entry)}
         yield from (rule.at(model.path, pointer, **values | numbers) for rule, numbers in _input_defects(entry))
@@ -175,7 +179,7 @@ def _check_inputs(model: ModelSignature, view: BundleView | None, companion: Doc
             yield from _check_whole_frames(model, index, view)
 
 
-def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, Mapping[str, object]]]:
+def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, dict[str, object]]]:
     if entry.dtype != "float32":
         yield INPUT_DTYPE_DIFFERS, {"found": entry.dtype}
     if len(entry.shape) != _RANK:

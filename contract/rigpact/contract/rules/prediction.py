@@ -11,7 +11,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_defect, rot6d_to_matrix, rotation_angle_rad
 from rigpact.contract.rules.teacher import TeacherView
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.rules.view import BundleView, is_finite_float32
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -28,8 +28,8 @@ PREDICTION_HOLDS_RESIDUAL = Rule(
     code="RP631",
     name="prediction-holds-residual",
     severity=Severity.ERROR,
-    message="prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next teacher"
-    " pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
+    message="prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next"
+    " teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
     why="the engine plays y_norm as a pose: the character twitches about its mean pose",
 )
@@ -47,12 +47,13 @@ def check_prediction(file: TeacherView, bundle: BundleView) -> Iterator[Finding]
 
 def _y_statistics(bundle: BundleView, width: int) -> tuple[FloatArray, FloatArray] | None:
     mean, std = bundle.statistic("MuY", bundle.output), bundle.statistic("StdY", bundle.output)
-    usable = mean is not None and std is not None and len(mean.values) == width
-    return (mean.values, std.values) if usable and mean and std else None
+    if mean is None or std is None or len(mean.values) != width:
+        return None
+    return (mean.values, std.values) if is_finite_float32(mean.values) and is_finite_float32(std.values) else None
 
 
 def _check_y_raw(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    y_norm, y_raw = file.arrays.get(_Y_NORM), file.arrays.get(_Y_RAW)
+    y_norm, y_raw = file.finite(_Y_NORM), file.finite(_Y_RAW)
     if y_norm is None or y_raw is None or y_norm.shape != y_raw.shape:
         return
     statistics = _y_statistics(bundle, y_norm.shape[1])
@@ -73,15 +74,15 @@ def _check_y_raw(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
 def denormalisation_bound(y_norm: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
     """How far y_norm·std + mean may be from its exact value when float32 computed it.
 
-    Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std may
-    each have been rounded once more on their way into the file.
+    Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std
+    may each have been rounded once more on their way into the file.
     """
     bound: FloatArray = 4 * _UNIT_ROUNDOFF * (np.abs(y_norm * std) + np.abs(mean))
     return bound
 
 
 def _check_meaning(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    states, y_norm = file.arrays.get(_STATE), file.arrays.get(_Y_NORM)
+    states, y_norm = file.finite(_STATE), file.finite(_Y_NORM)
     poses = None if states is None else _state_rotations(states, bundle)
     if poses is None or y_norm is None or len(y_norm) != len(poses) or len(poses) < 2:
         return
@@ -105,14 +106,14 @@ def _check_meaning(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
 def _is_encoded(values: FloatArray, bundle: BundleView, y_norm: FloatArray) -> bool:
     """Whether six numbers a bone are columns of rotations, as a recorded pose is, up to the rounding of its recording.
 
-    Each number is within `denormalisation_bound` of a component of a unit vector, so a length or a product of two columns
-    is within 6 times the largest of them (three components, each twice); encoding rounds once more.
+    Each number is within `denormalisation_bound` of a component of a unit vector, so a length or a product of two
+    columns is within 6 times the largest of them (three components, each twice); encoding rounds once more.
     """
     statistics = _y_statistics(bundle, y_norm.shape[1])
     if statistics is None:
         return False
     worst_number = float(denormalisation_bound(y_norm, *statistics).max()) + _UNIT_ROUNDOFF
-    return float(np.nanmax(rot6d_defect(values))) <= 6 * worst_number
+    return float(rot6d_defect(values).max()) <= 6 * worst_number
 
 
 def _state_rotations(states: FloatArray, bundle: BundleView) -> FloatArray | None:
@@ -120,10 +121,12 @@ def _state_rotations(states: FloatArray, bundle: BundleView) -> FloatArray | Non
     mean, std = bundle.statistic("MuX", bundle.state), bundle.statistic("StdX", bundle.state)
     if mean is None or std is None or ROTATIONS not in mean.layout or states.shape[1] != mean.layout.width:
         return None
+    if not is_finite_float32(mean.values) or not is_finite_float32(std.values):
+        return None
     channels = mean.layout[ROTATIONS].range
     raw = states * np.maximum(np.abs(std.values), STD_FLOOR) + mean.values
     rotations = raw[:, channels]
-    if rotations.shape[1] % 6 or not np.isfinite(rotations).all():
+    if rotations.shape[1] % 6:
         return None
     return rot6d_to_matrix(rotations.reshape(len(states), -1, 6), bundle.columns)
 

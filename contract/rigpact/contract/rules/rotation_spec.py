@@ -11,7 +11,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad
-from rigpact.contract.rules.view import BundleView, columns_word, member
+from rigpact.contract.rules.view import BundleView, columns_word, is_finite_float32, member
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_UNDECLARED = Rule(
@@ -98,8 +98,8 @@ def _nearest_spec(view: BundleView) -> str:
 def largest_mean_step_rad(fps: float) -> float:
     """The largest rotation that the *mean* of one frame's rotations of a bone can honestly be.
 
-    A full turn a second, 2·pi / fps. The steps of a bone add up to where it ends, and a joint ends within a turn of where
-    it began: a second of data already keeps their mean below this, and training data lasts longer than a second.
+    A full turn a second, 2·pi / fps. The steps of a bone add up to where it ends, and a joint ends within a turn of
+    where it began: a second of data already keeps their mean below this, and training data lasts longer than that.
     """
     return 2 * np.pi / fps
 
@@ -110,7 +110,7 @@ def mean_output_angles_rad(view: BundleView) -> FloatArray | None:
     if array is None or ROTATIONS not in array.layout:
         return None
     channels = array.values[array.layout[ROTATIONS].range]
-    if len(channels) == 0 or len(channels) % 6 or not np.isfinite(channels).all():
+    if len(channels) == 0 or len(channels) % 6 or not is_finite_float32(channels):
         return None
     return rotation_angle_rad(rot6d_to_matrix(channels.reshape(-1, 6), view.columns))
 

@@ -47,7 +47,7 @@ BOUNDED_STD_TOO_LARGE = Rule(
     code="RP103",
     name="bounded-std-too-large",
     severity=Severity.ERROR,
-    message="{array}[{index}] = {value:g}, but a feature within ±1 has a deviation of at most {bound:.4g} ({where}){more}",
+    message="{array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}",
     hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
     why="dividing by it leaves the network hardly any signal on the channel",
 )

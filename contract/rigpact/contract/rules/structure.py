@@ -162,7 +162,9 @@ def _plain_test(items: Any) -> Callable[[list[Any]], bool] | None:
 
 
 _LENGTHS = ("minItems", "maxItems")
-_FastValidator = extend(Draft202012Validator, {"items": _fast_items})
+_FastValidator: type[Validator] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {"items": _fast_items}
+)
 
 
 @cache

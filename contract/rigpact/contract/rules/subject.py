@@ -66,10 +66,10 @@ _UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
 def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
     """Count what the artefacts declare and how much of it could be judged.
 
-    A part is a section that rules read: each statistics array, each slice of a layout, each frame of a clip, each array of
-    rows, each input and output of a model. Declared is every part that a given file holds or must hold; what no given file
-    declares (the companion that nobody named) is not counted. Compared is what the rules could read; a part whose JSON is
-    of the wrong shape, or that must be there and is not, could not be judged and is missing. Nothing is ever waived here.
+    A part is a section that rules read: each statistics array, each slice of a layout, each frame of a clip, each array
+    of rows, each input and output of a model. Declared is every part that a given file holds or must hold; what no given
+    file declares (the companion that nobody named) is not counted. Compared is what the rules could read; a part whose
+    JSON is of the wrong shape, or that must be there and is not, could not be judged and is missing. Nothing is waived.
     """
     broken: dict[str, list[str]] = {}
     for finding in findings:

@@ -19,7 +19,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import Layout, json_to_layout
 from rigpact.contract.rules.clips import same_rate
-from rigpact.contract.rules.view import BundleView, json_to_array, json_to_rate, member
+from rigpact.contract.rules.view import BundleView, is_finite_float32, json_to_array, json_to_rate, member
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -124,6 +124,11 @@ class TeacherView:
         """Every array that is rectangular, (T, width) float64."""
         read = {path: json_to_array(rows) for path, rows in self.rows.items()}
         return {path: array for path, array in read.items() if array is not None and array.ndim == 2}
+
+    def finite(self, path: tuple[str, ...]) -> FloatArray | None:
+        """One of `arrays`; None if it is not there or not finite."""
+        array = self.arrays.get(path)
+        return array if array is not None and is_finite_float32(array) else None
 
 
 def check_teacher(file: TeacherView, bundle: BundleView | None = None) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """A bundle as rules look at it: every part typed, None where the file does not hold it in readable form.
 
-Rules run on broken files too. What is unreadable has been reported by structure.py; a rule about its meaning passes over it.
+Rules run on broken files too. What is unreadable has been reported by structure.py; a rule about its meaning passes
+over it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ def json_to_array(rows: Any) -> FloatArray | None:
 def json_to_rate(value: Any) -> float | None:
     """Read frames a second; None for anything but a positive finite number."""
     return float(value) if type(value) in (int, float) and 0 < value <= sys.float_info.max else None
+
+
+def is_finite_float32(values: FloatArray) -> bool:
+    """Whether every number is finite where either side holds it; only then is there any use in computing with them."""
+    return bool((np.abs(values) <= np.finfo(np.float32).max).all())  # False for NaN too
 
 
 def json_to_names(value: Any) -> tuple[str, ...] | None:

@@ -29,8 +29,11 @@ def check(
     *,
     strict: Strict = False,
     output_format: Format = OutputFormat.TEXT,
-) -> int:
-    """Say what is wrong with a bundle, and with files and a model that belong to it."""
+) -> None:
+    """Say what is wrong with a bundle, and with files and a model that belong to it.
+
+    Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
+    """
     from rigpact.contract.rules import check as check_subject
     from rigpact.reports.terminal import print_json, print_report
 
@@ -39,7 +42,7 @@ def check(
         print_json(report.to_json())
     else:
         print_report(report)
-    return report.exit_code(strict=strict)
+    raise typer.Exit(report.exit_code(strict=strict))
 
 
 def _read_subject(paths: list[Path], companion: Path | None, onnx: Path | None) -> Subject:

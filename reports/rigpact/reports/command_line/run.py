@@ -67,6 +67,7 @@ def run(
     from rigpact.reference_runtime.clip import read_clip
     from rigpact.reference_runtime.loop import start_run
     from rigpact.reports.run_report import describe_run, print_run, record_run, write_run
+    from rigpact.reports.terminal import print_json, stdout
 
     if onnx and replay:
         raise UnusableInput("--onnx and --replay", "both", "one of them")
@@ -76,7 +77,10 @@ def run(
     trace = record_run(runner, driving, mode.value, frames)
     write_run(out, trace, runner.contract, driving, model=(onnx or replay or clip).name)
     report = describe_run(runner, trace, bundle, out)
-    print_run(report, output_format.value)
+    if output_format is OutputFormat.JSON:
+        print_json(report.to_json())
+    else:
+        print_run(report, stdout())
     raise typer.Exit(report.exit_code(strict=strict))
 
 

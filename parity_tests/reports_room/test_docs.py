@@ -1,0 +1,37 @@
+"""The pages under docs/: generated ones are fresh, examples are read as described."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import KNOBS, STAGES
+from rigpact.reference_runtime import read_trace
+from rigpact.reports.generated_docs import PAGES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_generated_pages_are_fresh(checkout: Path, name: str) -> None:
+    """Run `python -m rigpact.reports.generated_docs` when this fails."""
+    assert (checkout / "docs" / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_the_trace_format_page_shows_a_readable_trace(checkout: Path, tmp_path: Path) -> None:
+    """An engine programmer copies the example."""
+    page = (checkout / "docs" / "trace-format.md").read_text(encoding="utf-8")
+    path = tmp_path / "example.trace.jsonl"
+    path.write_text("".join(re.findall(r"```json\n(.*?)```", page, re.DOTALL)), encoding="utf-8")
+    trace = read_trace(path)
+    assert trace.frame.tolist() == [0, 1]
+    assert np.isnan(trace.stages["y_out"][1, 4])
+    assert trace.header.producer == "MyEngine"
+
+
+def test_the_conventions_page_names_every_knob_value_and_stage(checkout: Path) -> None:
+    """A knob that is not on the page is a knob that nobody sets."""
+    page = (checkout / "docs" / "conventions.md").read_text(encoding="utf-8")
+    for word in (*STAGES, *KNOBS, *(value for knob in KNOBS.values() for value in knob.values)):
+        assert f"`{word}`" in page, word

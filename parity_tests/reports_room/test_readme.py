@@ -1,0 +1,90 @@
+"""The README's commands, run as written; the output it shows is the output they print.
+
+Set RIGPACT_REGENERATE=1 to write the outputs into README.md anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONSOLE = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```\n")
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+EXPECTED_STATUS = {"check": 1, "run": 0, "diff": 1}
+
+
+@pytest.fixture
+def readers_files(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as a reader has it: a bundle with the usual gaps, and an engine with the usual slip."""
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    for key in ("fps", "MuPoseHist", "StdPoseHist", "tanh_scales_pose_hist", "pose_hist_len", "MuAngVel", "StdAngVel"):
+        bundle.pop(key, None)
+    bundle["cond_norm_config"]["mode"] = "Adaptive"
+    del bundle["meta"]["rot6d_spec"]["output_mode"]
+    (tmp_path / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
+    for name, source in (
+        ("pretrain_template.json", "pretrain_template.json"),
+        ("model.onnx", "model.onnx"),
+        ("walk.json", "clips/Sneak_Turn.json"),
+    ):
+        shutil.copy(demo_bundle / source, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    words = "run norm_template.json --companion pretrain_template.json --onnx model.onnx --clip walk.json"
+    engine = f"{words} --set output_mode=residual --set compose_order=prev_delta -o engine.trace.jsonl"
+    assert command(*engine.split()).status == 0
+    return tmp_path
+
+
+def _masked(text: str) -> str:
+    """Digits that another CPU may print differently do not count, nor the column widths they make."""
+    return re.sub(r"\s+", " ", NUMBER.sub("#", text))
+
+
+def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: Path, checkout: Path) -> None:
+    """A README that lies about its first command loses its reader there."""
+    path = checkout / "README.md"
+    readme = path.read_text(encoding="utf-8")
+    blocks = list(CONSOLE.finditer(readme))
+    assert len(blocks) == 3
+    for block in blocks:
+        words = shlex.split(block["command"])
+        assert words[0] == "rigpact"
+        answer = command(*words[1:])
+        assert answer.status == EXPECTED_STATUS[words[1]], answer.err
+        if os.environ.get("RIGPACT_REGENERATE"):
+            readme = readme.replace(block[0], f"```console\n$ {block['command']}\n{answer.out}```\n")
+            path.write_text(readme, encoding="utf-8", newline="\n")
+        else:
+            assert _masked(block["output"]) == _masked(answer.out)
+
+
+def test_the_readmes_python_runs(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first lines that an engineer copies."""
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
+    pelvis = [float(word) for word in capsys.readouterr().out.strip(" []\n").split()]
+    assert sum(component**2 for component in pelvis) == pytest.approx(1.0, abs=1e-5)  # four digits are printed
+
+
+def test_every_link_of_the_readme_leads_somewhere(checkout: Path) -> None:
+    """A dead link on the front page."""
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", readme):
+        assert (checkout / target).is_file(), target
+
+
+def test_the_readmes_knobs_and_commands_exist(command: Any, checkout: Path) -> None:
+    """Every command has a help page, and the table lists every command."""
+    listed = set(re.findall(r"^\| `rigpact (\w+)", (checkout / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    overview = command("--help").out
+    for name in listed:
+        assert name in overview
+        assert command(name, "--help").status == 0
