@@ -23,7 +23,8 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 
 
 def _bundle_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:
-    return ["run", path, "--onnx", demo / "model.onnx", "--clip", demo / "clips/Run_F.json", "-o", tmp_path / "o.trace.jsonl"]  # fmt: skip
+    clip = demo / "clips/Run_F.json"
+    return ["run", path, "--onnx", demo / "model.onnx", "--clip", clip, "-o", tmp_path / "o.trace.jsonl"]
 
 
 def _clip_words(path: Path, demo: Path, tmp_path: Path) -> list[object]:

@@ -12,7 +12,7 @@ narrow bound. `stage_tolerances` bounds two runs that were given the same inputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
@@ -45,16 +45,19 @@ def gamma(operations: float) -> float:
     return operations * UNIT_ROUNDOFF / (1.0 - operations * UNIT_ROUNDOFF)
 
 
-def stage_tolerances(contract: Contract, stages: Values) -> Bounds:
+def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> Bounds:
     """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
 
     stages: recorded values by stage name, (T, width). Stages that upstream bounds are needed from but that were not
     recorded count with the bound of a value stored once.
+    given: stages whose very values the later ones were computed from; nothing is inherited from them.
     """
     bounds: Bounds = {}
+    upstream: Bounds = {}
     for name in STAGES:
         if name in stages:
-            bounds[name] = _BOUND[name](contract, stages, bounds)
+            bounds[name] = _BOUND[name](contract, stages, upstream)
+            upstream[name] = np.zeros_like(bounds[name]) if name in given else bounds[name]
     return bounds
 
 
