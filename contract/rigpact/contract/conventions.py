@@ -35,7 +35,7 @@ class Knob:
     meaning: str
 
 
-_ROTATION_STAGES = ("pose_hist_raw", "delta6d", "next6d", "y_out", "quat", "x_raw_next")
+_ROTATION_STAGES = ("angvel", "pose_hist_raw", "delta6d", "next6d", "y_out", "quat", "x_raw_next")
 
 KNOBS: Mapping[str, Knob] = {
     knob.name: knob
@@ -51,9 +51,9 @@ KNOBS: Mapping[str, Knob] = {
         Knob("compose_order", ("delta_prev", "prev_delta"), ("next6d",),
              "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)"),
         Knob("delta_direction", ("forward", "inverse"), ("next6d",), "whether ΔR leads to the next pose or back from it"),
-        Knob("reproject", ("both", "before", "after", "none"), ("delta6d", "y_out"),
+        Knob("reproject", ("both", "before", "after", "none"), ("delta6d", "next6d", "y_out"),
              "where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it"),
-        Knob("degenerate_axis", ("previous_frame", "canonical", "zero"), ("delta6d", "y_out"),
+        Knob("degenerate_axis", ("previous_frame", "canonical", "zero"), ("delta6d", "next6d", "y_out", "quat"),
              "what replaces an axis too short to normalise"),
         Knob("denorm", ("std_and_mean", "std_only", "mean_only", "variance", "state_stats"), ("y_raw",),
              "how y_norm becomes y_raw"),

@@ -15,17 +15,15 @@ import numpy as np
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.clip import Clip, RawClip
 from rigpact.reference_runtime.condition import ConditionWindow, condition_rows
 from rigpact.reference_runtime.contacts import contact_rows
-from rigpact.reference_runtime.geometry import rotation_vector
 from rigpact.reference_runtime.normalisation import StateNormaliser
 from rigpact.reference_runtime.pose_history import PoseHistory
-from rigpact.reference_runtime.precision import compute_dtype, stored
-from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.writeback import WriteBack
 
 Stages = dict[str, FloatArray]
 
@@ -142,17 +140,16 @@ class FreeRunInputs:
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
         """Seed with the clip's first frame, as `ResetARState` does: history filled, condition window empty."""
-        self._contract, self._rows = contract, rows
+        self._rows = rows
         self._normaliser = StateNormaliser(contract)
         self._angvel = AngularVelocityInput(contract)
         self._angvel_frames = FREE_RUN_FRAMES.get(contract.conventions.angvel_source, _current)
         self._history = PoseHistory(contract)
         self._padding = self._history.padding(rows.poses)
         self._window = ConditionWindow(contract)
-        self._writeback = WRITEBACK[contract.conventions.writeback]
+        self._writeback = WriteBack(contract, rows.fps)
         self._lag = int(contract.conventions.previous_pose_lag)
         self._rotations = contract.state[ROTATIONS].range
-        self.codec, self.dtype = Rot6d(contract.conventions), compute_dtype(contract.conventions)
         self.seed: FloatArray = rows.x_raw[0]
         self.current = self.before = self.seed
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
@@ -185,38 +182,10 @@ class FreeRunInputs:
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
         """Write the output back into the raw state and push the new pose into the history."""
-        following = self._writeback(self, y_out)
+        following = self._writeback(self.current, y_out)
         self.before, self.current = self.current, following
         self._recent.append(following[self._rotations])
         return following
-
-    def written_slices(self, y_out: FloatArray) -> FloatArray:
-        """The raw state with every output slice copied whose name and size match a state slice."""
-        following: FloatArray = self.current.copy()
-        state = self._contract.state
-        for entry in self._contract.output:
-            if entry.name in state and state[entry.name].size == entry.size:
-                following[state[entry.name].range] = y_out[entry.range]
-        return following
-
-    def written_everywhere(self, y_out: FloatArray) -> FloatArray:
-        """Output slices, and what follows from them: angular velocity of the last step, root position moved on."""
-        following, state = self.written_slices(y_out), self._contract.state
-        fps = self._rows.fps
-        before, after = (self.codec.decode(x[self._rotations].astype(self.dtype)) for x in (self.current, following))
-        omega = rotation_vector(after @ np.swapaxes(before, -1, -2)) * fps
-        following[state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(-1))
-        if ROOT_POSITION in state:
-            planar = slice(state[ROOT_POSITION].start, state[ROOT_POSITION].start + 2)
-            following[planar] += following[state[ROOT_VELOCITY].range] / np.float32(fps)
-        return following
-
-
-WRITEBACK: Mapping[str, Callable[[FreeRunInputs, FloatArray], FloatArray]] = {
-    "output_slices": FreeRunInputs.written_slices,
-    "none": lambda inputs, _y_out: inputs.current,
-    "all": FreeRunInputs.written_everywhere,
-}
 
 
 def _current(inputs: FreeRunInputs) -> FloatArray:

@@ -65,12 +65,15 @@ class OnnxNetwork:
         self._session = session
         self._names = [entry.name for entry in self.signature.inputs]
         self._output = self.signature.outputs[0].name
+        self._takes_one_row = any(entry.shape[0] == 1 for entry in self.signature.inputs)
         self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
 
     def run(self, inputs: Vectors, frame: int) -> FloatArray:
-        """One inference; output 0 is the answer."""
-        feed = dict(zip(self._names, inputs, strict=True))
-        output: FloatArray = self._session.run([self._output], feed)[0]
+        """Inference of every row, one by one where the export fixed the batch to 1; output 0 is the answer."""
+        if self._takes_one_row and len(inputs[0]) > 1:
+            rows = [self.run([vector[row : row + 1] for vector in inputs], frame) for row in range(len(inputs[0]))]
+            return np.concatenate(rows)
+        output: FloatArray = self._session.run([self._output], dict(zip(self._names, inputs, strict=True)))[0]
         return output
 
 

@@ -70,9 +70,10 @@ class PoseHistory:
         own: FloatArray = poses[min(self._first, len(poses) - 1)]
         return chosen.get(self._start, own)
 
-    def raw_rows(self, poses: FloatArray, steps: int) -> FloatArray:
-        """Features (steps, H·6·B) of a clip whose poses (N, 6·B) are all known."""
-        known = np.concatenate((self.padding(poses)[None], poses[self._first :]))
+    def raw_rows(self, poses: FloatArray, steps: int, padding: FloatArray | None = None) -> FloatArray:
+        """Features (steps, H·6·B) of a run whose poses (N, 6·B) are all known; padding as `padding(poses)` by default."""
+        before = self.padding(poses) if padding is None else padding
+        known = np.concatenate((before[None], poses[self._first :]))
         frames = np.arange(steps)[:, None] + self._offsets
         return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
 

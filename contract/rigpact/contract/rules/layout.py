@@ -85,7 +85,7 @@ OBJECT_ENTRY_DROPPED = Rule(
     code="RP057",
     name="object-entry-dropped",
     severity=Severity.ERROR,
-    message="{name} is an object beside array entries ({arrays}): the engine drops it without a word",
+    message="{names} are objects beside array entries ({arrays}): the engine drops them without a word",
     hint="write every entry of the layout as an object",
     why="one array entry switches the engine's reader to arrays for the whole layout",
 )
@@ -168,8 +168,9 @@ def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> I
             values = {"first": entry[0], "second": entry[1], "engine_size": entry[1] - entry[0]}
             yield ARRAY_FORM_ENTRY.at(view.path, json_pointer("meta", key, name), name=name, **values)
     objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
-    for name in objects if arrays else ():
-        yield OBJECT_ENTRY_DROPPED.at(view.path, json_pointer("meta", key, name), name=name, arrays=listed(arrays))
+    if arrays and objects:
+        names, pointer = listed(objects, shown=8), json_pointer("meta", key, objects[0])
+        yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
 
 
 def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:

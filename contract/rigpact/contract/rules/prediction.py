@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def _check_y_raw(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
     if statistics is None:
         return
     mean, std = statistics
-    expected, bound = y_norm * std + mean, denormalisation_bound(y_norm, mean, std)
+    expected, bound = y_norm * std + mean, _rounding(y_norm * std, mean)
     wrong = np.argwhere(np.abs(expected - y_raw) > bound)
     if len(wrong):
         row, column = (int(index) for index in wrong[0])
@@ -71,49 +72,64 @@ def _check_y_raw(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
         yield Y_RAW_DIFFERS.at(file.path, json_pointer(*_Y_RAW, row, column), more=more, **values)
 
 
-def denormalisation_bound(y_norm: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    """How far y_norm·std + mean may be from its exact value when float32 computed it.
+def _rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
+    """How far y_norm·std + mean may be from its exact value when float32 computed it; scaled is y_norm·std.
 
     Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std
     may each have been rounded once more on their way into the file.
     """
-    bound: FloatArray = 4 * _UNIT_ROUNDOFF * (np.abs(y_norm * std) + np.abs(mean))
+    bound: FloatArray = 4 * _UNIT_ROUNDOFF * (np.abs(scaled) + np.abs(mean))
     return bound
 
 
-def _check_meaning(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    states, y_norm = file.finite(_STATE), file.finite(_Y_NORM)
-    poses = None if states is None else _state_rotations(states, bundle)
-    if poses is None or y_norm is None or len(y_norm) != len(poses) or len(poses) < 2:
-        return
-    statistics, output = _y_statistics(bundle, y_norm.shape[1]), bundle.output
-    if statistics is None or output is None or ROTATIONS not in output:
-        return
-    channels, (mean, std) = output[ROTATIONS].range, statistics
-    steps = (y_norm * std)[:-1, channels].reshape(len(y_norm) - 1, -1, 6)
-    absolute = steps + mean[channels].reshape(-1, 6)
-    if steps.shape[1] != poses.shape[1] or _is_encoded(absolute, bundle, y_norm[:-1]):
-        return
-    delta = rot6d_to_matrix(steps + identity_rot6d(bundle.columns), bundle.columns)
-    residual_deg = _mean_miss_deg(delta @ poses[:-1], poses[1:])
-    pose_deg = _mean_miss_deg(rot6d_to_matrix(absolute, bundle.columns), poses[1:])
-    if residual_deg < pose_deg:
-        yield PREDICTION_HOLDS_RESIDUAL.at(
-            file.path, json_pointer(*_Y_NORM), residual_deg=residual_deg, pose_deg=pose_deg
-        )
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """What both readings of y_norm need, for all rows but the last, which has no next teacher pose in the file.
 
-
-def _is_encoded(values: FloatArray, bundle: BundleView, y_norm: FloatArray) -> bool:
-    """Whether six numbers a bone are columns of rotations, as a recorded pose is, up to the rounding of its recording.
-
-    Each number is within `denormalisation_bound` of a component of a unit vector, so a length or a product of two
-    columns is within 6 times the largest of them (three components, each twice); encoding rounds once more.
+    poses, next_poses: (T, B, 3, 3) teacher rotations; steps: (T, B, 6) y_norm·StdY; means: (B, 6) MuY.
     """
+
+    poses: FloatArray
+    next_poses: FloatArray
+    steps: FloatArray
+    means: FloatArray
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether `steps + means` are columns of rotations, as a recorded pose is, up to the rounding of its recording.
+
+        Each number is within the denormalisation's rounding of a component of a unit vector, so a length or a product
+        of two columns is within 6 times the largest of them (three components, each twice); encoding rounds once more.
+        """
+        rounding = float(_rounding(self.steps, self.means).max()) + _UNIT_ROUNDOFF
+        return float(rot6d_defect(self.steps + self.means).max()) <= 6 * rounding
+
+
+def _check_meaning(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    motion, columns = _motion(file, bundle), bundle.columns
+    if motion is None or motion.is_encoded:
+        return
+    delta = rot6d_to_matrix(motion.steps + identity_rot6d(columns), columns)
+    residual_deg = _mean_miss_deg(delta @ motion.poses, motion.next_poses)
+    pose_deg = _mean_miss_deg(rot6d_to_matrix(motion.steps + motion.means, columns), motion.next_poses)
+    if residual_deg < pose_deg:
+        values = {"residual_deg": residual_deg, "pose_deg": pose_deg}
+        yield PREDICTION_HOLDS_RESIDUAL.at(file.path, json_pointer(*_Y_NORM), **values)
+
+
+def _motion(file: TeacherView, bundle: BundleView) -> _Motion | None:
+    states, y_norm, output = file.finite(_STATE), file.finite(_Y_NORM), bundle.output
+    poses = None if states is None else _state_rotations(states, bundle)
+    if poses is None or y_norm is None or not 2 <= len(poses) == len(y_norm):
+        return None
     statistics = _y_statistics(bundle, y_norm.shape[1])
-    if statistics is None:
-        return False
-    worst_number = float(denormalisation_bound(y_norm, *statistics).max()) + _UNIT_ROUNDOFF
-    return float(rot6d_defect(values).max()) <= 6 * worst_number
+    if statistics is None or output is None or ROTATIONS not in output:
+        return None
+    channels, (mean, std), bones = output[ROTATIONS].range, statistics, poses.shape[1]
+    steps, means = (y_norm * std)[:-1, channels], mean[channels]
+    if steps.shape[1] != 6 * bones:
+        return None
+    return _Motion(poses[:-1], poses[1:], steps.reshape(-1, bones, 6), means.reshape(bones, 6))
 
 
 def _state_rotations(states: FloatArray, bundle: BundleView) -> FloatArray | None:

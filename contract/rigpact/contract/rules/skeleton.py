@@ -114,8 +114,9 @@ def _check_counts(view: BundleView, skeleton: Mapping[str, Any]) -> Iterator[Fin
                 )
     for name, channels in ((ROTATIONS, 6), (ANGULAR_VELOCITIES, 3)):
         if view.state is not None and name in view.state and view.state[name].size != channels * expected:
-            found, pointer = view.state[name].size / channels, json_pointer("meta", "state_layout", name)
-            yield BONE_COUNT_DIFFERS.at(view.path, pointer, what=f"state {name}", found=f"{found:g}", expected=expected)
+            (whole, rest), pointer = divmod(view.state[name].size, channels), json_pointer("meta", "state_layout", name)
+            found = f"{whole} and {rest}/{channels}" if rest else whole
+            yield BONE_COUNT_DIFFERS.at(view.path, pointer, what=f"state {name}", found=found, expected=expected)
 
 
 def _check_unique(view: BundleView, path: tuple[str, ...], names: Sequence[str]) -> Iterator[Finding]:
