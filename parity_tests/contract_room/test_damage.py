@@ -1,0 +1,65 @@
+"""Random damage to any artefact: the check answers with findings, and what it lets pass can be loaded and used."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from rigpact.contract.bundle import document_to_contract
+from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.rules import check
+
+ARTEFACTS = ("bundle", "bundle", "companion", "clip", "batch", "prediction")
+JUNK = (
+    None, True, 0, -1, 1.5, "x", "", [], {}, [[]], [1], [1, 2], {"a": 1}, 1e308, 1e39, 10**30, 10**400, [None], "1",
+    float("nan"), float("inf"), {"start": 1}, {"start": 0, "size": -3}, {"start": 10**400, "size": 7},
+)  # fmt: skip
+"""What exporters, merges and editors have been seen to leave behind, and worse."""
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every path below a JSON value; of an array the first, the middle and the last element."""
+    keys: list[Any] = list(value) if isinstance(value, dict) else []
+    if isinstance(value, list) and value:
+        keys = sorted({0, len(value) // 2, len(value) - 1})
+    below = [place for key in keys for place in places(value[key], (*path, key))]
+    return ([path] if path else []) + below
+
+
+def damage(root: Any, chance: random.Random) -> None:
+    """Remove, replace, repeat or rename what stands at one random place."""
+    path = chance.choice(places(root))
+    holder = root
+    for key in path[:-1]:
+        holder = holder[key]
+    kind = chance.choice(("remove", "replace", "replace", "replace", "append"))
+    if kind == "remove":
+        del holder[path[-1]]
+    elif kind == "append" and isinstance(holder, list):
+        holder.append(chance.choice(JUNK))
+    else:
+        holder[path[-1]] = chance.choice(JUNK)
+
+
+@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_damage_is_answered_never_crashed_on(sample: Any, seed: int) -> None:
+    """The gate meets files that were merged by hand at midnight; a traceback there stops the whole team."""
+    chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
+    root = getattr(sample, chance.choice(ARTEFACTS))
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        damage(root, chance)
+    try:
+        subject = sample.subject()
+        contract = document_to_contract(subject.bundle, subject.companion)
+    except ContractRefused:
+        assert check(subject).verdict == "fail"
+        return
+    except UnusableInput:  # no longer recognisable as what it was
+        return
+
+    assert all(finding.message for finding in check(subject).findings)
+    assert len(contract.state_statistics.mean) == contract.state.width
+    assert contract.skeleton is None or len(contract.skeleton.depth_first) == contract.bone_count

@@ -1,0 +1,146 @@
+"""The schemas, and the short cut past them for long arrays of numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from rigpact.contract import ContractRefused, UnusableInput, load_contract
+from rigpact.contract.documents import Kind
+from rigpact.contract.files import find_repeated_keys
+from rigpact.contract.rules.structure import check_against_schema, load_schema
+
+SCHEMAS = (*(kind.value for kind in Kind), "trace_header")
+SCALARS = st.one_of(
+    st.integers(), st.floats(), st.booleans(), st.none(), st.text(max_size=2), st.integers(2**1024, 2**1025)
+)
+ROWS = st.lists(st.one_of(SCALARS, st.lists(SCALARS, max_size=8)), max_size=8)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_is_a_valid_schema(name: str) -> None:
+    """The engine team validates its exports with these files and another library."""
+    schema = load_schema(name)
+
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@given(rows=ROWS, key=st.sampled_from(["BoneRotations", "RootPosition", "TrajectoryDir", "ActionBits"]))
+def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) -> None:
+    """A validator that is fast because it looks away lets a ragged pose through."""
+    clip = {"Frames": [{key: rows}]}
+    schema = load_schema("raw_clip")
+    slow = {
+        "".join(f"/{token}" for token in error.absolute_path)
+        for error in Draft202012Validator(schema).iter_errors(clip)
+    }
+
+    assert {pointer for pointer, _ in check_against_schema(clip, "raw_clip")} == slow
+
+
+def test_a_trace_header_of_another_format_is_refused() -> None:
+    """A log of some other tool must not be compared as a trace."""
+    header = {
+        "format": "rigpact-trace",
+        "version": 1,
+        "producer": {"name": "engine", "version": "5.4"},
+        "contract": {"bundle_sha256": None},
+        "fps": 60,
+        "mode": "free",
+        "clip": None,
+        "stages": {"state": 420},
+    }
+
+    assert list(check_against_schema(header, "trace_header")) == []
+    assert [pointer for pointer, _ in check_against_schema({**header, "mode": "fast"}, "trace_header")] == ["/mode"]
+    assert list(check_against_schema({**header, "stages": {"states": 420}}, "trace_header"))
+
+
+KEYS = st.sampled_from(["a", "b/c", "~", 'q"', ":"])
+TREES = st.recursive(
+    st.one_of(st.integers(0, 9), st.sampled_from(['":', 'x":y', ""])),
+    lambda children: st.one_of(st.lists(children, max_size=3), st.lists(st.tuples(KEYS, children), max_size=4)),
+    max_leaves=12,
+)
+
+
+def as_text(tree: Any, repeated: list[str], path: str = "") -> str:
+    """Write a tree whose objects are lists of pairs, as a JSON writer that knows no dictionary would; note repeats."""
+    if isinstance(tree, list) and tree and all(isinstance(child, tuple) for child in tree):
+        names = [name for name, _ in tree]
+        here = [f"{path}/{name.replace('~', '~0').replace('/', '~1')}" for name in names]
+        repeated += sorted({place for place in here if here.count(place) > 1})
+        last = {name: index for index, name in enumerate(names)}
+        parts = []
+        for index, (name, child) in enumerate(tree):
+            inner: list[str] = []
+            parts.append(f"{json.dumps(name)} : {as_text(child, inner, here[index])}")
+            repeated += inner if last[name] == index else []
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(tree, list):
+        return "[" + ", ".join(as_text(child, repeated, f"{path}/{index}") for index, child in enumerate(tree)) + "]"
+    return json.dumps(tree)
+
+
+@given(tree=TREES)
+def test_every_repeated_key_is_found_and_no_other(tree: Any) -> None:
+    """Two readers of one file keep different values of a repeated key: training and game load different numbers."""
+    expected: list[str] = []
+    content = as_text(tree, expected).encode()
+
+    assert sorted(find_repeated_keys(content, json.loads(content))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("MuX",), ["a"] * 35),
+        (("MuX",), {"a": 1}),
+        (("meta",), 3),
+        (("meta", "state_layout"), [1, 2]),
+        (("meta", "state_layout", "RootYaw"), {"start": "5", "size": 1}),
+        (("meta", "skeleton", "parents"), ["root", 0, 0]),
+        (("meta", "skeleton", "ref_local_offsets_m"), [[0, 0], [0, 0, 0], [0, 0, 0]]),
+        (("meta", "bone_names"), 46),
+        (("meta", "rot6d_spec", "columns"), 5),
+        (("fps",), "sixty"),
+        (("fps",), None),
+        (("pose_hist_len",), "3"),
+        (("pose_hist_len",), 10**9),
+        (("tanh_scales_pose_hist",), "1"),
+        (("StdY",), [[0.1] * 18]),
+    ],
+)
+def test_a_malformed_bundle_is_refused_with_its_place(sample: Any, path: tuple[str, ...], value: Any) -> None:
+    """A stack trace from the depths of numpy tells an animator nothing."""
+    holder = sample.bundle
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+
+    with pytest.raises(ContractRefused) as refusal:
+        load_contract(sample.write("bundle").path)
+
+    assert any(finding.pointer.startswith("/" + "/".join(path)) for finding in refusal.value.findings)
+
+
+def test_a_companion_of_another_character_is_refused(sample: Any) -> None:
+    """Its statistics would normalise every bone with another bone's numbers."""
+    sample.companion["StdPoseHist"] = sample.companion["StdPoseHist"][:-6]
+
+    with pytest.raises(UnusableInput, match="RP305"):
+        load_contract(sample.write("bundle").path, sample.write("companion").path)
+
+
+@pytest.mark.parametrize("parents", [[-1, 2, 1], [-1, 0, 9], [-1, 0]])
+def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, parents: list[int]) -> None:
+    """Forward kinematics on it would not end, or read another bone; the findings say so, in degrees the rest works."""
+    sample.bundle["meta"]["skeleton"]["parents"] = parents
+
+    assert load_contract(sample.write("bundle").path).skeleton is None
