@@ -59,7 +59,9 @@ def test_no_unfinished_files_and_unix_line_ends(small_build: Path) -> None:
 @pytest.fixture(scope="module")
 def random_model() -> MotionModel:
     torch.manual_seed(0)
-    return MotionModel(WIDTHS, output_width=18, hidden=16).eval()
+    model: MotionModel = MotionModel(WIDTHS, output_width=18, hidden=16)
+    model.eval()
+    return model
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 17])

@@ -122,7 +122,8 @@ TABLE = {key: stored(value) for key, value in NORM.items() if isinstance(value, 
 
 
 def wrap(yaw: np.ndarray) -> np.ndarray:
-    return np.arctan2(np.sin(yaw), np.cos(yaw))
+    wrapped: np.ndarray = np.arctan2(np.sin(yaw), np.cos(yaw))
+    return wrapped
 
 
 def inputs_of(clip: dict[str, Any]) -> dict[str, np.ndarray]:
