@@ -73,6 +73,24 @@ class Contract:
         }
 
     @property
+    def stage_widths(self) -> dict[str, int | None]:
+        """Width of every stage by name; None where only the network knows it."""
+        inputs, six = self.input_widths, 6 * self.bone_count
+        return {
+            **inputs,
+            "x_raw": self.state.width,
+            "cond_raw": inputs["cond"],
+            "pose_hist_raw": inputs["pose_hist"],
+            "y_norm": self.output.width,
+            "y_raw": self.output.width,
+            "delta6d": six,
+            "next6d": six,
+            "y_out": self.output.width,
+            "quat": 4 * self.bone_count,
+            "x_raw_next": self.state.width,
+        }
+
+    @property
     def bone_permutation(self) -> tuple[int, ...] | None:
         """The published bone order as indices; None when it is as declared."""
         order = self.conventions.bone_order

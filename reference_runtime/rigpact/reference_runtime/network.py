@@ -103,13 +103,13 @@ class ReplayNetwork:
 
     def __init__(self, outputs: FloatArray, name: str = "replay") -> None:
         """Keep the rows."""
-        self.name, self._outputs = name, outputs
+        self.name, self.outputs = name, outputs
 
     def run(self, inputs: Vectors, frame: int) -> FloatArray:
         """Row `frame` of the recording; UnusableInput beyond its end."""
-        if frame >= len(self._outputs):
-            raise UnusableInput(self.name, f"{len(self._outputs)} recorded outputs", f"one for frame {frame}")
-        return self._outputs[frame : frame + 1]
+        if frame >= len(self.outputs):
+            raise UnusableInput(self.name, f"{len(self.outputs)} recorded outputs", f"one for frame {frame}")
+        return self.outputs[frame : frame + 1]
 
 
 class CallableNetwork:

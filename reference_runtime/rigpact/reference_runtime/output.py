@@ -106,8 +106,10 @@ class OutputStages:
 
     def next6d(self, y_raw: FloatArray, delta6d: FloatArray | None, previous6d: FloatArray) -> FloatArray:
         """R_next = ΔR · R_prev, encoded; previous6d (..., 6·B) is the raw state's rotation slice."""
-        if delta6d is None:
-            return y_raw[..., self.rotations]
+        return y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
+
+    def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
+        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is taken as it stands where nothing reprojects it before."""
         decode = self.codec.decode if self._before else self.codec.decode_as_is
         delta = self._direct(decode(delta6d.astype(self._dtype)))
         return stored(self.codec.encode(self._compose(delta, self.codec.decode(previous6d.astype(self._dtype)))))

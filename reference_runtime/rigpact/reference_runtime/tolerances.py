@@ -134,6 +134,11 @@ def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: float) ->
     return _zscore(z, own, slope * shifted)
 
 
+def _pose_hist_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    """The engine keeps rotations and encodes them again: unit axes, known to rounding absolutely."""
+    return np.full(stages["pose_hist_raw"].shape, gamma(_GRAM_SCHMIDT))
+
+
 def _pose_hist(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
     z = stages["pose_hist"]
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
@@ -283,7 +288,7 @@ _BOUND: Mapping[str, Callable[[Contract, Values, Bounds], FloatArray]] = {
     "cond": _cond,
     "contacts": _copied("contacts"),
     "angvel": _angvel,
-    "pose_hist_raw": _copied("pose_hist_raw"),
+    "pose_hist_raw": _pose_hist_raw,
     "pose_hist": _pose_hist,
     "y_norm": _y_norm,
     "y_raw": _y_raw,

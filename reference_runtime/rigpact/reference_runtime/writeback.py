@@ -48,7 +48,9 @@ class WriteBack:
         following[..., self._state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(*omega.shape[:-2], -1))
         if ROOT_POSITION in self._state:
             start = self._state[ROOT_POSITION].start
-            following[..., start : start + 2] += following[..., self._state[ROOT_VELOCITY].range] / np.float32(self._fps)
+            following[..., start : start + 2] += following[..., self._state[ROOT_VELOCITY].range] / np.float32(
+                self._fps
+            )
         return following
 
 

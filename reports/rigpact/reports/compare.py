@@ -186,12 +186,8 @@ def _measure(
 
 
 def _check_widths(values: Mapping[str, FloatArray], contract: Contract) -> None:
-    widths = {"x_raw": contract.state.width, "state": contract.state.width, "x_raw_next": contract.state.width,
-              "y_norm": contract.output.width, "y_raw": contract.output.width, "y_out": contract.output.width,
-              "delta6d": 6 * contract.bone_count, "next6d": 6 * contract.bone_count, "quat": 4 * contract.bone_count,
-              **contract.input_widths}  # fmt: skip
     for name, rows in values.items():
-        expected = widths.get(name)
+        expected = contract.stage_widths.get(name)
         if expected is not None and rows.shape[1] != expected:
             found = f"{rows.shape[1]} numbers"
             raise UnusableInput(f"stage {name}", found, f"{expected} under this bundle", "the right --bundle?")

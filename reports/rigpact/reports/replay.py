@@ -41,12 +41,12 @@ PARENTS: Mapping[str, tuple[str, ...]] = {
     "y_norm": INPUTS,
     "y_raw": ("y_norm",),
     "delta6d": ("y_raw",),
-    "next6d": ("delta6d", "y_raw", "x_raw"),
-    "y_out": ("next6d", "y_raw"),
+    "next6d": ("delta6d", "x_raw"),
+    "y_out": ("next6d",),
     "quat": ("y_out",),
     "x_raw_next": ("x_raw", "y_out"),
 }
-"""The stages that each stage is computed from."""
+"""The stages that each stage is computed from. An absolute pose and the output's other slices also look at y_raw."""
 MISSING_SOURCE: Mapping[str, str] = {
     "x_raw": "--clip with the raw clip that drove the run",
     "cond_raw": "--clip with the raw clip that drove the run",
@@ -60,7 +60,8 @@ MISSING_SOURCE: Mapping[str, str] = {
 class Evidence:
     """What a replay can look at: recorded stages (T, width) at `frame` (T,), and where their inputs come from.
 
-    frame numbers count from the start of the run; `mode` is `teacher` or `free`.
+    frame numbers count from the start of the run; `mode` is `teacher` or `free`. `resolution` is half the last digit of
+    numbers that were printed, 0 for recordings that kept every bit.
     """
 
     frame: NDArray[np.int64]
@@ -69,6 +70,7 @@ class Evidence:
     recorded: Mapping[str, FloatArray]
     clip: Clip | None = None
     network: Network | None = None
+    resolution: float = 0.0
 
     @property
     def end(self) -> int:
@@ -126,8 +128,16 @@ class Replay:
 
     @cached_property
     def poses(self) -> FloatArray | None:
-        """Rotations of the timeline, (end + 1, 6·B)."""
-        return None if self.timeline is None else self.timeline[:, self.contract.state[ROTATIONS].range]
+        """Rotations of frames 0 … end, (end + 1, 6·B): of the timeline, else of the recorded state's z-scores."""
+        place = self.contract.state[ROTATIONS].range
+        if self.timeline is not None:
+            return self.timeline[:, place]
+        state = self.evidence.recorded.get("state")
+        if state is None or self.evidence.mode != "teacher":
+            return None
+        poses = np.full((self.evidence.end + 1, place.stop - place.start), np.nan, np.float32)
+        poses[self.evidence.frame] = StateNormaliser(self.contract).denormalise(state)[:, place]
+        return poses
 
     def clip_at_frames(self, rows: FloatArray | None) -> FloatArray | None:
         """Rows of the clip at the recorded frames; a free run loops over the clip."""
@@ -337,7 +347,9 @@ def path_of(stage: str, recorded: Mapping[str, FloatArray]) -> frozenset[str]:
 def needed_for(stage: str, recorded: Mapping[str, FloatArray]) -> str:
     """What to record or to give so that a stage can be judged."""
     roots = sorted(path_of(stage, recorded), key=STAGES.index)
-    wanted = [MISSING_SOURCE[root] for root in roots if root in MISSING_SOURCE and not (root != stage and root in recorded)]
+    wanted = [
+        MISSING_SOURCE[root] for root in roots if root in MISSING_SOURCE and not (root != stage and root in recorded)
+    ]
     parents = [parent for parent in PARENTS[stage] if parent not in recorded]
     record = f"record {', '.join(parents)}" if parents else ""
     return " or ".join(word for word in (record, *dict.fromkeys(wanted)) if word) or "more frames"

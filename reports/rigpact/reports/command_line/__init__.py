@@ -17,6 +17,7 @@ import typer
 from rigpact.reports.command_line.check import check
 from rigpact.reports.command_line.demo import demo
 from rigpact.reports.command_line.diff import diff
+from rigpact.reports.command_line.explain import explain
 from rigpact.reports.command_line.run import run
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for _command in (check, run, diff, demo):
+for _command in (check, run, diff, explain, demo):
     app.command()(_command)
 
 

@@ -1,0 +1,70 @@
+"""Evidence for a diagnosis, gathered from the files that a user has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.clip import read_clip
+from rigpact.reference_runtime.network import OnnxNetwork, read_replay
+from rigpact.reference_runtime.recording import Recording, read_recording
+from rigpact.reports.replay import Evidence
+
+
+def read_evidence(
+    path: Path, contract: Contract, *, clip: Path | None = None, onnx: Path | None = None, replay: Path | None = None
+) -> tuple[Evidence, list[str]]:
+    """Read a recording and what its inputs are rebuilt from; returns notes that belong beside any verdict.
+
+    replay: recorded network outputs, taken as the recording's own y_norm where it has none.
+    """
+    recording = read_recording(path, contract)
+    trace = recording.trace
+    stages = dict(trace.stages)
+    if replay is not None:
+        stages.setdefault("y_norm", _replayed(replay, recording))
+    _check_widths(recording, contract)
+    evidence = Evidence(
+        frame=trace.frame,
+        fps=trace.header.fps,
+        mode="free" if trace.header.mode == "free" else "teacher",
+        recorded={name: stages[name] for name in STAGES if name in stages},
+        clip=read_clip(clip) if clip is not None else None,
+        network=OnnxNetwork(onnx, contract) if onnx is not None else None,
+    )
+    return evidence, _notes(recording, contract)
+
+
+def _replayed(replay: Path, recording: Recording) -> FloatArray:
+    outputs = read_replay(replay).outputs
+    frame = recording.trace.frame
+    if frame[-1] >= len(outputs):
+        raise UnusableInput(replay, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
+    rows: FloatArray = outputs[frame]
+    return rows
+
+
+def _check_widths(recording: Recording, contract: Contract) -> None:
+    """A stage of another width was recorded under another bundle: nothing can be said about it."""
+    expected = contract.stage_widths
+    for name, width in recording.trace.widths.items():
+        if expected.get(name) not in (None, width):
+            hint = "is it the right --bundle?"
+            raise UnusableInput(f"{recording.path}#/stages/{name}", f"{width} numbers", f"{expected[name]}", hint)
+
+
+def _notes(recording: Recording, contract: Contract) -> list[str]:
+    notes = []
+    recorded = recording.trace.header.bundle_sha256
+    if recorded is not None and recorded != contract.sha256:
+        notes.append(
+            f"recorded under the bundle {recorded[:12]}, not under {contract.sha256[:12]} ({contract.path.name})"
+        )
+    if recording.trace.truncation:
+        notes.append(f"the recording is incomplete: {recording.trace.truncation}")
+    if recording.trace.header.mode == "playback":
+        notes.append("a playback has no network in it: only what is published can be judged")
+    return notes
