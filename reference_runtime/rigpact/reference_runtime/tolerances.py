@@ -92,7 +92,7 @@ def _state(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
     std = contract.state_statistics.std_floored[yaw].astype(np.float64)
     feature = np.abs(stages["state"][..., yaw] * std + contract.state_statistics.mean[yaw])
     # a heading within rounding of ±π may be wrapped to either side: the feature jumps from -1 to 1
-    at_the_seam = feature > 1.0 - gamma(_TANH) - 4.0 * bound[..., yaw] * std
+    at_the_seam = np.abs(feature - 1.0) <= gamma(_TANH) + 4.0 * bound[..., yaw] * std
     bound[..., yaw] = np.where(at_the_seam, bound[..., yaw] + 2.0 / std, bound[..., yaw])
     return bound
 

@@ -58,7 +58,8 @@ class Divergence:
 class Cause:
     """Changes of conventions that bring a stage, and all that depend on them, within rounding.
 
-    In `frames_explained` of `frames` frames, that is: where it is not all of them, the verdict is `unexplained`. `equivalents` do so just as well on this data. The errors are those of `stage`, without and with the changes.
+    In `frames_explained` of `frames` frames, that is; where it is not all of them, the verdict is `unexplained`.
+    `equivalents` do so just as well on this data. The errors are those of `stage`, without and with the changes.
     """
 
     stage: str

@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from rigpact.reports.command_line.adequacy import adequacy
 from rigpact.reports.command_line.check import check
 from rigpact.reports.command_line.demo import demo
 from rigpact.reports.command_line.diff import diff
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for _command in (check, run, diff, explain, demo):
+for _command in (check, run, diff, explain, adequacy, demo):
     app.command()(_command)
 
 
