@@ -51,6 +51,8 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
     normaliser = StateNormaliser(contract)
     rotations = contract.state[ROTATIONS].range
     if isinstance(clip, RawClip):
+        if clip.frame_count < 2:
+            raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: a step leads from one to the next")
         x_raw = clip.state_rows(contract.state)
         return ClipRows(
             fps=clip.fps,
@@ -150,6 +152,8 @@ class FreeRunInputs:
         self._writeback = WriteBack(contract, rows.fps)
         self._lag = int(contract.conventions.previous_pose_lag)
         self._rotations = contract.state[ROTATIONS].range
+        if self._lag > 0 and len(rows.poses) < 2:
+            raise UnusableInput("previous_pose_lag=+1", "a clip of one pose", "a clip with the pose after it")
         self.seed: FloatArray = rows.x_raw[0]
         self.current = self.before = self.seed
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)

@@ -8,6 +8,7 @@ and cannot change a bit of them. Modes: `teacher` (every frame's input from the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -52,20 +53,31 @@ INPUTS_OF_MODE: Mapping[str, Callable[[Contract, ClipRows], Inputs]] = {
 }
 
 
+@dataclass(frozen=True)
+class LoopParts:
+    """The halves of a loop, to be replaced by contacts from a floor or by injected faults; None is the mode's own."""
+
+    inputs: Callable[[Contract, ClipRows], Inputs] | None = None
+    outputs: Callable[[Contract], OutputStages] = OutputStages
+
+
 class Loop:
     """One character: a contract, a network and a clip, stepped frame by frame."""
 
-    def __init__(self, contract: Contract, network: Network, clip: Clip, mode: Mode = "teacher") -> None:
+    def __init__(
+        self, contract: Contract, network: Network, clip: Clip, mode: Mode = "teacher", parts: LoopParts | None = None
+    ) -> None:
         """Look up every convention once and seed the state with the clip's first frame.
 
         A bundle without pose-history statistics takes the history's length from the network, as the engine does.
         """
+        parts = parts or LoopParts()
         self.contract = _with_history_length(contract, network, clip)
         self.network, self.mode = network, mode
         self._rows = clip_rows(clip, self.contract)
         self.fps = self._rows.fps
-        self._inputs = INPUTS_OF_MODE[mode](self.contract, self._rows)
-        self._outputs = OutputStages(self.contract)
+        self._inputs = (parts.inputs or INPUTS_OF_MODE[mode])(self.contract, self._rows)
+        self._outputs = parts.outputs(self.contract)
         self._published6d = self._outputs.identity_pose()
         self.frame = 0
         self.alignments: set[InputAlignment] = set()
@@ -133,6 +145,8 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
     from the second on, other output slices at zero.
     """
     if isinstance(clip, RawClip):
+        if clip.frame_count < 2:
+            raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: the first is the seed")
         poses = np.zeros((clip.frame_count - 1, contract.output.width), np.float32)
         poses[:, contract.output[ROTATIONS].range] = clip.rotations6d[1:]
         return poses
@@ -145,13 +159,15 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
     return stored(normalised.astype(np.float64) * statistics.std + statistics.mean)
 
 
-def start_run(contract: Contract, network: Network | None, clip: Clip, mode: Mode) -> Loop | Playback:
+def start_run(
+    contract: Contract, network: Network | None, clip: Clip, mode: Mode, parts: LoopParts | None = None
+) -> Loop | Playback:
     """Build what a mode needs; UnusableInput when a network is missing."""
     if mode == "playback":
         return Playback(contract, clip)
     if network is None:
         raise UnusableInput(f"mode {mode}", "no network", "a model or recorded outputs", "give --onnx or --replay")
-    return Loop(contract, network, clip, mode)
+    return Loop(contract, network, clip, mode, parts)
 
 
 def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | None, mode: Mode) -> Trace:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,10 +64,11 @@ class OutputStages:
         conventions = contract.conventions
         self._dtype = compute_dtype(conventions)
         self.codec = Rot6d(conventions)
+        self._proper_codec = Rot6d(conventions.replaced({"derived_axis": "second_cross_first"}))
         self.rotations = contract.output[ROTATIONS].range
         self._bones = contract.bone_count
         self._factor, self._summand = self._denormalisation(contract)
-        self._inverse = list(_inverse_features(contract, self._dtype))
+        self._inverse = _inverse_features(contract, self._dtype)
         self._is_pose = conventions.output_mode == "absolute"
         self._offset = self.codec.identity(self._bones, self._dtype) * ADDS_IDENTITY[conventions.output_mode]
         self._before, self._after = REPROJECTS[conventions.reproject]
@@ -89,10 +91,24 @@ class OutputStages:
 
     def y_raw(self, y_norm: FloatArray) -> FloatArray:
         """`DenormY_Z_To_Raw`: y_norm · StdY + MuY, no floor on StdY; yaw and velocities undo their features."""
-        value = y_norm.astype(self._dtype) * self._factor + self._summand
-        for place, undo in self._inverse:
-            value[..., place] = undo(value[..., place])
+        value = y_norm.astype(self._dtype)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.undo_after(value[..., inverse.place])
+        value = value * self._factor + self._summand
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.undo_before(value[..., inverse.place])
         return stored(value)
+
+    def y_norm_of(self, y_raw: FloatArray) -> FloatArray:
+        """The network output that a y_raw came from, float64; 0 on channels without spread."""
+        value: FloatArray = y_raw.astype(np.float64)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.before(value[..., inverse.place])
+        spread = self._factor != 0.0
+        value = np.where(spread, (value - self._summand) / np.where(spread, self._factor, 1.0), 0.0)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.after(value[..., inverse.place])
+        return value
 
     def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
         """ΔR of each bone, (..., 6·B), reprojected; None when the output is the pose itself.
@@ -124,8 +140,8 @@ class OutputStages:
         return published
 
     def quat(self, y_out: FloatArray) -> FloatArray:
-        """Local rotations as unit quaternions, (..., 4·B)."""
-        matrices = self.codec.decode(y_out[..., self.rotations].astype(self._dtype))
+        """Local rotations as unit quaternions, (..., 4·B); of a reflection, those of its proper twin."""
+        matrices = self._proper_codec.decode(y_out[..., self.rotations].astype(self._dtype))
         quats = matrix_to_quat(matrices)[..., self._components]
         return stored(quats.reshape(*quats.shape[:-2], -1))
 
@@ -158,19 +174,33 @@ def _state_statistics_for_output(contract: Contract) -> Statistics:
     return Statistics(mean, std)
 
 
-def _inverse_features(
-    contract: Contract, dtype: type[np.floating]
-) -> list[tuple[slice, Callable[[FloatArray], FloatArray]]]:
+class _Inverse(NamedTuple):
+    """How one slice of the output undoes its feature, before and after it is scaled by StdY and MuY; and the way back."""
+
+    place: slice
+    undo_after: Callable[[FloatArray], FloatArray]
+    undo_before: Callable[[FloatArray], FloatArray]
+    before: Callable[[FloatArray], FloatArray]
+    after: Callable[[FloatArray], FloatArray]
+
+
+def _inverse_features(contract: Contract, dtype: type[np.floating]) -> list[_Inverse]:
     """Inverse transforms of the yaw and velocity slices that an output may hold; scales are not floored here."""
     conventions = contract.conventions
-    inverses: list[tuple[slice, Callable[[FloatArray], FloatArray]]] = []
+    inverses = []
     if ROOT_YAW in contract.output:
-        inverses.append((contract.output[ROOT_YAW].range, YAW[conventions.yaw_encoding].decode))
+        encode, decode = YAW[conventions.yaw_encoding]
+        inverses.append(_Inverse(contract.output[ROOT_YAW].range, _as_it_is, decode, encode, _as_it_is))
     for name, scales, choice in (
         (ROOT_VELOCITY, contract.rootvel_scales, conventions.rootvel_squash),
         (ANGULAR_VELOCITIES, contract.angvel_scales, conventions.angvel_squash),
     ):
         if name in contract.output:
-            undo = partial(SQUASH[choice].undo_before, scale=np.abs(scales).astype(dtype))
-            inverses.append((contract.output[name].range, undo))
+            squash, scale = SQUASH[choice], np.abs(scales).astype(dtype)
+            steps = (squash.undo_after, squash.undo_before, squash.before, squash.after)
+            inverses.append(_Inverse(contract.output[name].range, *(partial(step, scale=scale) for step in steps)))
     return inverses
+
+
+def _as_it_is(value: FloatArray) -> FloatArray:
+    return value

@@ -28,6 +28,7 @@ from rigpact.contract.statistics import (
     unit_statistics,
 )
 from rigpact.reference_runtime.geometry import KINDA_SMALL_NUMBER, length, perpendicular
+from rigpact.reference_runtime.output import OutputStages
 from rigpact.reference_runtime.rot6d import Rot6d
 
 UNIT_ROUNDOFF = 2.0**-24
@@ -35,6 +36,9 @@ ROTATION_RANGE = 2.0
 """Entries of two rotations cannot differ by more than this."""
 _COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
 """Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
+
+YAW_SEAM: Mapping[str, float] = {"wrapped_over_pi": 1.0, "radians": np.pi}
+"""Where the encodings that wrap jump: the largest value of the feature."""
 
 Values = Mapping[str, FloatArray]
 Bounds = dict[str, FloatArray]
@@ -89,12 +93,27 @@ def _state(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
     axis_error[contract.state[ROTATIONS].range] = gamma(_COPY)
     bound = _zscore(stages["state"], contract.state_statistics, axis_error)
     yaw = contract.state[ROOT_YAW].range
-    std = contract.state_statistics.std_floored[yaw].astype(np.float64)
-    feature = np.abs(stages["state"][..., yaw] * std + contract.state_statistics.mean[yaw])
-    # a heading within rounding of ±π may be wrapped to either side: the feature jumps from -1 to 1
-    at_the_seam = np.abs(feature - 1.0) <= gamma(_TANH) + 4.0 * bound[..., yaw] * std
-    bound[..., yaw] = np.where(at_the_seam, bound[..., yaw] + 2.0 / std, bound[..., yaw])
+    bound[..., yaw] += _yaw_bound(contract, stages, bound[..., yaw])
     return bound
+
+
+def _yaw_bound(contract: Contract, stages: Values, rounding: FloatArray) -> FloatArray:
+    """What wrapping adds to the heading's bound.
+
+    A heading of many turns is known to its own rounding, not to the feature's. One within rounding of ±π may be wrapped to
+    either side: the feature jumps from one end of its range to the other.
+    """
+    yaw = contract.state[ROOT_YAW].range
+    std = contract.state_statistics.std_floored[yaw].astype(np.float64)
+    heading = np.abs(stages["x_raw"][..., yaw], dtype=np.float64) if "x_raw" in stages else 2.0 * np.pi
+    end = YAW_SEAM.get(contract.conventions.yaw_encoding)
+    unit = end or 1.0
+    turned = gamma(_AFFINE) * heading * unit / np.pi / std
+    if end is None:
+        return turned
+    feature = np.abs(stages["state"][..., yaw] * std + contract.state_statistics.mean[yaw])
+    at_the_seam = np.abs(feature - end) <= end * gamma(_TANH) + 4.0 * (rounding + turned) * std
+    return np.where(at_the_seam, turned + 2.0 * end / std, turned)
 
 
 def _cond_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
@@ -111,19 +130,30 @@ def _cond(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
 
 
 def _angvel(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    z = stages["angvel"]
-    if contract.angular_velocity is None:
-        place = contract.state[ANGULAR_VELOCITIES].range
-        own = contract.state_statistics
+    z, source = stages["angvel"], contract.conventions.angvel_source
+    own = contract.state_statistics
+    place = contract.state[ANGULAR_VELOCITIES].range
+    if source == "zeros":
+        return np.zeros(z.shape)
+    if contract.angular_velocity is None or source == "state_slice":
         return _zscore(z, Statistics(own.mean[place], own.std[place]))
-    if contract.conventions.angvel_source != "rotations":
-        return _zscore(z, contract.angular_velocity.statistics)
-    # a difference of two rotations, each known to gamma(GS) absolutely, times fps
-    omega_error = gamma(_GRAM_SCHMIDT) * contract.fps
-    return _squashed(z, contract.angular_velocity, omega_error)
+    if source == "rotations":  # a difference of two rotations, each known to gamma(GS) absolutely, times fps
+        return _squashed(z, contract.angular_velocity, np.asarray(gamma(_GRAM_SCHMIDT) * contract.fps))
+    if contract.conventions.angvel_frame == "local":
+        return _squashed(z, contract.angular_velocity, _turned_error(z, contract.angular_velocity))
+    return _zscore(z, contract.angular_velocity.statistics)
 
 
-def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: float) -> FloatArray:
+def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+    """Absolute error of a vector that was turned into another frame: each component is a sum over the vector's length."""
+    own = auxiliary.statistics
+    feature = np.clip(z.astype(np.float64) * own.std_floored + own.mean, -1.0 + UNIT_ROUNDOFF, 1.0 - UNIT_ROUNDOFF)
+    scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
+    omega = (scale * np.arctanh(feature)).reshape(len(z), -1, 3)
+    return np.repeat(gamma(_GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
+
+
+def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
     """Bound of a squashed z-score whose raw value is known to `raw_error` absolutely: tanh' = 1 - tanh²."""
     own = auxiliary.statistics
     feature = np.clip(np.abs(z.astype(np.float64) * own.std_floored + own.mean), 0.0, 1.0)
@@ -143,7 +173,7 @@ def _pose_hist(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArra
     z = stages["pose_hist"]
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
-        return _squashed(z, auxiliary, gamma(_AFFINE))
+        return _squashed(z, auxiliary, np.asarray(gamma(_AFFINE)))
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     return np.asarray(gamma(_AFFINE) / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
 
@@ -159,7 +189,22 @@ def _y_raw(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
     std, mean = np.abs(own.std, dtype=np.float64), np.abs(own.mean, dtype=np.float64)
     value = stages["y_raw"].astype(np.float64)
     upstream = bounds["y_norm"] * std if "y_norm" in bounds else _network_unseen(contract, value, slice(None))
-    return np.asarray(gamma(_AFFINE) * (np.abs(value) + mean) + upstream)
+    bound = gamma(_AFFINE) * (np.abs(value) + mean) + upstream
+    if len(contract.output.slices) > 1:
+        return np.maximum(bound, _undone(contract, stages, gamma(_AFFINE) * (1.0 + mean) + upstream))
+    return np.asarray(bound)
+
+
+def _undone(contract: Contract, stages: Values, bound: FloatArray) -> FloatArray:
+    """Bound of slices that undo a feature: atanh is steep near its limit, so both ends of the interval are computed.
+
+    bound: of the feature, which is at most 1.
+    """
+    outputs = OutputStages(contract)
+    y_norm = stages["y_norm"] if "y_norm" in stages else outputs.y_norm_of(stages["y_raw"])
+    std = np.maximum(np.abs(contract.output_statistics.std, dtype=np.float64), STD_FLOOR)
+    middle, low, high = (outputs.y_raw(y_norm + sign * bound / std).astype(np.float64) for sign in (0.0, -1.0, 1.0))
+    return np.maximum(np.abs(high - middle), np.abs(low - middle)) + gamma(_TANH) * np.abs(middle)
 
 
 def _network_unseen(contract: Contract, value: FloatArray, place: slice) -> FloatArray:

@@ -1,0 +1,296 @@
+"""Rotations of the runtime against scalar arithmetic and against the training side's torch functions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from rigpact.contract.conventions import Conventions
+from rigpact.reference_runtime import geometry
+from rigpact.reference_runtime.rot6d import Rot6d
+
+from . import scalar_oracle as oracle
+from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, components, rotations, vectors
+
+torch = pytest.importorskip("torch")
+from rigpact.fixtures.training import geometry as training  # noqa: E402  (torch is optional)
+
+mpmath.mp.dps = 50
+UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}
+DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+ENGINE = Rot6d(Conventions())
+TRAINING = Rot6d(Conventions(degenerate_axis="zero"))
+PREVIOUS = np.array(oracle.encode_xz(oracle.rodrigues((1.0, 2.0, 0.5), 0.8)))
+
+
+def six(a, b, dtype=np.float64):
+    return np.array([*a, *b], dtype)
+
+
+def tensor(array):
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+@DTYPES
+@given(a=axes, b=axes)
+@example(a=(0.0, 2.0, 0.0), b=(1.0, 1.0, 0.5))
+@example(a=(1.0, 0.0, 0.0), b=(4.0, 0.0, 0.015625))
+def test_two_columns_decode_to_a_right_angled_frame(dtype, a, b):
+    """A skewed frame shears the skin around the joint."""
+    gain = oracle.amplification(a, b)
+    assume(gain < 300 and oracle.length(b) / gain > 1e-3)
+    got = ENGINE.decode(six(a, b, dtype))[0]
+    # dot, scale, subtract, normalise: under 20 roundings, those of b magnified by |b|/|b_perp|
+    limit = 20 * UNIT[dtype] * gain
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, oracle.decode_xz([*a, *b]), rtol=0, atol=limit)
+
+
+@DTYPES
+@given(a=axes, b=axes)
+@example(a=(0.0, 2.0, 0.0), b=(1.0, 1.0, 0.5))
+def test_decoding_equals_the_training_sides(dtype, a, b):
+    """The network learned from one decoder and the character moves by the other."""
+    gain = oracle.amplification(a, b)
+    assume(gain < 300 and oracle.length(b) / gain > 1e-3)
+    got = ENGINE.decode(six(a, b, dtype))[0]
+    theirs = training.rot6d_to_matrix(tensor(six(a, b, dtype))).numpy()
+    # training adds 1e-8 to both norms: 1e-8/|a| and 1e-8/|b_perp| short, and what that leaves of a in b_perp
+    shortened = 1e-8 * gain * (3.0 / oracle.length(a) + gain / oracle.length(b))
+    np.testing.assert_allclose(got, theirs, rtol=0, atol=40 * UNIT[dtype] * gain + shortened)
+
+
+@DTYPES
+@given(a=vectors, b=vectors)
+@example(a=(0.0, 0.0, 0.0), b=(1.0, 0.0, 0.0))
+@example(a=(1.0, 0.0, 0.0), b=(2.0, 0.0, 0.0))
+@example(a=(1e-6, 0.0, 0.0), b=(0.0, 1e-6, 0.0))
+def test_zero_policy_is_the_training_sides_reprojection(dtype, a, b):
+    """`degenerate_axis=zero` names what training does; if it did not, the diagnosis would blame the wrong knob."""
+    x = six(a, b, dtype)
+    gain = 1.0 if not any(a) else oracle.amplification(x[:3].tolist(), x[3:].tolist())
+    assume(gain < 300 or not any(b) or gain == math.inf)
+    got, theirs = TRAINING.reproject(x, PREVIOUS.astype(dtype)), training.reproject_rot6d(tensor(x)).numpy()
+    if gain == math.inf and any(b):  # b_perp is rounding noise and divided by 1e-8: only the first axis means anything
+        got, theirs, gain = got[:3], theirs[:3], 1.0
+    np.testing.assert_allclose(got, theirs, rtol=0, atol=20 * UNIT[dtype] * min(gain, 300))
+
+
+@pytest.mark.parametrize("size", [2e-8, 1e-6, 0.99e-4])
+def test_first_axis_in_the_band_is_replaced_by_the_engine_and_kept_by_training(size):
+    """Between 1e-8 and 1e-4 the two sides differ by design; a runtime that followed training would hide it."""
+    x = six((0.0, size, 0.0), (0.0, 0.0, 1.0))
+    np.testing.assert_allclose(ENGINE.reproject(x, PREVIOUS)[:3], PREVIOUS[:3], atol=1e-15)
+    np.testing.assert_allclose(ENGINE.decode(x)[0, :, 0], (1.0, 0.0, 0.0), atol=1e-15)
+    kept = training.reproject_rot6d(tensor(x)).numpy()
+    np.testing.assert_allclose(kept[:3], (0.0, 1.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(TRAINING.reproject(x, PREVIOUS), kept, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [2e-8, 1e-6, 0.99e-4])
+def test_second_axis_in_the_band_is_replaced_by_the_engine_and_kept_by_training(size):
+    """Columns that fell together: the engine turns to the last frame's Z, training to the noise that is left."""
+    x = six((1.0, 0.0, 0.0), (1.0, 0.0, size))
+    got = ENGINE.reproject(x, PREVIOUS)
+    expected = oracle.perpendicular(PREVIOUS[3:].tolist(), (1.0, 0.0, 0.0))
+    np.testing.assert_allclose(got[3:], oracle.times(1 / oracle.length(expected), expected), atol=1e-14)
+    np.testing.assert_allclose(ENGINE.decode(x)[0, :, 2], (0.0, 0.0, 1.0), atol=1e-14)
+    np.testing.assert_allclose(training.reproject_rot6d(tensor(x)).numpy()[3:], (0.0, 0.0, 1.0), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("a", "short_to_reproject", "zero_to_decode"),
+    [
+        ((0.0, 1e-4, 0.0), False, True),  # |a| is not below the threshold, but no component is above it
+        ((0.0, np.nextafter(1e-4, 0.0), 0.0), True, True),
+        ((0.0, np.nextafter(1e-4, 1.0), 0.0), False, False),
+        ((1e-4, 1e-4, 1e-4), False, True),  # the two tests of the engine disagree on this one
+        ((0.99e-4, 0.0, -0.05e-4), True, True),
+        ((0.0, 0.0, 1.01e-4), False, False),
+    ],
+)
+def test_thresholds_are_the_engines_exactly(a, short_to_reproject, zero_to_decode):
+    """`Reproject6D` compares the length, `IsNearlyZero` each component: one bone pops where they are confused."""
+    x = six(a, (0.3, 0.4, 0.5))
+    unit = oracle.times(1 / oracle.length(a), a)
+    reprojected, decoded = ENGINE.reproject(x, PREVIOUS)[:3], ENGINE.decode(x)[0, :, 0]
+    np.testing.assert_allclose(reprojected, PREVIOUS[:3] if short_to_reproject else unit, atol=1e-12)
+    np.testing.assert_allclose(decoded, (1.0, 0.0, 0.0) if zero_to_decode else unit, atol=1e-12)
+
+
+@given(a=st.sampled_from([0.0, 1e-9, 1e-5, 1e-4, 1.0]), b=vectors, previous=rotations)
+@example(a=0.0, b=(0.0, 0.0, 0.0), previous=QUARTER_TURN_Z)
+@example(
+    a=1.0, b=(2.0, 0.0, 0.0), previous=oracle.rodrigues((0.0, 1.0, 0.0), math.pi / 2)
+)  # previous Z is X: parallel too
+def test_reprojection_gives_a_rotation_whatever_comes_in(a, b, previous):
+    """A singular matrix collapses the limb to a plane and its quaternion is NaN."""
+    x = six((a, 0.0, 0.0), b)
+    for matrix in (ENGINE.decode(ENGINE.reproject(x, np.array(oracle.encode_xz(previous))))[0], ENGINE.decode(x)[0]):
+        # columns are within 1e-15 of unit and b_perp >= 1e-4 magnifies rounding of |b| <= 7 by 7e4 at most
+        np.testing.assert_allclose(matrix.T @ matrix, np.eye(3), atol=7e4 * 20 * UNIT[np.float64])
+        assert oracle.determinant(matrix.tolist()) == pytest.approx(1.0, abs=1e-9)
+
+
+@given(previous=rotations, delta=rotations)
+@example(previous=QUARTER_TURN_Z, delta=FIVE_DEGREES_X)  # these do not commute
+def test_delta_is_applied_on_the_left(previous, delta):
+    """Applied on the right, every limb turns about its own axis instead of its parent's."""
+    got = geometry.compose(np.array(delta), np.array(previous))
+    np.testing.assert_allclose(got, oracle.product(delta, previous), rtol=0, atol=8 * UNIT[np.float64])
+
+
+def test_composition_tells_its_two_orders_apart():
+    """The engine's row vectors read backwards: this is the divergence that the harness exists for."""
+    got = geometry.compose(np.array(FIVE_DEGREES_X), np.array(QUARTER_TURN_Z))
+    other = oracle.product(QUARTER_TURN_Z, FIVE_DEGREES_X)
+    assert np.abs(got - np.array(other)).max() > 0.08
+
+
+@DTYPES
+@given(axis=axes, angle=st.floats(0.0, math.pi))
+@example(axis=(1.0, 2.0, -3.0), angle=1e-9)
+@example(axis=(0.0, 0.0, 1.0), angle=math.pi)
+@example(axis=(1.0, -1.0, 1.0), angle=3.1415926)
+@example(axis=(-1.0, 0.0, 0.0), angle=math.pi / 2)  # two components of the quaternion tie
+def test_log_map_is_axis_times_angle(dtype, axis, angle):
+    """Wrong near half a turn, a spinning limb reports a velocity in the opposite direction."""
+    got = geometry.rotation_vector(np.array(oracle.rodrigues(axis, angle), dtype))
+    want = np.array(oracle.times(angle / oracle.length(axis), axis))
+    assert got.dtype == dtype
+    # the entries are rounded once, the quaternion divides by at least 1/2, the angle is 2 atan2 of its parts
+    limit = 64 * UNIT[dtype]
+    near_pi = math.pi - angle < limit
+    assert np.abs(got - want).max() <= limit or (near_pi and np.abs(got + want).max() <= 2 * limit)
+
+
+@DTYPES
+@given(rotation=rotations)
+@example(rotation=oracle.EYE)
+@example(rotation=oracle.rodrigues((0.0, 1.0, 0.0), math.pi))
+def test_log_map_equals_the_training_sides(dtype, rotation):
+    """Two log maps that part give the network an angular velocity it never saw."""
+    matrix = np.array(rotation, dtype)
+    assume(oracle.length(oracle.log_map(rotation)) < math.pi - 1e-3 or abs(rotation[0][0]) == 1.0)
+    got, theirs = geometry.rotation_vector(matrix), training.so3_log_map(tensor(matrix)).numpy()
+    np.testing.assert_allclose(np.abs(got), np.abs(theirs), rtol=0, atol=64 * UNIT[dtype])
+
+
+@DTYPES
+@given(a=rotations, axis=axes, angle=st.floats(0.0, math.pi))
+@example(a=oracle.EYE, axis=(1.0, 0.0, 0.0), angle=1e-5)
+@example(a=QUARTER_TURN_Z, axis=(1.0, 0.0, 0.0), angle=math.pi)
+def test_angle_between_two_rotations_is_exact_at_both_ends(dtype, a, axis, angle):
+    """acos of a clamped cosine says that identical poses differ by 0.08 degrees."""
+    b = oracle.product(a, oracle.rodrigues(axis, angle))
+    matrices = np.array(a, dtype), np.array(b, dtype)
+    # nine products of rounded entries; atan2 is well-conditioned everywhere
+    assert geometry.rotation_angle_rad(*matrices) == pytest.approx(angle, abs=32 * UNIT[dtype])
+    assert training.rotation_angle_rad(*map(tensor, matrices)).item() == pytest.approx(angle, abs=64 * UNIT[dtype])
+
+
+@DTYPES
+@given(axis=axes, angle=angles)
+@example(axis=(0.0, 0.0, 1.0), angle=3.1415926)
+@example(axis=(-1.0, 0.0, 0.0), angle=math.pi / 2)
+@example(axis=(1.0, 1.0, 1.0), angle=-2.0943951)  # a permutation matrix
+def test_quaternion_is_half_the_angle_about_the_axis(dtype, axis, angle):
+    """A quaternion in another order or of another handedness bends every knee sideways."""
+    got = geometry.matrix_to_quat(np.array(oracle.rodrigues(axis, angle), dtype))
+    unit = oracle.times(math.sin(angle / 2) / oracle.length(axis), axis)
+    want = np.array([*unit, math.cos(angle / 2)])
+    want = want * np.sign(want @ got)  # q and -q are one rotation
+    np.testing.assert_allclose(got, want, rtol=0, atol=16 * UNIT[dtype])
+    assert oracle.dot(got.tolist(), got.tolist()) == pytest.approx(1.0, abs=8 * UNIT[dtype])
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_nan_is_not_mistaken_for_a_degenerate_axis(place):
+    """A NaN that the fallback swallows leaves a frozen bone and no trace of the layer that broke."""
+    x = six((1.0, 0.2, 0.0), (0.0, 0.1, 1.0))
+    x[place] = math.nan
+    for result in (ENGINE.reproject(x, PREVIOUS), ENGINE.decode(x), TRAINING.decode(x)):
+        assert np.isnan(result).any()
+    second = ENGINE.reproject(x, PREVIOUS)[3:]
+    assert np.isnan(second).all()
+
+
+def test_nan_passes_through_every_function_of_a_rotation():
+    """Half-finite output sends the search for the origin to the wrong stage."""
+    broken = np.full((3, 3), math.nan)
+    assert np.isnan(geometry.rotation_vector(broken)).all()
+    assert np.isnan(geometry.matrix_to_quat(broken)).all()
+    assert np.isnan(geometry.rotation_angle_rad(broken, np.eye(3)))
+    assert np.isnan(geometry.compose(broken, np.eye(3))).all()
+    assert np.isnan(geometry.wrap_to_pi(np.array([math.nan]))).all()
+
+
+@pytest.mark.parametrize(
+    ("angle", "expected"),
+    [
+        (math.pi, math.pi),
+        (-math.pi, -math.pi),
+        (3 * math.pi, math.pi),
+        (-3 * math.pi, -math.pi),
+        (math.nextafter(math.pi, 4), -math.pi),
+        (math.nextafter(-math.pi, -4), math.pi),
+        (0.0, 0.0),
+        (2 * math.pi, 0.0),
+        (math.nextafter(math.pi, 0), math.pi),
+    ],
+)
+def test_wrapping_keeps_both_ends(angle, expected):
+    """A character that faces exactly backwards would flip its heading feature from 1 to -1."""
+    assert oracle.wrapped(angle) == pytest.approx(expected, abs=4 * UNIT[np.float64] * max(abs(angle), 4))
+    got = geometry.wrap_to_pi(np.array([angle]))
+    np.testing.assert_allclose(got, [expected], rtol=0, atol=4 * UNIT[np.float64] * max(abs(angle), 4))
+
+
+@DTYPES
+@given(angle=st.floats(-1e4, 1e4, allow_subnormal=False))
+@example(angle=6.3)
+@example(angle=9999.0)
+def test_wrapping_many_turns_changes_the_angle_by_whole_turns(dtype, angle):
+    """An enemy that circled the player for a minute has a yaw of many turns."""
+    value = dtype(angle)
+    got = float(geometry.wrap_to_pi(np.array([value]))[0])
+    # the turns are known to a rounding of the angle, and 2 pi of that type to a rounding for each turn
+    limit = 4 * UNIT[dtype] * max(abs(angle), 4.0)
+    assert abs(got) <= math.pi + limit
+    turns = (mpmath.mpf(float(value)) - mpmath.mpf(got)) / (2 * mpmath.pi)
+    assert abs(turns - mpmath.nint(turns)) * 2 * mpmath.pi <= limit
+
+
+@given(v=st.tuples(components, components, components))
+@example(v=(1e-4, 0.0, 0.0))
+@example(v=(9.999e-5, 0.0, 0.0))
+@example(v=(0.0, 0.0, 0.0))
+def test_safe_normal_is_zero_below_the_engines_threshold(v):
+    """Where the engine says 'no direction', a unit vector of noise spins the character."""
+    got = geometry.safe_normal(np.array(v))
+    assume(abs(oracle.length(v) / 1e-4 - 1.0) > 1e-12 or v == (1e-4, 0.0, 0.0))
+    want = oracle.times(1 / oracle.length(v), v) if oracle.length(v) >= 1e-4 else (0.0, 0.0, 0.0)
+    np.testing.assert_allclose(got, want, rtol=0, atol=4 * UNIT[np.float64])
+
+
+def test_leading_axes_broadcast_as_a_loop_over_frames():
+    """One frame, a clip and a crowd must be the same code, or a batch hides what a frame shows."""
+    flat = np.random.default_rng(3).normal(size=(2, 5, 24))
+    previous = np.broadcast_to(np.tile(PREVIOUS, 4), flat.shape)
+    whole, matrices = ENGINE.reproject(flat, previous), ENGINE.decode(flat)
+    vectors3, quats = geometry.rotation_vector(matrices), geometry.matrix_to_quat(matrices)
+    for i, j in itertools.product(range(2), range(5)):
+        np.testing.assert_array_equal(whole[i, j], ENGINE.reproject(flat[i, j], previous[i, j]))
+        np.testing.assert_array_equal(matrices[i, j], ENGINE.decode(flat[i, j]))
+        np.testing.assert_array_equal(vectors3[i, j], geometry.rotation_vector(matrices[i, j]))
+        np.testing.assert_array_equal(quats[i, j], geometry.matrix_to_quat(matrices[i, j]))
+    against_one = geometry.rotation_angle_rad(matrices, np.eye(3))
+    assert against_one.shape == (2, 5, 4)
+    wanted = oracle.length(oracle.log_map(matrices[1, 2, 3].tolist()))
+    assert against_one[1, 2, 3] == pytest.approx(wanted, abs=1e-12)

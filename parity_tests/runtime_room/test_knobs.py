@@ -1,0 +1,105 @@
+"""Every value of every knob: it runs in every mode, it changes something, and float32 stays within tolerance of float64."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import INPUTS, KNOBS, Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
+from rigpact.reference_runtime.tolerances import stage_tolerances
+
+from . import tiny_character as tiny
+
+OUTPUTS = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * frame) for frame in range(6)], np.float32)
+EXTRA = {
+    "bone_order": ["2,0,1"],
+    "input_order": [",".join(order) for order in itertools.islice(itertools.permutations(INPUTS), 1, 120, 37)],
+}
+VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
+EVERY_VALUE = pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+MODES = ("teacher", "free", "playback")
+
+
+@pytest.fixture(scope="module")
+def character(tmp_path_factory):
+    """A contract with a Contacts slice, so that whitening has statistics, and its clip."""
+    folder = tmp_path_factory.mktemp("knobs")
+    return tiny.contract(folder, tiny.bundle(contacts=True)), tiny.clip(folder)
+
+
+def stages_of(contract, clip, mode="teacher", frames=6, **conventions):
+    runner = start_run(contract.with_conventions(conventions), ReplayNetwork(OUTPUTS), clip, mode)
+    return run_frames(runner, range(frames), "Walk", mode).stages
+
+
+def test_every_convention_is_a_knob_and_every_knob_a_convention():
+    """A field without a knob cannot be set, a knob without a field is silently ignored."""
+    assert [entry.name for entry in dataclasses.fields(Conventions)] == list(KNOBS)
+
+
+@EVERY_VALUE
+@pytest.mark.parametrize("mode", MODES)
+def test_every_value_of_every_knob_runs(character, mode, knob, value):
+    """The diagnosis runs them all: one that ends in a traceback takes every other answer with it."""
+    stages = stages_of(*character, mode, **{knob: value})
+    assert stages["y_out"].shape == (6, 18)
+    for name, rows in stages.items():
+        assert np.isfinite(rows).all(), name
+
+
+def test_whitened_contacts_without_their_slice_are_the_only_refusal(tmp_path):
+    """The deployed bundle has no Contacts slice: the value is refused there, with that reason."""
+    contract, clip = tiny.contract(tmp_path), tiny.clip(tmp_path)
+    for knob, value in VALUES:
+        if value != "whitened":
+            assert stages_of(contract, clip, frames=1, **{knob: value})
+    with pytest.raises(UnusableInput, match="no Contacts slice"):
+        stages_of(contract, clip, frames=1, contacts_source="whitened")
+
+
+# Knobs that this run cannot show: nothing is degenerate, and replayed outputs do not look at their inputs.
+BLIND = {"degenerate_axis", "input_order", "writeback"}
+# What must be set beside a knob for it to matter.
+BESIDE = {"denorm": {"output_mode": "delta"}}  # a residual has no mean to leave out
+
+
+@EVERY_VALUE
+def test_every_value_changes_only_stages_from_its_own_on(character, knob, value):
+    """A knob without effect is a convention that the harness claims to test and does not."""
+    base = BESIDE.get(knob, {})
+    plain, changed = stages_of(*character, **base), stages_of(*character, **base | {knob: value})
+    parted = {name for name in changed if name in plain and not np.array_equal(plain[name], changed[name])}
+    parted |= set(plain) ^ set(changed)
+    if knob == "math":
+        return  # changes any stage by a rounding: see the next test
+    is_default = value == getattr(character[0].conventions, knob) or value == ",".join(INPUTS)
+    assert bool(parted) != (is_default or knob in BLIND)
+    # the stages that the knob names, and what follows from them; the pose of the next frame is the clip's in this mode
+    inherits = {"state": {"angvel"}, "cond_raw": {"cond"}, "pose_hist_raw": {"pose_hist"}, "y_raw": {"delta6d"}}
+    allowed = set(KNOBS[knob].stages)
+    for name in KNOBS[knob].stages:
+        allowed |= inherits.get(name, set())
+    if allowed & {"y_raw", "delta6d", "next6d", "y_out", "quat"}:
+        allowed |= {"delta6d", "next6d", "y_out", "quat"}
+    assert parted <= allowed
+
+
+@EVERY_VALUE
+def test_float32_stays_within_tolerance_of_float64(character, knob, value):
+    """UE 4 and UE 5 compute in different widths: an alarm for that is one that teaches people to ignore alarms."""
+    contract, clip = character
+    contract = contract.with_conventions({knob: value})
+    wide, narrow = stages_of(contract, clip, math="f64"), stages_of(contract, clip, math="f32")
+    bounds = stage_tolerances(contract, wide)
+    for name, rows in wide.items():
+        other = narrow[name]
+        if name == "quat":  # q and -q are one rotation
+            quats, others = rows.reshape(-1, 4), other.reshape(-1, 4)
+            other = (others * np.sign(np.sum(quats * others, axis=-1, keepdims=True))).reshape(rows.shape)
+        excess = np.abs(rows.astype(np.float64) - other) - bounds[name]
+        assert excess.max() <= 0, f"{name}: {excess.max():g} above its tolerance"

@@ -1,0 +1,360 @@
+"""The loop as a whole: what is fed to the network, what is written back, and what may not change a bit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.contract.conventions import INPUTS, STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime import (
+    CallableNetwork,
+    Loop,
+    OnnxNetwork,
+    RawClip,
+    ReplayNetwork,
+    read_clip,
+    run_frames,
+    start_run,
+)
+
+from . import scalar_oracle as oracle
+from . import tiny_character as tiny
+
+STORE = 2.0**-24
+POSITION, VELOCITY, ROTATIONS, ANGVEL = slice(0, 3), slice(3, 5), slice(6, 24), slice(24, 33)
+STEPS = tiny.FRAMES - 1
+OUTPUTS = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * frame) for frame in range(40)], np.float32)
+INPUT_STAGES = ("x_raw", "state", "cond_raw", "cond", "contacts", "angvel", "pose_hist_raw", "pose_hist")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("loop")
+
+
+@pytest.fixture(scope="module")
+def contract(folder):
+    return tiny.contract(folder)
+
+
+@pytest.fixture(scope="module")
+def clip(folder):
+    return tiny.clip(folder)
+
+
+def shortened(clip: RawClip, frames: int) -> RawClip:
+    arrays = {entry.name: getattr(clip, entry.name) for entry in fields(clip)}
+    return replace(clip, **{name: rows[:frames] for name, rows in arrays.items() if isinstance(rows, np.ndarray)})
+
+
+def run(contract, clip, mode, frames=STEPS, network=None, **conventions):
+    network = network or ReplayNetwork(OUTPUTS)
+    return run_frames(
+        start_run(contract.with_conventions(conventions), network, clip, mode), range(frames), "Walk", mode
+    )
+
+
+def pose6d(frame):
+    return [number for rotation in tiny.pose(frame) for number in oracle.encode_xz(rotation)]
+
+
+def composed(y_norm, previous):
+    """y·StdY + identity, Gram-Schmidt, times the previous pose, for each bone: spec 01 sections 7 to 9."""
+    std, following = np.array(tiny.bundle()["StdY"], np.float32).tolist(), []
+    for bone in range(3):
+        place = range(6 * bone, 6 * bone + 6)
+        six = [float(y_norm[c]) * std[c] + i for c, i in zip(place, (1, 0, 0, 0, 0, 1), strict=True)]
+        old = oracle.decode_xz([float(previous[c]) for c in place])
+        following += oracle.encode_xz(oracle.product(oracle.decode_xz(six), old))
+    return following
+
+
+def test_stages_come_in_loop_order(contract, clip):
+    """The first stage that differs is named as the culprit: a wrong order names a victim."""
+    for mode in ("teacher", "free"):
+        stages = Loop(contract, ReplayNetwork(OUTPUTS), clip, mode).step()
+        assert list(stages) == list(STAGES)
+        assert {values.dtype for values in stages.values()} == {np.dtype(np.float32)}
+
+
+# previous pose of rows 0..5, written out by hand
+@pytest.mark.parametrize(
+    ("lag", "frames"), [("0", (0, 1, 2, 3, 4, 5)), ("-1", (0, 0, 1, 2, 3, 4)), ("+1", (1, 2, 3, 4, 5, 6))]
+)
+def test_teacher_composes_with_the_frame_that_the_lag_names(contract, clip, lag, frames):
+    """One frame stale is a limb that trails; one frame ahead is a score that no game will see."""
+    stages = run(contract, clip, "teacher", previous_pose_lag=lag).stages
+    for row, frame in enumerate(frames):
+        np.testing.assert_allclose(stages["y_out"][row], composed(OUTPUTS[row], pose6d(frame)), atol=60 * STORE)
+
+
+def test_teachers_next_state_is_the_clips_next_frame(contract, clip):
+    """Teacher-driven nothing is written back: an output that leaks in makes the score a free run's."""
+    stages = run(contract, clip, "teacher").stages
+    np.testing.assert_array_equal(stages["x_raw_next"][:-1], stages["x_raw"][1:])
+    np.testing.assert_allclose(stages["x_raw_next"][-1][ROTATIONS], pose6d(6), atol=STORE)
+
+
+def test_free_run_feeds_itself(contract, clip):
+    """The only mode that ships: the state of a frame is the pose of the one before."""
+    stages = run(contract, clip, "free", 12).stages
+    pose = np.array(pose6d(0), np.float32).tolist()
+    for frame in range(12):
+        np.testing.assert_allclose(stages["x_raw"][frame][ROTATIONS], pose, rtol=0, atol=60 * STORE * (frame + 1))
+        pose = composed(OUTPUTS[frame], pose)
+        # each frame turns by what y_out is off, and that adds up
+        np.testing.assert_allclose(stages["y_out"][frame], pose, rtol=0, atol=60 * STORE * (frame + 1))
+    np.testing.assert_array_equal(stages["x_raw_next"][:-1], stages["x_raw"][1:])
+
+
+def test_free_run_pushes_the_pose_after_inference(contract, clip):
+    """The newest history entry is the pose that produced the current state; pushed before, it would be the future."""
+    stages = run(contract, clip, "free", 6).stages
+    poses = stages["x_raw"][:, ROTATIONS]
+    for frame in range(6):
+        want = np.concatenate([poses[max(frame - back, 0)] for back in (2, 1, 0)])
+        np.testing.assert_array_equal(stages["pose_hist_raw"][frame], want)
+
+
+def test_condition_and_contacts_of_a_free_run_loop_with_the_clip(contract, clip):
+    """The player's intent does not stop after the last recorded frame."""
+    stages = run(contract, clip, "free", 2 * STEPS + 1).stages
+    for name in ("cond_raw", "contacts"):
+        np.testing.assert_array_equal(stages[name][STEPS : 2 * STEPS], stages[name][:STEPS])
+    np.testing.assert_allclose(stages["contacts"][0], (0.2, 0.9), rtol=2 * STORE)
+
+
+@pytest.mark.parametrize("lag", ["-1", "+1"])
+def test_free_run_composes_with_the_lagged_pose(contract, clip, lag):
+    """A stale previous pose is the classic of a double-buffered engine."""
+    stages = run(contract, clip, "free", 5, previous_pose_lag=lag).stages
+    carried = stages["x_raw"][:, ROTATIONS]
+    for frame in range(5):
+        previous = pose6d(frame + 1) if lag == "+1" else carried[max(frame - 1, 0)]
+        np.testing.assert_allclose(stages["y_out"][frame], composed(OUTPUTS[frame], previous), atol=60 * STORE)
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_lost_axis_takes_that_of_the_frame_just_published(contract, clip, mode):
+    """A collapsed bone holds the pose that was on screen, not the rest pose of before the first frame."""
+    outputs = OUTPUTS[:5].copy()
+    std = np.array(tiny.bundle()["StdY"], np.float32)
+    outputs[3, :6] = -np.array([1, 0, 0, 0, 0, 1]) / std[:6]  # residual that takes the identity away: both columns zero
+    stages = run(contract, clip, mode, 5, ReplayNetwork(outputs)).stages
+    np.testing.assert_allclose(stages["delta6d"][3, :6], stages["y_out"][2, :6], rtol=0, atol=8 * STORE)
+    playing = run(contract, replaced_pose(clip, 4, 0.0), "playback", 5).stages
+    np.testing.assert_array_equal(playing["y_out"][3], playing["y_out"][2])
+
+
+def replaced_pose(clip: RawClip, frame: int, value: float) -> RawClip:
+    poses = clip.rotations6d.copy()
+    poses[frame] = value
+    return replace(clip, rotations6d=poses)
+
+
+# --- write-back -------------------------------------------------------------------------------------------------------
+
+
+def test_only_slices_of_the_output_are_written_back(contract, clip):
+    """Root and angular velocity keep their seed for ever: the deployed engine's frozen inputs."""
+    stages = run(contract, clip, "free", 4).stages
+    np.testing.assert_array_equal(stages["x_raw_next"][:, ROTATIONS], stages["y_out"])
+    for place in (POSITION, VELOCITY, slice(5, 6), ANGVEL):
+        np.testing.assert_array_equal(stages["x_raw_next"][:, place], np.tile(stages["x_raw"][0, place], (4, 1)))
+
+
+def test_nothing_is_written_back_under_none(contract, clip):
+    """The character repeats its first frame: a forgotten copy looks like a network that learned nothing."""
+    stages = run(contract, clip, "free", 3, writeback="none").stages
+    np.testing.assert_array_equal(stages["x_raw_next"], np.tile(stages["x_raw"][0], (3, 1)))
+
+
+def test_everything_is_written_back_under_all(contract, clip):
+    """Velocity from the step just made, position moved on by the root's velocity."""
+    stages = run(contract, clip, "free", 3, writeback="all").stages
+    for frame in range(3):
+        before, after = stages["x_raw"][frame], stages["x_raw_next"][frame]
+        for bone in range(3):
+            six = slice(6 + 6 * bone, 12 + 6 * bone)
+            turn = oracle.product(
+                oracle.decode_xz(after[six].tolist()), oracle.transposed(oracle.decode_xz(before[six].tolist()))
+            )
+            want = oracle.times(tiny.FPS, oracle.log_map(turn))
+            got = after[24 + 3 * bone : 27 + 3 * bone]
+            np.testing.assert_allclose(got, want, rtol=2 * STORE, atol=tiny.FPS * 1e-14)
+        moved = [float(before[c]) + float(after[3 + c]) / tiny.FPS for c in (0, 1)]
+        np.testing.assert_allclose(after[:2], moved, rtol=4 * STORE, atol=4 * STORE)
+        assert after[2] == before[2]
+
+
+def test_slice_of_another_size_is_not_written_back(folder, clip):
+    """The engine copies by name *and* size; half a position would tear the character from its capsule."""
+    document = tiny.bundle(output={"RootPosition": 2, "BoneRotations6D": 18, "RootVelocity": 2})
+    outputs = np.tile(np.linspace(-0.4, 0.4, 22).astype(np.float32), (3, 1))
+    network = ReplayNetwork(outputs)
+    stages = run(tiny.contract(folder, document), clip, "free", 3, network=network).stages
+    np.testing.assert_array_equal(stages["x_raw_next"][:, POSITION], np.tile(stages["x_raw"][0, POSITION], (3, 1)))
+    np.testing.assert_array_equal(stages["x_raw_next"][:, VELOCITY], stages["y_out"][:, 20:22])
+    np.testing.assert_array_equal(stages["x_raw_next"][:, ROTATIONS], stages["y_out"][:, 2:20])
+    assert np.abs(stages["x_raw_next"][0, VELOCITY] - stages["x_raw"][0, VELOCITY]).max() > 0.1
+
+
+# --- what the network sees --------------------------------------------------------------------------------------------
+
+
+def recording_network(seen, bound=(None,) * 5):
+    def answer(*inputs):
+        seen.append([vector.copy() for vector in inputs])
+        return np.zeros((1, 18))
+
+    network = CallableNetwork(answer)
+    network.bound_widths = bound
+    return network
+
+
+@pytest.mark.parametrize("order", [INPUTS, ("cond", "state", "pose_hist", "angvel", "contacts")])
+def test_vectors_arrive_at_the_positions_of_the_order(contract, clip, order):
+    """The engine binds by position: two inputs of one width swap without any error."""
+    seen = []
+    stages = run(contract, clip, "teacher", 2, recording_network(seen), input_order=",".join(order)).stages
+    for frame, inputs in enumerate(seen):
+        assert [vector.shape for vector in inputs] == [(1, stages[name].shape[1]) for name in order]
+        for name, vector in zip(order, inputs, strict=True):
+            np.testing.assert_array_equal(vector[0], stages[name][frame])
+            assert vector.dtype == np.float32
+
+
+def test_every_pad_and_every_cut_is_recorded(contract, clip):
+    """The engine does it without a word; a layout error then looks like a badly trained network."""
+    seen = []
+    loop = Loop(contract, recording_network(seen, (30, 7, 4, None, 54)), clip)
+    loop.step()
+    loop.step()
+    found = {(event.position, event.name, event.given, event.bound) for event in loop.alignments}
+    assert found == {(0, "state", 33, 30), (2, "contacts", 2, 4)}
+    assert [vector.shape[1] for vector in seen[0]] == [30, 7, 4, 9, 54]
+    assert seen[0][2][0, 2:].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(seen[0][2][0, :2], (0.2, 0.9), rtol=2 * STORE)
+    full = Loop(contract, ReplayNetwork(OUTPUTS), clip).step()["state"]
+    np.testing.assert_array_equal(seen[0][0][0], full[:30])
+
+
+def test_matching_widths_leave_no_event(contract, clip):
+    """A warning that always comes is one that nobody reads."""
+    loop = Loop(contract, recording_network([], (33, 7, 2, 9, 54)), clip)
+    loop.step()
+    assert loop.alignments == set()
+
+
+def test_history_length_comes_from_the_network_when_the_bundle_has_none(folder, clip):
+    """Spec 01 section 0: H = the model's width / (6·B), scale 1, mean 0, std 1."""
+    bare = tiny.contract(folder, tiny.bundle(auxiliary=False))
+    stages = run(bare, clip, "teacher", 2, recording_network([], (33, 7, 2, 9, 36))).stages
+    assert stages["pose_hist"].shape == (2, 36)
+    want = [math.tanh(value) for value in stages["pose_hist_raw"][1].tolist()]
+    np.testing.assert_allclose(stages["pose_hist"][1], want, rtol=2 * STORE)
+
+
+def test_output_of_another_width_is_refused(contract, clip):
+    """Only a warning in the engine; every bone after the missing number is somebody else's."""
+    with pytest.raises(UnusableInput, match="1 × 18"):
+        run(contract, clip, "teacher", 1, CallableNetwork(lambda *_: np.zeros((1, 17))))
+
+
+def test_recording_that_is_too_short_is_refused(contract, clip):
+    """Repeating the last row would look like a character that freezes."""
+    with pytest.raises(UnusableInput, match="frame 3"):
+        run(contract, clip, "teacher", 5, ReplayNetwork(OUTPUTS[:3]))
+
+
+# --- playback ---------------------------------------------------------------------------------------------------------
+
+
+def test_playback_publishes_the_clips_poses_and_loops(contract, clip):
+    """What is on screen when the network is switched off must be the recording itself."""
+    stages = run(contract, clip, "playback", STEPS + 2).stages
+    assert list(stages) == ["y_out", "quat"]
+    for frame in range(STEPS + 2):
+        np.testing.assert_allclose(stages["y_out"][frame], pose6d(frame % STEPS + 1), rtol=0, atol=8 * STORE)
+        for quat, rotation in zip(stages["quat"][frame].reshape(3, 4), tiny.pose(frame % STEPS + 1), strict=True):
+            np.testing.assert_allclose(oracle.quat_to_matrix(quat.tolist()), rotation, rtol=0, atol=20 * STORE)
+
+
+# --- clips that are too short -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free", "playback"])
+def test_clip_of_one_frame_is_refused_in_words(contract, clip, mode):
+    """A reference pose exported as a clip is an ordinary file; a traceback is not an answer."""
+    with pytest.raises(UnusableInput):
+        run(contract, shortened(clip, 1), mode, 2)
+
+
+def test_loop_needs_a_network_unless_it_plays_back(contract, clip):
+    """The message has to name what to give."""
+    with pytest.raises(UnusableInput, match="--onnx or --replay"):
+        start_run(contract, None, clip, "free")
+    assert start_run(contract, None, clip, "playback").step()["y_out"].shape == (18,)
+
+
+# --- bits -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def demo(demo_bundle):
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+    return contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_bundle / "clips/Sneak_Turn.json")
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free", "playback"])
+def test_same_input_twice_gives_the_same_bits(demo, mode):
+    """A run that cannot be repeated cannot be bisected."""
+    contract, network, clip = demo
+    first, second = (run(contract, clip, mode, 12, network).stages for _ in range(2))
+    assert list(first) == list(second)
+    for name, rows in first.items():
+        assert rows.tobytes() == second[name].tobytes(), name
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_keeping_stages_does_not_change_a_bit(demo, mode):
+    """A recorder that shares buffers with the loop shows the last frame everywhere, or disturbs the next one."""
+    contract, network, clip = demo
+    watched, alone = Loop(contract, network, clip, mode), Loop(contract, network, clip, mode)
+    kept = []
+    for _ in range(8):
+        stages = watched.step()
+        kept.append((stages, {name: values.tobytes() for name, values in stages.items()}))
+        last = alone.step()
+    for stages, bits in kept:
+        assert {name: values.tobytes() for name, values in stages.items()} == bits
+    assert {name: values.tobytes() for name, values in last.items()} == kept[-1][1]
+
+
+def test_recorder_may_scribble_on_what_it_was_given(contract, clip):
+    """A recorder that normalises in place would steer the character."""
+    plain = Loop(contract, ReplayNetwork(OUTPUTS), clip, "free")
+    watched = Loop(contract, ReplayNetwork(OUTPUTS.copy()), clip, "free")
+    for _ in range(4):
+        want = {name: values.copy() for name, values in plain.step().items()}
+        got = watched.step()
+        for name, values in want.items():
+            np.testing.assert_array_equal(got[name], values, err_msg=name)
+        for name in ("state", "y_raw", "delta6d", "next6d", "quat", "pose_hist"):
+            got[name][...] = np.nan
+
+
+def test_free_run_of_three_hundred_frames_stays_finite(demo):
+    """Five seconds of play: every pose is a rotation and nothing grows without bound."""
+    contract, network, clip = demo
+    stages = run(contract, clip, "free", 300, network).stages
+    for name, rows in stages.items():
+        assert np.isfinite(rows).all(), name
+    for six in stages["y_out"][-1].reshape(-1, 6).tolist():
+        assert oracle.length(six[:3]) == pytest.approx(1.0, abs=8 * STORE)
+        assert oracle.dot(six[:3], six[3:]) == pytest.approx(0.0, abs=8 * STORE)

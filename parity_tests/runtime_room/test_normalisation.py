@@ -1,0 +1,217 @@
+"""State features and z-scores, channel by channel, against scalar arithmetic; and the way back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
+from rigpact.reference_runtime.normalisation import SQUASH, YAW, StateNormaliser, squashed_zscored
+
+from . import tiny_character as tiny
+from .scalar_oracle import wrapped
+
+ROOT_VELOCITY, YAW_AT, ROTATIONS, ANGVEL = range(3, 5), 5, range(6, 24), range(24, 33)
+ATANH_LIMIT = 1.0 - 1e-6
+STORE = 2.0**-24
+YAW_FEATURE = {
+    "wrapped_over_pi": lambda yaw: wrapped(yaw) / math.pi,
+    "unwrapped_over_pi": lambda yaw: yaw / math.pi,
+    "radians": wrapped,
+    "degrees_over_180": lambda yaw: yaw / 180.0,
+    "absolute": lambda yaw: abs(wrapped(yaw)) / math.pi,
+}
+BEFORE_ZSCORE = {
+    "tanh": lambda v, s: math.tanh(v / s),
+    "linear": lambda v, s: v / s,
+    "none": lambda v, s: v,
+    "tanh_after_zscore": lambda v, s: v,
+}
+
+
+def as_float32(value):
+    return float(np.float32(value))
+
+
+def scale_of(document, channel):
+    """The floored tanh scale of a velocity channel: max(|s|, 1e-3) of what the engine read as float32."""
+    names = (("tanh_scales_rootvel", ROOT_VELOCITY), ("tanh_scales_angvel", ANGVEL))
+    name, place = next((name, place) for name, place in names if channel in place)
+    return max(abs(as_float32(document[name][channel - place.start])), as_float32(1e-3))
+
+
+def expected_z(x, document, knobs):
+    """Spec 01 section 2, one channel after the other."""
+    z = []
+    for channel, value in enumerate(x):
+        feature, after = value, lambda z: z
+        if channel == YAW_AT:
+            feature = YAW_FEATURE[knobs.get("yaw_encoding", "wrapped_over_pi")](value)
+        elif channel in ROOT_VELOCITY or channel in ANGVEL:
+            way = knobs.get("rootvel_squash" if channel in ROOT_VELOCITY else "angvel_squash", "tanh")
+            scale = scale_of(document, channel)
+            feature = BEFORE_ZSCORE[way](value, scale)
+            if way == "tanh_after_zscore":
+                after = lambda z, scale=scale: math.tanh(z / scale)  # noqa: E731
+        std = max(abs(as_float32(document["StdX"][channel])), as_float32(1e-6))
+        z.append(after((feature - as_float32(document["MuX"][channel])) / std))
+    return np.array(z)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("normalisation")
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    """The unchanged tiny character, loaded once: hypothesis calls a test a hundred times."""
+    return tiny.contract(folder)
+
+
+def states():
+    channel = st.floats(-20.0, 20.0, allow_subnormal=False, width=32)
+    return st.lists(channel, min_size=tiny.STATE_WIDTH, max_size=tiny.STATE_WIDTH)
+
+
+KNOB_VALUES = [
+    (name, value) for name in ("rootvel_squash", "angvel_squash", "yaw_encoding") for value in KNOBS[name].values
+]
+EVERY_KNOB = pytest.mark.parametrize(("knob", "value"), KNOB_VALUES, ids=lambda word: word)
+
+
+def test_tables_have_a_row_for_every_value_of_their_knob():
+    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    assert set(YAW) == set(KNOBS["yaw_encoding"].values) == set(YAW_FEATURE)
+    assert set(SQUASH) == set(KNOBS["rootvel_squash"].values) == set(BEFORE_ZSCORE)
+
+
+@EVERY_KNOB
+@given(x=states())
+@example(x=[0.0] * 33)
+@example(x=[6.3] * 33)  # one turn and a little
+@example(x=[-20.0] * 33)
+def test_state_is_squashed_and_zscored_channel_by_channel(plain, knob, value, x):
+    """One channel in the wrong unit and the network believes that the enemy runs backwards."""
+    document = tiny.bundle()
+    got = StateNormaliser(plain.with_conventions({knob: value})).normalise(np.array(x, np.float32))
+    want = expected_z([as_float32(number) for number in x], document, {knob: value})
+    assert got.dtype == np.float32
+    # stored once; before that float64, whose cancellations are 1e-16 of values below 70 / 1e-3
+    np.testing.assert_allclose(got, want, rtol=1.01 * STORE, atol=1e-12)
+
+
+@EVERY_KNOB
+@given(x=states())
+@example(x=[0.25] * 33)
+def test_denormalising_gives_the_raw_state_back(plain, knob, value, x):
+    """The engine's startup seed comes through here: what is lost is a pop in the first frame."""
+    document = tiny.bundle()
+    normaliser = StateNormaliser(plain.with_conventions({knob: value}))
+    raw = np.array(x, np.float32)
+    raw[[*ROOT_VELOCITY, *ANGVEL]] /= 16.0  # within +-1.25: atanh of tanh near 1 has lost what it should give back
+    raw[YAW_AT] = math.remainder(float(raw[YAW_AT]), 2 * math.pi)
+    if value == "absolute":
+        raw[YAW_AT] = abs(raw[YAW_AT])
+    back = normaliser.denormalise(normaliser.normalise(raw))
+    # z is stored once: u |z| std; atanh of tanh(u) has slope cosh(u)^2, and "tanh_after_zscore" that of its z-score
+    slopes = np.ones(33)
+    if value == "tanh_after_zscore":
+        z = expected_z(raw.tolist(), document, {knob: "none"})
+        place = ROOT_VELOCITY if knob == "rootvel_squash" else ANGVEL
+        for channel in place:
+            scale = scale_of(document, channel)
+            slopes[channel] = np.cosh(z[channel] / scale) ** 2 * scale * abs(document["StdX"][channel])
+    for channel in (*ROOT_VELOCITY, *ANGVEL):
+        slopes[channel] *= np.cosh(raw[channel] / scale_of(document, channel)) ** 2 * max(
+            scale_of(document, channel), 1
+        )
+    slopes[YAW_AT] = 180.0 if value == "degrees_over_180" else math.pi
+    limit = 4 * STORE * slopes * (np.abs(raw) + np.abs(document["MuX"]) + 1.0)
+    clamped = np.zeros(33, bool)
+    if value == "tanh_after_zscore":
+        clamped[[*ROOT_VELOCITY, *ANGVEL]] = slopes[[*ROOT_VELOCITY, *ANGVEL]] > 1e4
+    assert (np.abs(back - raw) <= limit)[~clamped].all()
+
+
+@pytest.mark.parametrize("std", [0.0, 1e-7, 1e-6, -0.5, 1e-5])
+def test_state_deviation_is_floored_at_a_millionth(folder, std):
+    """Without the floor a constant channel divides by zero; with a larger one the network sees nothing."""
+    document = tiny.bundle()
+    document["StdX"][0] = std
+    got = StateNormaliser(tiny.contract(folder, document)).normalise(np.full(33, 0.25, np.float32))[0]
+    want = (0.25 - as_float32(document["MuX"][0])) / max(abs(as_float32(std)), as_float32(1e-6))
+    assert got == pytest.approx(want, rel=2 * STORE)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-4, 1e-3, 2e-3, -0.8])
+def test_velocity_scale_is_floored_at_a_thousandth(folder, scale):
+    """A standing character's fitted scale is 0: tanh of 0/0 is NaN from the first frame on."""
+    document = tiny.bundle(tanh_scales_rootvel=[scale, 1.0], MuX=[0.0] * 33, StdX=[1.0] * 33)
+    x = np.zeros(33, np.float32)
+    x[3] = 5e-4
+    got = StateNormaliser(tiny.contract(folder, document)).normalise(x)[3]
+    assert got == pytest.approx(math.tanh(float(x[3]) / max(abs(as_float32(scale)), as_float32(1e-3))), rel=2 * STORE)
+
+
+@pytest.mark.parametrize(("z", "inside"), [(0.5, 0.5), (1.0, ATANH_LIMIT), (-1.0, -ATANH_LIMIT), (9.0, ATANH_LIMIT)])
+def test_atanh_is_clamped_a_millionth_before_one(folder, z, inside):
+    """Teacher rows that touch 1 would seed the character with an infinite velocity."""
+    document = tiny.bundle(MuX=[0.0] * 33, StdX=[1.0] * 33)
+    got = StateNormaliser(tiny.contract(folder, document)).denormalise(np.full(33, z, np.float32))
+    # the float32 z is read exactly; the result is stored once
+    assert got[3] == pytest.approx(1.5 * math.atanh(inside), rel=2 * STORE)
+    assert got[24] == pytest.approx(as_float32(document["tanh_scales_angvel"][0]) * math.atanh(inside), rel=2 * STORE)
+
+
+@pytest.mark.parametrize(("z", "yaw"), [(0.5, math.pi / 2), (1.0, math.pi), (1.5, math.pi), (-7.0, -math.pi)])
+def test_yaw_is_clamped_to_half_a_turn_on_the_way_back(folder, z, yaw):
+    """A prediction beyond 1 would otherwise turn the character past its own back."""
+    document = tiny.bundle(MuX=[0.0] * 33, StdX=[1.0] * 33)
+    got = StateNormaliser(tiny.contract(folder, document)).denormalise(np.full(33, z, np.float32))[YAW_AT]
+    assert got == pytest.approx(yaw, rel=2 * STORE)
+
+
+def test_input_is_not_changed_in_place(folder):
+    """A normaliser that writes into the raw state feeds z-scores back as poses."""
+    x = np.linspace(-3, 3, 33).astype(np.float32)
+    kept = x.copy()
+    normaliser = StateNormaliser(tiny.contract(folder))
+    z = normaliser.normalise(x)
+    z_kept = z.copy()
+    normaliser.denormalise(z)
+    np.testing.assert_array_equal(x, kept)
+    np.testing.assert_array_equal(z, z_kept)
+
+
+def test_a_batch_is_normalised_as_its_rows(folder):
+    """Teacher rows are computed at once and free-run rows one by one: they must be the same numbers."""
+    rows = np.random.default_rng(1).normal(size=(4, 6, 33)).astype(np.float32)
+    for math_mode in ("f64", "f32"):
+        normaliser = StateNormaliser(tiny.contract(folder, math=math_mode))
+        whole, back = normaliser.normalise(rows), normaliser.denormalise(rows)
+        np.testing.assert_array_equal(whole[2, 3], normaliser.normalise(rows[2, 3]))
+        np.testing.assert_array_equal(back[2, 3], normaliser.denormalise(rows[2, 3]))
+
+
+def test_an_overflowing_state_is_stored_as_infinite_not_raised(folder):
+    """The search for the origin of a non-finite value needs to see it, not a crash."""
+    document = tiny.bundle(StdX=[1e-6] * 33, MuX=[0.0] * 33)
+    got = StateNormaliser(tiny.contract(folder, document)).normalise(np.full(33, 1e35, np.float32))
+    assert np.isposinf(got[0])
+
+
+@given(value=st.floats(-50, 50, width=32), scale=st.sampled_from([0.0, 1e-7, 1e-6, 0.3, -2.0]))
+@example(value=0.0, scale=0.0)
+def test_auxiliary_inputs_are_tanh_then_zscore_with_their_own_floor(value, scale):
+    """Pose history and angular velocity use 1e-6 where the state uses 1e-3: mixing them saturates a whole input."""
+    statistics = Statistics(frozen_float32([0.25]), frozen_float32([1e-8]))
+    auxiliary = SquashedStatistics(frozen_float32([scale]), statistics, None)
+    got = squashed_zscored(np.array([value], np.float64), auxiliary, 1e-6)[0]
+    want = (math.tanh(value / max(abs(as_float32(scale)), as_float32(1e-6))) - 0.25) / as_float32(1e-6)
+    assert got == pytest.approx(want, rel=1e-12)

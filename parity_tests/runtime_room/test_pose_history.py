@@ -1,0 +1,155 @@
+"""The PoseHist input against tables written out by hand, and the free-run ring against the teacher's rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.pose_history import DELAY, FIRST_POSE, NORMALISE, ORDER, PoseHistory
+
+from . import tiny_character as tiny
+
+STORE = 2.0**-24
+I, Z = "identity", "zeros"  # noqa: E741 - the table reads best with one letter
+# Which frame stands in each of the three entries, oldest first, at t = 0..4. Frame k is the pose of frame k.
+TABLE = {
+    ("seed_pose", "includes_current"): ((0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4)),
+    ("seed_pose", "excludes_current"): ((0, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3)),
+    ("identity", "includes_current"): ((I, I, 0), (I, 0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4)),
+    ("identity", "excludes_current"): ((I, I, I), (I, I, 0), (I, 0, 1), (0, 1, 2), (1, 2, 3)),
+    ("zeros", "includes_current"): ((Z, Z, 0), (Z, 0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4)),
+    ("zeros", "excludes_current"): ((Z, Z, Z), (Z, Z, 0), (Z, 0, 1), (0, 1, 2), (1, 2, 3)),
+    # spec 02: F_0 never appears, and the first rows hold their own target
+    ("first_target", "includes_current"): ((1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 2, 3), (2, 3, 4)),
+    ("first_target", "excludes_current"): ((1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 2, 3)),
+}
+POSES = np.array([[100.0 * frame + channel for channel in range(18)] for frame in range(6)], np.float32)
+EVERY_START = pytest.mark.parametrize(("start", "phase"), TABLE, ids=lambda word: word)
+
+
+@pytest.fixture(scope="module")
+def contract(tmp_path_factory):
+    return tiny.contract(tmp_path_factory.mktemp("history"))
+
+
+def history(contract, **conventions):
+    return PoseHistory(contract.with_conventions(conventions))
+
+
+def pose_of(entry):
+    if entry == I:
+        return [1, 0, 0, 0, 0, 1] * 3
+    return [0] * 18 if entry == Z else POSES[entry].tolist()
+
+
+def expected_rows(start, phase, order):
+    rows = []
+    for entries in TABLE[start, phase]:
+        ordered = entries if order == "oldest_first" else entries[::-1]
+        rows.append([number for entry in ordered for number in pose_of(entry)])
+    return rows
+
+
+def ring_rows(ring, steps):
+    """The rows of a free run that happens to produce the clip's own poses."""
+    recent = deque([POSES[0]], maxlen=ring.reach)
+    padding, rows = ring.padding(POSES), []
+    for frame in range(steps):
+        rows.append(ring.raw_row(recent, frame, padding))
+        recent.append(POSES[frame + 1])
+    return np.stack(rows)
+
+
+def test_tables_have_a_row_for_every_value_of_their_knob():
+    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    assert set(NORMALISE) == set(KNOBS["pose_history_norm"].values)
+    assert set(ORDER) == set(KNOBS["pose_history_order"].values)
+    assert set(DELAY) == set(KNOBS["pose_history_phase"].values)
+    assert set(FIRST_POSE) == set(KNOBS["pose_history_start"].values) == {start for start, _ in TABLE}
+
+
+@EVERY_START
+@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
+def test_history_holds_the_frames_of_the_table(contract, start, phase, order):
+    """One frame off and the network sees a character that moves backwards in time."""
+    made = history(contract, pose_history_start=start, pose_history_phase=phase, pose_history_order=order)
+    got = made.raw_rows(POSES, 5)
+    assert got.dtype == np.float32
+    assert got.tolist() == expected_rows(start, phase, order)
+
+
+@EVERY_START
+@pytest.mark.parametrize("order", ["oldest_first", "newest_first"])
+def test_ring_of_a_free_run_gives_the_teachers_rows(contract, start, phase, order):
+    """Teacher-driven and free-run would otherwise disagree on the same poses, and neither would be wrong."""
+    made = history(contract, pose_history_start=start, pose_history_phase=phase, pose_history_order=order)
+    np.testing.assert_array_equal(ring_rows(made, 5), made.raw_rows(POSES, 5))
+    assert ring_rows(made, 5).tolist() == expected_rows(start, phase, order)
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_length_comes_from_the_contract(contract, length):
+    """Nothing may assume three frames."""
+    for start, phase in itertools.product(FIRST_POSE, DELAY):
+        changed = contract.with_pose_history_length(length)
+        made = history(changed, pose_history_start=start, pose_history_phase=phase)
+        rows = made.raw_rows(POSES, 5)
+        assert rows.shape == (5, length * 18)
+        np.testing.assert_array_equal(ring_rows(made, 5), rows)
+    newest = history(contract.with_pose_history_length(length)).raw_rows(POSES, 5)[:, -18:]
+    np.testing.assert_array_equal(newest, POSES[:5])
+
+
+def test_first_target_padding_needs_a_target(contract):
+    """A clip of one frame has none: inventing one would hide that the clip is too short."""
+    with pytest.raises(UnusableInput, match="at least two frames"):
+        history(contract, pose_history_start="first_target").padding(POSES[:1])
+
+
+def test_history_without_a_length_is_refused(tmp_path):
+    """Neither bundle nor network says how many frames: a guess would be a layout error in disguise."""
+    with pytest.raises(UnusableInput, match="pose_hist_len"):
+        PoseHistory(tiny.contract(tmp_path, tiny.bundle(auxiliary=False)))
+
+
+def squashed(value, scale, mean, std):
+    return (math.tanh(value / max(abs(scale), 1e-6)) - mean) / max(abs(std), 1e-6)
+
+
+NORM = {
+    "tanh_zscore": squashed,
+    "tanh": lambda value, scale, mean, std: math.tanh(value / max(abs(scale), 1e-6)),
+    "tanh_unit_scale": lambda value, scale, mean, std: math.tanh(value),
+    "raw": lambda value, scale, mean, std: value,
+}
+
+
+@pytest.mark.parametrize("norm", NORM)
+def test_normalisation_of_every_variant(tmp_path, norm):
+    """The engine without the companion's statistics runs `tanh_unit_scale`, and nobody is told."""
+    document = tiny.bundle()
+    document["tanh_scales_pose_hist"][:3] = [0.0, -0.4, 1e-7]
+    document["StdPoseHist"][:3] = [0.0, -0.5, 1e-7]
+    contract = tiny.contract(tmp_path, document)
+    raw = np.linspace(-1, 1, 108, dtype=np.float32).reshape(2, 54)
+    got = history(contract, pose_history_norm=norm).normalise(raw)
+    names = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+    columns = [np.array(document[name], np.float32).tolist() for name in names]
+    want = [[NORM[norm](value, *rest) for value, *rest in zip(row, *columns, strict=True)] for row in raw.tolist()]
+    assert got.dtype == np.float32
+    # the statistics are exact float32, the maths float64: stored once; 1e-6 as float32 is within u of 1e-6
+    np.testing.assert_allclose(got, want, rtol=4 * STORE, atol=1e-9)
+
+
+def test_bundle_without_statistics_normalises_with_scale_one(tmp_path):
+    """Spec 01 section 0: the engine's silent fallback when the second file was not merged."""
+    contract = tiny.contract(tmp_path, tiny.bundle(auxiliary=False)).with_pose_history_length(3)
+    raw = np.linspace(-1, 1, 54, dtype=np.float32)
+    got = PoseHistory(contract).normalise(raw)
+    np.testing.assert_allclose(got, [math.tanh(value) for value in raw.tolist()], rtol=2 * STORE)

@@ -1,0 +1,129 @@
+"""What a trace is: a header and recorded stages, whatever file they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.version import rigpact_version
+
+FORMAT, VERSION = "rigpact-trace", 1
+MODES = ("teacher", "free", "playback")
+_MAX_WIDTH = 1 << 24
+"""A stage of sixteen million numbers a frame is a damaged header, not a character."""
+
+
+@dataclass(frozen=True)
+class TraceHeader:
+    """First line of a trace: who recorded what, under which contract."""
+
+    fps: float
+    mode: str
+    clip: str | None = None
+    bundle_sha256: str | None = None
+    producer: str = "rigpact"
+    producer_version: str = field(default_factory=rigpact_version)
+
+    def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
+        """The header object, with the width of each stage."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "producer": {"name": self.producer, "version": self.producer_version},
+            "contract": {"bundle_sha256": self.bundle_sha256},
+            "fps": self.fps,
+            "mode": self.mode,
+            "clip": self.clip,
+            "stages": widths,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
+
+    `truncation` tells where a file that was cut off ends; None for a whole one.
+    """
+
+    header: TraceHeader
+    frame: NDArray[np.int64]
+    time_s: NDArray[np.float64]
+    stages: dict[str, FloatArray]
+    truncation: str | None = None
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Width of each stage."""
+        return {name: int(rows.shape[1]) for name, rows in self.stages.items()}
+
+
+def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]:
+    """Read a header object and the widths it declares; UnusableInput names the field that is wrong."""
+    if not isinstance(entry, dict) or entry.get("format") != FORMAT:
+        raise UnusableInput(place, "no trace header", f'an object with "format": "{FORMAT}"')
+    if entry.get("version") != VERSION:
+        raise UnusableInput(f"{place}#/version", repr(entry.get("version")), str(VERSION), "update rigpact")
+    mode = entry.get("mode")
+    if mode not in MODES:
+        raise UnusableInput(f"{place}#/mode", repr(mode), f"one of {', '.join(MODES)}")
+    producer, contract = (_optional_object(entry, name, place) for name in ("producer", "contract"))
+    header = TraceHeader(
+        fps=_positive(entry.get("fps"), f"{place}#/fps"),
+        mode=str(mode),
+        clip=_optional_text(entry, "clip", place),
+        bundle_sha256=_optional_text(contract, "bundle_sha256", f"{place}#/contract"),
+        producer=str(producer.get("name", "unknown")),
+        producer_version=str(producer.get("version", "unknown")),
+    )
+    return header, _widths(entry.get("stages"), f"{place}#/stages")
+
+
+def _widths(stages: Any, place: str) -> dict[str, int]:
+    if not isinstance(stages, dict) or not stages:
+        raise UnusableInput(place, _shown(stages), "an object of stage widths")
+    for name, width in stages.items():
+        if name not in STAGES:
+            raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(STAGES)}")
+        if not is_integer(width) or not 0 < width <= _MAX_WIDTH:
+            raise UnusableInput(f"{place}/{name}", _shown(width), "the stage's width")
+    return dict(stages)
+
+
+def _optional_object(entry: dict[str, Any], name: str, place: str) -> dict[str, Any]:
+    value = entry.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise UnusableInput(f"{place}#/{name}", _shown(value), "an object or null")
+    return value or {}
+
+
+def _optional_text(entry: dict[str, Any], name: str, place: str) -> str | None:
+    value = entry.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UnusableInput(f"{place}/{name}", _shown(value), "text or null")
+    return value
+
+
+def _positive(value: Any, place: str) -> float:
+    if not is_number(value) or not 0 < value < np.finfo(np.float32).max:
+        raise UnusableInput(place, _shown(value), "a positive number")
+    return float(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a JSON value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number that float64 can hold."""
+    return isinstance(value, float) or (is_integer(value) and abs(value) < 1 << 1000)
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:60]
