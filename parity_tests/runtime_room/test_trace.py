@@ -218,6 +218,8 @@ def test_same_trace_is_written_to_the_same_bytes(folder):
             write_trace(made([SPECIAL, SPECIAL]), folder / name)
             contents.append((folder / name).read_bytes())
         assert contents[0] == contents[1]
+    write_trace(made([SPECIAL]), folder / "t.trace.jsonl.gz")
+    assert (folder / "t.trace.jsonl.gz").read_bytes()[4:8] == bytes(4)  # the time stamp of RFC 1952
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.trace", "trace.jsonl", "a.trace.jsonl.bz2", "a.safetensors"])

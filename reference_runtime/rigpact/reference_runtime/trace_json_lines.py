@@ -92,7 +92,7 @@ def read_json_lines(path: Path) -> Trace:
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Yield (line, whole): the last line is not whole when the file was cut off inside it."""
-    total, rest = 0, b""
+    total, rest, broken = 0, b"", False
     try:
         for chunk in _chunks(path):
             total += len(chunk)
@@ -101,10 +101,11 @@ def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
             *lines, rest = (rest + chunk).split(b"\n")
             yield from ((line, True) for line in lines)
     except _UNREADABLE:
-        yield rest, False
-        return
+        broken = True
     if rest:
         yield rest, False
+    if broken:  # even if what is left happens to be a whole object
+        yield b"", False
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

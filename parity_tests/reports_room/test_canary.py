@@ -1,0 +1,270 @@
+"""All 120 input orders of the demo model: each is seen in the file or found by the probe."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract import Contract, load_contract, read_document
+from rigpact.contract.model_file import read_model
+from rigpact.contract.rules import canary as rules
+from rigpact.contract.rules.model import check_model
+from rigpact.contract.rules.view import BundleView
+from rigpact.reference_runtime.trace import Trace, read_trace, write_trace
+from rigpact.reports.canary import PositionalModel, Probe, find_binding, matching, read_probe
+
+onnx = pytest.importorskip("onnx")
+
+from .permuted_models import NAMES, NEUTRAL, permuted, save, widened  # noqa: E402 - needs onnx
+
+ORDERS = tuple(permutations(NAMES))
+Permuted = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def model(demo_bundle: Path) -> Any:
+    return onnx.load(demo_bundle / "model.onnx")
+
+
+@pytest.fixture(scope="module")
+def contract(demo_bundle: Path) -> Contract:
+    return load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+
+
+@pytest.fixture(scope="module")
+def prediction(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three rows of the demo's prediction: enough to tell the orders apart."""
+    text = (demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json").read_text(encoding="utf-8")
+    document = json.loads(text)
+    for part in (
+        document["teacher"],
+        document["prediction"],
+        document["aux_inputs"],
+        document["teacher"]["aux_inputs"],
+    ):
+        part.update({key: rows[:3] for key, rows in part.items() if isinstance(rows, list)})
+    path = tmp_path_factory.mktemp("probe") / "short_prediction.json"
+    path.write_text(json.dumps(document | {"num_pairs": 3}), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def probe(prediction: Path, contract: Contract) -> Probe:
+    return read_probe(prediction, contract)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Permuted:
+    return lambda *arguments, **options: save(permuted(*arguments, **options), tmp_path / "permuted.onnx")
+
+
+def static_codes(path: Path, demo_bundle: Path) -> set[str]:
+    """The errors that the file alone gives away."""
+    view = BundleView(read_document(demo_bundle / "norm_template.json"))
+    found = check_model(read_model(path), view)
+    return {finding.rule.code for finding in found if finding.rule.severity == "error"}
+
+
+def detections(write: Permuted, model: Any, demo_bundle: Path, **options: Any) -> Iterator[tuple[Any, set[str]]]:
+    for order in ORDERS:
+        yield order, static_codes(write(model, order, **options), demo_bundle)
+
+
+def test_names_give_every_order_away(write: Permuted, model: Any, demo_bundle: Path) -> None:
+    """An exporter that lists its inputs in another order keeps their names: the engine does not read them."""
+    found = Counter(tuple(sorted(codes)) for _, codes in detections(write, model, demo_bundle))
+
+    assert found == {("RP402",): 119, (): 1}
+
+
+@pytest.mark.parametrize("names", [NEUTRAL, NAMES], ids=["neutral names", "lying names"])
+def test_widths_give_every_order_away(write: Permuted, model: Any, demo_bundle: Path, names: Any) -> None:
+    """`input.1`, `onnx::Gemm_5`: exporters rename; the demo's five widths still tell them apart."""
+    found = dict(detections(write, model, demo_bundle, names=names))
+
+    assert [order for order, codes in found.items() if "RP403" not in codes] == [NAMES]
+    assert found[NAMES] == set()
+
+
+@pytest.mark.parametrize(
+    ("names", "orders"), [(NEUTRAL, ORDERS), (NAMES, ORDERS[::10])], ids=["neutral names", "lying names"]
+)
+def test_the_probe_finds_every_order_that_the_file_hides(
+    write: Permuted, model: Any, demo_bundle: Path, probe: Probe, names: Any, orders: Any
+) -> None:
+    """Without names and widths nothing in the file is wrong; only running it shows which place takes what."""
+    undetected, hidden = [], 0
+    for order in orders:
+        path = write(model, order, names=names, widths=False)
+        hidden += not static_codes(path, demo_bundle)
+        fitting = matching(find_binding(PositionalModel(path), probe), probe)
+        if [binding.order for binding in fitting] != [order]:
+            undetected.append(order)
+
+    assert (hidden, undetected) == (len(orders), [])
+
+
+def equal_widths_undetected(write: Permuted, model: Any, probe: Probe, orders: Any) -> list[Any]:
+    wide = widened(model, 828)
+    undetected = []
+    for order in orders:
+        fitting = matching(find_binding(PositionalModel(write(wide, order, names=NEUTRAL)), probe), probe)
+        if [binding.order for binding in fitting] != [order]:
+            undetected.append(order)
+    return undetected
+
+
+def test_the_probe_needs_no_widths(write: Permuted, model: Any, probe: Probe) -> None:
+    """All five inputs of one byte size: every order binds and runs, one is right."""
+    assert equal_widths_undetected(write, model, probe, ORDERS[::15]) == []
+
+
+@pytest.mark.slow
+def test_the_probe_needs_no_widths_in_any_order(write: Permuted, model: Any, probe: Probe) -> None:
+    """The same for all 120."""
+    assert equal_widths_undetected(write, model, probe, ORDERS) == []
+
+
+def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tuple[Any, dict[str, Any], list[str]]:
+    """`rigpact check` on the demo bundle with a model: status, summary, the canary's codes."""
+    companion = demo_bundle / "pretrain_template.json"
+    bundle = demo_bundle / "norm_template.json"
+    answer = command("check", bundle, "--companion", companion, "--onnx", model, *words, "--format", "json")
+    report = json.loads(answer.out)
+    canary = {rule.code for rule in rules.RULES}
+    codes = [finding["code"] for finding in report["findings"] if finding["code"] in canary]
+    return answer.status, report["summary"].get("canary", {}), codes
+
+
+def test_a_prediction_among_the_files_probes_the_model(
+    command: Any, demo_bundle: Path, write: Permuted, model: Any, prediction: Path
+) -> None:
+    """Nobody asks for a probe; the gate must make it whenever it can."""
+    right, wrong = demo_bundle / "model.onnx", ("cond", "state", "contacts", "angvel", "pose_hist")
+
+    status, summary, codes = checked(command, demo_bundle, right, prediction)
+    assert (status, summary["confirmed"], codes) == (0, True, [])
+    assert summary["declared_error"] < 1e-4 < summary["nearest_other_error"]
+
+    status, summary, codes = checked(
+        command, demo_bundle, write(model, wrong, names=NEUTRAL, widths=False), prediction
+    )  # fmt: skip
+    assert (status, codes) == (1, ["RP415"])
+    assert summary["fitting"] == [list(wrong)]
+
+
+def test_the_text_says_that_the_order_was_confirmed(command: Any, demo_bundle: Path, prediction: Path) -> None:
+    """Silence could also mean that nobody looked."""
+    bundle, model = demo_bundle / "norm_template.json", demo_bundle / "model.onnx"
+
+    answer = command("check", bundle, "--onnx", model, prediction)
+
+    assert answer.out.startswith("Input order: confirmed by short_prediction.json (3 rows; the contract's order ")
+
+
+def engine_trace(demo_run: Path, demo_bundle: Path, order: tuple[str, ...], out: Path) -> Path:
+    """The demo run as an engine records it that binds in another order."""
+    trace = read_trace(demo_run)
+    model = PositionalModel(demo_bundle / "model.onnx")
+    answer = model.run([trace.stages[name] for name in order])
+    assert answer is not None
+    write_trace(replace(trace, stages={**trace.stages, "y_norm": answer}), out)
+    return out
+
+
+@pytest.mark.parametrize("order", ORDERS[1::17], ids=",".join)
+def test_the_order_that_an_engine_bound_is_named(
+    command: Any, demo_bundle: Path, demo_run: Path, tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    """A C++ programmer gets the order that his code binds, not 'something differs'."""
+    trace = engine_trace(demo_run, demo_bundle, order, tmp_path / "engine.trace.jsonl")
+
+    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", "--canary", trace)
+
+    assert (status, codes, summary["fitting"]) == (1, ["RP416"], [list(order)])
+
+
+def test_an_engine_that_was_fed_canary_vectors_needs_to_record_only_its_output(
+    command: Any, demo_bundle: Path, tmp_path: Path
+) -> None:
+    """The smallest test on the engine's side: five constant vectors in, one row out, no animation at all."""
+    bundle, model, out = demo_bundle / "norm_template.json", demo_bundle / "model.onnx", tmp_path / "c.trace.jsonl"
+    assert command("describe", bundle, "--onnx", model, "--canary", out).status == 0
+    whole = read_trace(out)
+    bare = tmp_path / "engine.trace.jsonl"
+    write_trace(Trace(whole.header, whole.frame, whole.time_s, {"y_norm": whole.stages["y_norm"]}), bare)
+
+    status, summary, codes = checked(command, demo_bundle, model, "--canary", bare)
+    assert (status, codes, summary["confirmed"], summary["kind"]) == (0, [], True, "outputs")
+
+    swapped = engine_trace(out, demo_bundle, ("state", "cond", "contacts", "pose_hist", "angvel"), bare)
+    assert checked(command, demo_bundle, model, "--canary", swapped)[2] == ["RP416"]
+
+
+def test_a_clip_excludes_orders_but_proves_none(command: Any, demo_bundle: Path, write: Permuted, model: Any) -> None:
+    """A model only approximates the next pose: a lucky wrong order must not be taken for proof, nor a wild one pass."""
+    clip, wild = demo_bundle / "clips" / "Walk_Spin.json", ("angvel", "cond", "contacts", "state", "pose_hist")
+
+    status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", "--canary", clip)
+    assert (status, codes, summary["confirmed"]) == (0, ["RP418"], False)
+
+    path = write(model, wild, names=NEUTRAL, widths=False)
+    assert checked(command, demo_bundle, path, "--canary", clip)[2] in (["RP415"], ["RP415", "RP418"])
+
+
+def test_a_prediction_of_another_model_confirms_nothing(
+    command: Any, demo_bundle: Path, model: Any, prediction: Path, tmp_path: Path
+) -> None:
+    """A stale prediction beside a new model: neither is vouched for."""
+    other = onnx.ModelProto.FromString(model.SerializeToString())
+    for weight in other.graph.initializer:
+        if weight.name == "output.weight":
+            values = np.roll(onnx.numpy_helper.to_array(weight), 7, axis=0)
+            weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+
+    status, summary, codes = checked(command, demo_bundle, save(other, tmp_path / "other.onnx"), prediction)
+
+    assert (status, codes, summary["fitting"]) == (0, ["RP417"], [])
+
+
+def test_an_input_that_changes_nothing_is_named(
+    command: Any, demo_bundle: Path, model: Any, prediction: Path, tmp_path: Path
+) -> None:
+    """Its weights were exported as zeros: the character never hears the player."""
+    deaf = onnx.ModelProto.FromString(model.SerializeToString())
+    for weight in deaf.graph.initializer:
+        if weight.name == "hidden.weight":
+            values = onnx.numpy_helper.to_array(weight).copy()
+            values[:, 422:429] = 0.0
+            weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+
+    _, _, codes = checked(command, demo_bundle, save(deaf, tmp_path / "deaf.onnx"), prediction)
+
+    assert "RP427" in codes
+
+
+@pytest.mark.parametrize("words", [("--canary", "MISSING.json"), ("--canary", "norm_template.json")])
+def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle: Path, words: tuple[str, ...]) -> None:
+    """Asked for and not done must not look like done."""
+    words = (words[0], str(demo_bundle / words[1]))
+
+    status, summary, _ = checked(command, demo_bundle, demo_bundle / "model.onnx", *words)
+
+    assert status == 1
+    assert "not_probed" in summary
+
+
+def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle: Path, prediction: Path) -> None:
+    """The commonest way to call it wrongly."""
+    answer = command("check", demo_bundle / "norm_template.json", "--canary", prediction)
+
+    assert answer.status == 1
+    assert "expected a bundle and --onnx FILE" in answer.out
