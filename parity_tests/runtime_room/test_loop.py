@@ -358,3 +358,13 @@ def test_free_run_of_three_hundred_frames_stays_finite(demo):
     for six in stages["y_out"][-1].reshape(-1, 6).tolist():
         assert oracle.length(six[:3]) == pytest.approx(1.0, abs=8 * STORE)
         assert oracle.dot(six[:3], six[3:]) == pytest.approx(0.0, abs=8 * STORE)
+
+
+def test_writing_into_a_stage_cannot_steer_the_loop(demo):
+    """A recorder that normalises in place would otherwise change the animation that it records."""
+    contract, network, clip = demo
+    loop = start_run(contract, network, clip, "free")
+    stages = loop.step()
+    with pytest.raises(ValueError, match="read-only"):
+        stages["x_raw_next"][:] = np.nan
+    assert np.isfinite(loop.step()["x_raw"]).all()

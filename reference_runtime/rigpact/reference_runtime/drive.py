@@ -154,7 +154,7 @@ class FreeRunInputs:
         self._rotations = contract.state[ROTATIONS].range
         if self._lag > 0 and len(rows.poses) < 2:
             raise UnusableInput("previous_pose_lag=+1", "a clip of one pose", "a clip with the pose after it")
-        self.seed: FloatArray = rows.x_raw[0]
+        self.seed = _read_only(rows.x_raw[0])
         self.current = self.before = self.seed
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
 
@@ -186,10 +186,17 @@ class FreeRunInputs:
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
         """Write the output back into the raw state and push the new pose into the history."""
-        following = self._writeback(self.current, y_out)
+        following = _read_only(self._writeback(self.current, y_out))
         self.before, self.current = self.current, following
         self._recent.append(following[self._rotations])
         return following
+
+
+def _read_only(x_raw: FloatArray) -> FloatArray:
+    """A copy that nobody who looks at a stage can steer the loop with."""
+    kept = x_raw.copy()
+    kept.setflags(write=False)
+    return kept
 
 
 def _current(inputs: FreeRunInputs) -> FloatArray:

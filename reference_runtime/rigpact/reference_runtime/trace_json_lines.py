@@ -163,7 +163,7 @@ class _Rows:
         frame = entry.get("frame") if isinstance(entry, dict) else None
         if not isinstance(frame, int) or not is_integer(frame) or not -(1 << 62) < frame < 1 << 62:
             raise UnusableInput(f"{place}#/frame", repr(frame)[:60], "a frame number")
-        time_s, stages = entry.get("time", 0.0), entry.get("stages")
+        time_s, stages = entry.get("time"), entry.get("stages")
         if self.frames and frame <= self.frames[-1]:
             raise UnusableInput(
                 f"{place}#/frame", str(frame), f"a number above {self.frames[-1]}", "frames must increase"

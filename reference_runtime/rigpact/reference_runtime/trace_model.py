@@ -67,7 +67,7 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
     """Read a header object and the widths it declares; UnusableInput names the field that is wrong."""
     if not isinstance(entry, dict) or entry.get("format") != FORMAT:
         raise UnusableInput(place, "no trace header", f'an object with "format": "{FORMAT}"')
-    if entry.get("version") != VERSION:
+    if not is_integer(entry.get("version")) or entry["version"] != VERSION:
         raise UnusableInput(f"{place}#/version", repr(entry.get("version")), str(VERSION), "update rigpact")
     mode = entry.get("mode")
     if mode not in MODES:
