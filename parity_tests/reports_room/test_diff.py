@@ -160,6 +160,20 @@ def test_the_worst_error_has_bone_frame_degrees_and_centimetres(
     assert foot["max_cm"] > 2.0, "the foot hangs on the calf"
 
 
+def test_every_bone_and_frame_can_be_written_as_a_table(command: Any, demo_run: Path, demo_bundle: Path) -> None:
+    """People look at errors with tools of their own."""
+    table = demo_run.with_name("errors.csv")
+    answer = _diff(command, demo_run, _edited(demo_run, _with_two_bones_swapped), demo_bundle, "--table", table)
+    lines = table.read_text(encoding="utf-8").splitlines()
+    document = json.loads(answer.out)
+    assert lines[0] == "frame,time_s,bone,deg,cm"
+    assert len(lines) == 1 + document["summary"]["frames"] * len(document["summary"]["bones"])
+    worst = max((line.split(",") for line in lines[1:]), key=lambda row: float(row[3]))
+    assert worst[2] == document["summary"]["bones"][0]["bone"]
+    assert float(worst[3]) == pytest.approx(document["summary"]["bones"][0]["max_deg"])
+    assert _diff(command, demo_run, demo_run, demo_bundle, "--table", table.with_suffix(".xls")).status == 2
+
+
 def test_quaternion_signs_do_not_count(command: Any, demo_run: Path, demo_bundle: Path) -> None:
     """q and -q are one rotation; a comparison that disagrees invents parity errors."""
 

@@ -18,10 +18,17 @@ MAY_IMPORT = {
     "reports": {"contract", "reference_runtime", "fixtures", "reports"},
 }
 HEAVY_HOMES = {
+    "pandas": ("reports/rigpact/reports/error_table.py",),
     "torch": ("fixtures/rigpact/fixtures/training",),
-    "onnx": ("fixtures/rigpact/fixtures/training", "contract/rigpact/contract"),
-    "onnxruntime": ("contract/rigpact/contract/model_signature.py", "fixtures/rigpact/fixtures/training"),
-}
+    "onnx": (
+        "fixtures/rigpact/fixtures/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
+        "reports/rigpact/reports/nonfinite",
+    ),
+    "onnxruntime": (
+        "contract/rigpact/contract/model_signature.py", "fixtures/rigpact/fixtures/training",
+        "fixtures/rigpact/fixtures/mutants",
+    ),
+}  # fmt: skip
 
 
 def _configuration(checkout: Path) -> dict[str, object]:

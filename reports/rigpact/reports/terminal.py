@@ -93,6 +93,17 @@ def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on stderr that something of unknown length goes on; nothing when stderr is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+@contextmanager
 def _bar(console: Console) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:

@@ -39,7 +39,7 @@ def adequacy(
     from rigpact.reference_runtime.clip import read_clip
     from rigpact.reports.adequacy import assess
     from rigpact.reports.adequacy_text import print_adequacy, read_probe, write_probe
-    from rigpact.reports.terminal import print_json, stdout, tracked
+    from rigpact.reports.terminal import print_json, stdout, working
 
     contract = contract_from_options(bundle, companion, settings, conventions)
     paths = list(clips or [])
@@ -48,8 +48,9 @@ def adequacy(
         paths.append(synthesise)
     if not paths:
         raise UnusableInput("CLIP", "no clip", "at least one raw clip, or --synthesise FILE")
-    named = {str(path): read_clip(path) for path in tracked(paths, "reading clips")}
-    result = assess(named, read_probe(contract), contract)
+    named = {str(path): read_clip(path) for path in paths}
+    with working("replaying every convention on every clip"):
+        result = assess(named, read_probe(contract), contract)
     if output_format is OutputFormat.JSON:
         print_json(result.to_json())
     else:

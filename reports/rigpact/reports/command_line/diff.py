@@ -34,6 +34,9 @@ def diff(
     stage: Annotated[
         list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
     ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", metavar="FILE", help="Write the error of every bone and frame as CSV.")
+    ] = None,
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
 ) -> None:
@@ -53,7 +56,12 @@ def diff(
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     contract = contract_from_options(bundle, companion, settings, conventions) if bundle else None
     first, second = read_recording(a, contract), read_recording(b, contract)
-    report = judge(compare(first, second, contract, only=tuple(stage or ())))
+    comparison = compare(first, second, contract, only=tuple(stage or ()))
+    report = judge(comparison)
+    if table is not None:
+        from rigpact.reports.error_table import write_error_table
+
+        write_error_table(comparison, table)
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:

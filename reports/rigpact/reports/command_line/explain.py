@@ -93,6 +93,8 @@ def _explain_recording(
 ) -> tuple[Diagnosis, list[str]]:
     from rigpact.reports.diagnose import diagnose
     from rigpact.reports.evidence import read_evidence
+    from rigpact.reports.terminal import working
 
     evidence, notes = read_evidence(path, contract, clip=clip, onnx=onnx, replay=replay)
-    return diagnose(evidence, contract, with_pairs=with_pairs), notes
+    with working("replaying stages and searching conventions"):
+        return diagnose(evidence, contract, with_pairs=with_pairs), notes
