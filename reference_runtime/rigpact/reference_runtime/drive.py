@@ -164,7 +164,7 @@ class FreeRunInputs:
         state = self._normaliser.normalise(self.current)
         pose_hist_raw = self._history.raw_row(self._recent, frame, self._padding)
         frames = self._angvel_frames(self)
-        states = np.stack([state] * len(frames))
+        states = state[None] if self._angvel_frames is _current else self._normaliser.normalise(frames)
         return {
             "x_raw": self.current,
             "state": state,

@@ -298,6 +298,8 @@ def _next6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
 def _y_out(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     bound = gamma(_AFFINE) * np.abs(stages["y_out"], dtype=np.float64)
+    if "y_raw" in bounds:  # the other slices are y_raw's, whose undone features may be known less well than a copy
+        bound = np.maximum(bound, bounds["y_raw"])
     if "next6d" in bounds and contract.conventions.output_mode != "absolute":
         bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
         return bound

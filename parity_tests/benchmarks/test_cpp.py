@@ -1,0 +1,68 @@
+"""What the C++ loop costs beside the Python loop, in the same run, network left out: recorded outputs on both sides."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.reference_runtime import ReplayNetwork, read_clip, start_run
+from rigpact.reports.codegen import headers_folder
+
+ROOM = Path(__file__).resolve().parents[1] / "cpp_room"
+STEPS = {"python": 150, "cpp": 2000}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The C++ loop with the optimisation of a shipping build."""
+    if shutil.which("g++") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no g++")
+    out = tmp_path_factory.mktemp("bench") / "parity_abi.so"
+    words = ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-pthread", f"-I{headers_folder()}"]
+    subprocess.run([*words, str(ROOM / "parity_abi.cpp"), "-o", str(out)], check=True, timeout=300)
+    return out
+
+
+@pytest.fixture(scope="module")
+def character(demo_bundle):
+    """46 bones, and as many outputs as a run has steps."""
+    contract = load_contract(demo_bundle / "norm_template.json")
+    outputs = np.random.default_rng(1).normal(0, 1, (max(STEPS.values()), contract.output.width)).astype(np.float32)
+    return contract, read_clip(demo_bundle / "clips" / "Walk_Spin.json"), outputs
+
+
+def python_step_s(contract, clip, outputs):
+    loop = start_run(contract, ReplayNetwork(outputs), clip, "free")
+    start = time.perf_counter()
+    for _ in range(STEPS["python"]):
+        loop.step()
+    return (time.perf_counter() - start) / STEPS["python"]
+
+
+@pytest.mark.parametrize("math", ["f64", "f32"])
+def test_a_cpp_step_of_46_bones_against_a_python_step(library, character, benchmark, math):
+    """An engine has a fraction of a millisecond for a character; the reference has an afternoon."""
+    from ..cpp_room.cpp_side import CppLoop
+
+    contract, clip, outputs = character
+    contract = contract.with_conventions({"math": math})
+    cpp, steps = CppLoop(library), STEPS["cpp"]
+
+    def step_s():
+        return cpp.run(contract, clip, "free", steps, replay=outputs, keep=False).seconds / steps
+
+    python = min(python_step_s(contract, clip, outputs) for _ in range(3))
+    fastest = min(step_s() for _ in range(5))
+    benchmark.pedantic(step_s, rounds=3)
+    benchmark.extra_info |= {"cpp_step_us": fastest * 1e6, "python_step_us": python * 1e6, "ratio": python / fastest}
+    print(f"{math}: C++ {fastest * 1e6:.1f} us, Python {python * 1e6:.0f} us a step, ratio {python / fastest:.0f}")  # noqa: T201
+    assert python / fastest > 3.0
+    assert isinstance(cpp.library, ctypes.CDLL)

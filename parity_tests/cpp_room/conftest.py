@@ -1,0 +1,84 @@
+"""Compilers, and what is built with them, once for all tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.reports.codegen import contract_header, headers_folder
+
+from .cpp_side import CppLoop
+
+ROOM = Path(__file__).parent
+STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow")
+ENGINE_LIKE = ("-fno-exceptions", "-fno-rtti")
+COMPILERS = ("g++", "clang++")
+
+
+def missing(what: str) -> None:
+    """Skip where a developer has no compiler; fail where CI has none, or nobody would notice that nothing ran."""
+    if os.environ.get("CI", "").lower() in {"1", "true"}:
+        pytest.fail(f"no {what}: CI must have one")
+    pytest.skip(f"no {what} on this machine: the C++ side is not tested here")
+
+
+def ran(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; the caller judges how it ended."""
+    return subprocess.run(list(map(str, words)), check=False, capture_output=True, text=True, timeout=300)
+
+
+def compiled(compiler: str, source: Path, out: Path, *flags: str, include: Sequence[Path] = ()) -> Path:
+    """Compile one file; the compiler's words are in the failure."""
+    folders = [f"-I{folder}" for folder in (headers_folder(), *include)]
+    done = ran(compiler, *STRICT, *folders, *flags, source, "-o", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+PRESENT = [name for name in COMPILERS if shutil.which(name)]
+
+
+@pytest.fixture(scope="session", params=PRESENT or COMPILERS[:1])
+def compiler(request: pytest.FixtureRequest) -> str:
+    """Each compiler there is."""
+    if not PRESENT:
+        missing("C++ compiler")
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def any_compiler() -> str:
+    """One compiler, for what does not depend on which."""
+    if not PRESENT:
+        missing("C++ compiler")
+    return PRESENT[0]
+
+
+@pytest.fixture(scope="session")
+def cpp(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> CppLoop:
+    """The C++ loop as a shared library."""
+    out = tmp_path_factory.mktemp("abi") / "parity_abi.so"
+    flags = ("-O2", "-shared", "-fPIC", "-pthread", *ENGINE_LIKE)
+    return CppLoop(compiled(compiler, ROOM / "parity_abi.cpp", out, *flags))
+
+
+@pytest.fixture(scope="session")
+def kill_writer(any_compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small program that records as fast as it can until somebody kills it."""
+    out = tmp_path_factory.mktemp("writer") / "kill_writer"
+    return compiled(any_compiler, ROOM / "kill_writer.cpp", out, "-O1", "-pthread", *ENGINE_LIKE)
+
+
+@pytest.fixture(scope="session")
+def demo_header(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with contract.hpp of the demo bundle."""
+    folder = tmp_path_factory.mktemp("header")
+    bundle = load_contract(demo_bundle / "norm_template.json")
+    (folder / "contract.hpp").write_text(contract_header(bundle), encoding="utf-8")
+    return folder

@@ -1,0 +1,206 @@
+"""The C++ loop from Python: ctypes mirrors of its plain structs, and a run that gives the same stages as the Python loop."""
+
+from __future__ import annotations
+
+import ctypes as c
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract import Contract
+from rigpact.contract.conventions import INPUTS, KNOBS, STAGES, Conventions
+from rigpact.contract.layout import Layout
+from rigpact.reference_runtime import RawClip
+from rigpact.reports.codegen import enumerated
+
+FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
+NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)
+Network = Callable[..., np.ndarray]
+
+
+class SliceStruct(c.Structure):
+    _fields_ = (("name", c.c_char_p), ("start", c.c_int), ("size", c.c_int))
+
+
+class LayoutStruct(c.Structure):
+    _fields_ = (("slices", c.POINTER(SliceStruct)), ("count", c.c_int), ("width", c.c_int))
+
+
+class SquashedStruct(c.Structure):
+    _fields_ = (("scale", FLOATS), ("mean", FLOATS), ("std", FLOATS))
+
+
+class ContractStruct(c.Structure):
+    _fields_ = (
+        ("state", LayoutStruct), ("output", LayoutStruct), ("bones", c.c_int), ("history_length", c.c_int),
+        ("mu_x", FLOATS), ("std_x", FLOATS), ("mu_y", FLOATS), ("std_y", FLOATS),
+        ("rootvel_scales", FLOATS), ("angvel_scales", FLOATS),
+        ("angvel", SquashedStruct), ("pose_hist", SquashedStruct),
+    )  # fmt: skip
+
+
+class ConventionsStruct(c.Structure):
+    _fields_ = (*((name, c.c_int) for name in enumerated()), ("input_order", c.c_int * 5), ("bone_order", INTS))
+
+
+class ClipStruct(c.Structure):
+    _fields_ = (
+        ("frames", c.c_int), ("steps", c.c_int), ("fps", c.c_double), ("x_raw", FLOATS), ("state", FLOATS),
+        ("cond_raw", FLOATS), ("wishes", FLOATS), ("contact_scores", FLOATS), ("angvel", FLOATS), ("pose_hist", FLOATS),
+    )  # fmt: skip
+
+
+class HeaderStruct(c.Structure):
+    _fields_ = (
+        ("producer", c.c_char_p), ("producer_version", c.c_char_p), ("bundle_sha256", c.c_char_p),
+        ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p),
+    )  # fmt: skip
+
+
+class TraceStruct(c.Structure):
+    _fields_ = (
+        ("json_lines", c.c_char_p), ("safetensors", c.c_char_p), ("stages", c.c_uint), ("queue_frames", c.c_int),
+    )  # fmt: skip
+
+
+class RunStruct(c.Structure):
+    _fields_ = (
+        ("contract", c.POINTER(ContractStruct)), ("conventions", c.POINTER(ConventionsStruct)),
+        ("clip", c.POINTER(ClipStruct)), ("is_teacher", c.c_int), ("frames", c.c_int), ("network", NETWORK),
+        ("replay", FLOATS), ("bound", INTS), ("out", c.POINTER(FLOATS)), ("present", c.POINTER(c.c_ubyte)),
+        ("header", c.POINTER(HeaderStruct)), ("trace", c.POINTER(TraceStruct)), ("seconds", c.c_double),
+        ("aligned", c.c_uint),
+    )  # fmt: skip
+
+
+@dataclass
+class Kept:
+    """Arrays that C++ holds pointers into, alive for as long as this is."""
+
+    arrays: list[Any] = field(default_factory=list)
+
+    def floats(self, values: Any) -> Any:
+        """A pointer to a float32 copy; null for None."""
+        if values is None:
+            return None
+        array = np.ascontiguousarray(values, np.float32)
+        self.arrays.append(array)
+        return array.ctypes.data_as(FLOATS)
+
+    def ints(self, values: Sequence[int] | None) -> Any:
+        """A pointer to C ints; null for None."""
+        if values is None:
+            return None
+        array = np.ascontiguousarray(values, np.intc)
+        self.arrays.append(array)
+        return array.ctypes.data_as(INTS)
+
+    def layout(self, layout: Layout) -> LayoutStruct:
+        """A layout and its table of slices."""
+        slices = (SliceStruct * len(layout.slices))(*((s.name.encode(), s.start, s.size) for s in layout))
+        self.arrays.append(slices)
+        return LayoutStruct(slices, len(slices), layout.width)
+
+    def squashed(self, own: Any) -> SquashedStruct:
+        """Auxiliary statistics; nulls where no file has them."""
+        parts = (None,) * 3 if own is None else (own.scale, own.statistics.mean, own.statistics.std)
+        return SquashedStruct(*map(self.floats, parts))
+
+    def contract(self, contract: Contract) -> ContractStruct:
+        """What the engine's own loader would make of the bundle."""
+        x, y = contract.state_statistics, contract.output_statistics
+        arrays = (x.mean, x.std, y.mean, y.std, contract.rootvel_scales, contract.angvel_scales)
+        return ContractStruct(
+            self.layout(contract.state), self.layout(contract.output), contract.bone_count,
+            contract.pose_history_length or 0, *map(self.floats, arrays), self.squashed(contract.angular_velocity),
+            self.squashed(contract.pose_history),
+        )  # fmt: skip
+
+    def conventions(self, contract: Contract) -> ConventionsStruct:
+        """One choice a knob, by its place among the knob's values."""
+        chosen: Conventions = contract.conventions
+        places = [KNOBS[name].values.index(getattr(chosen, name)) for name in enumerated()]
+        order = (c.c_int * 5)(*(INPUTS.index(name) for name in chosen.input_order))
+        return ConventionsStruct(*places, order, self.ints(contract.bone_permutation))
+
+    def clip(self, clip: RawClip, contract: Contract) -> ClipStruct:
+        """A raw clip's rows and wishes."""
+        middle = clip.trajectory_direction[:, clip.trajectory_direction.shape[1] // 2]
+        wishes = np.concatenate((clip.action_bits, clip.root_velocity_m_s, middle), axis=-1)
+        rows = clip.state_rows(contract.state)
+        return ClipStruct(
+            clip.frame_count, clip.frame_count - 1, clip.fps, self.floats(rows), None, None, self.floats(wishes),
+            self.floats(clip.contact_scores), None, None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Stages (T, width) of a run, only those that every frame has; loop seconds; bits of aligned inputs."""
+
+    stages: dict[str, np.ndarray]
+    seconds: float
+    aligned: int
+
+
+def called_back(network: Network, fixed: Sequence[int | None] = (None,) * 5) -> Any:
+    """A network (five (1, width) matrices -> (1, Dy)) as a C function."""
+
+    def call(data: Any, widths: Any, out: Any, width: int) -> int:
+        vectors = [np.ctypeslib.as_array(data[i], (widths[i],)).reshape(1, -1) for i in range(5)]
+        np.ctypeslib.as_array(out, (width,))[:] = network(*vectors)[0]
+        return 1
+
+    return NETWORK(call)
+
+
+class CppLoop:
+    """The library, with a run that mirrors `run_frames(start_run(...))`."""
+
+    def __init__(self, path: Path) -> None:
+        self.library = c.CDLL(str(path))
+        for width in ("f64", "f32"):
+            getattr(self.library, f"rigpact_run_{width}").restype = c.c_char_p
+
+    def run(
+        self, contract: Contract, clip: RawClip, mode: str, frames: int, *, replay: Any = None, network: Any = None,
+        bound: Sequence[int] | None = None, trace: dict[str, Any] | None = None, keep: bool = True,
+    ) -> Answer:  # fmt: skip
+        """Run the C++ loop; `replay` (T, Dy) or `network` (a called_back function) answers."""
+        kept = Kept()
+        widths = [int(contract.stage_widths[name] or 0) for name in STAGES]
+        widths[STAGES.index("contacts")] = 2
+        out = [np.full((frames, width), np.nan, np.float32) for width in widths]
+        pointers = (FLOATS * len(out))(*(array.ctypes.data_as(FLOATS) for array in out))
+        present = np.zeros((frames, len(STAGES)), np.uint8)
+        header = HeaderStruct(
+            b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode()
+        )
+        run = RunStruct(
+            c.pointer(kept.contract(contract)), c.pointer(kept.conventions(contract)), c.pointer(kept.clip(clip, contract)),
+            mode == "teacher", frames, network or NETWORK(), kept.floats(replay), kept.ints(bound),
+            pointers if keep else None, present.ctypes.data_as(c.POINTER(c.c_ubyte)),
+            c.pointer(header) if trace else None, c.pointer(_trace(trace)) if trace else None, 0.0, 0,
+        )  # fmt: skip
+        defect = getattr(self.library, f"rigpact_run_{contract.conventions.math}")(c.byref(run))
+        assert defect is None, defect
+        everywhere = present.all(axis=0)
+        stages = {name: out[i] for i, name in enumerate(STAGES) if everywhere[i]}
+        return Answer(stages, run.seconds, run.aligned)
+
+
+def _trace(options: dict[str, Any]) -> TraceStruct:
+    names = [str(options[key]).encode() if key in options else None for key in ("json_lines", "safetensors")]
+    return TraceStruct(*names, options.get("stages", 0xFFFFFFFF), options.get("queue_frames", 0))
+
+
+def excess(name: str, found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> float:
+    """How far the worst number lies above its tolerance; q and -q are one rotation."""
+    other = found.astype(np.float64)
+    if name == "quat":
+        quats, others = expected.reshape(-1, 4), other.reshape(-1, 4)
+        other = (others * np.where(np.sum(quats * others, axis=-1, keepdims=True) < 0, -1, 1)).reshape(expected.shape)
+    return float(np.max(np.abs(other - expected) - bound))

@@ -1,0 +1,35 @@
+// Three threads record frames of one character, each number once. many_threads FILE QUEUE_FRAMES: prints kept and refused.
+#define RIGPACT_TRACE 1
+#include <atomic>
+#include <cstdlib>
+
+#include "rigpact/trace.hpp"
+
+static std::atomic<int> next_frame{0};
+static std::atomic<long> kept{0};
+
+static void animate(rigpact::Recorder* recorder) {
+    float pose[60];
+    rigpact::Frame frame;
+    frame.values[static_cast<int>(rigpact::Stage::y_out)] = pose;
+    frame.widths[static_cast<int>(rigpact::Stage::y_out)] = 60;
+    while ((frame.number = next_frame++) < 600) {
+        for (float& number : pose) number = static_cast<float>(frame.number);
+        if (recorder->record(frame)) ++kept;
+    }
+}
+
+int main(int, char** words) {
+    rigpact::Recorder recorder;
+    rigpact::TraceOptions options;
+    options.json_lines = words[1];
+    options.queue_frames = std::atoi(words[2]);
+    if (!recorder.open(options, {"many_threads", "1", nullptr, 60.0, "free", nullptr})) return 2;
+    std::thread threads[3];
+    for (std::thread& thread : threads) thread = std::thread(animate, &recorder);
+    for (std::thread& thread : threads) thread.join();
+    const long refused = recorder.refused();
+    if (!recorder.close()) return 3;
+    std::printf("%ld %ld\n", kept.load(), refused);
+    return 0;
+}

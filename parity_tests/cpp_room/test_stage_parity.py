@@ -1,0 +1,207 @@
+"""The C++ loop against the Python loop, stage by stage: every value of every knob, both widths of maths, drawn contracts."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rigpact.contract import load_contract
+from rigpact.contract.conventions import INPUTS, KNOBS, STAGES
+from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, run_frames, start_run
+from rigpact.reference_runtime.contacts import FootContact, FootSample, updated_contact
+from rigpact.reference_runtime.normalisation import StateNormaliser
+from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reports.conformance import made_up_clip
+
+from .cpp_side import FLOATS, Kept, called_back, excess
+from .drawn_contracts import CONTRACTS, small_contract
+
+STEPS = 6
+OUTPUTS = np.random.default_rng(5).normal(0.0, 1.0, (40, 64)).astype(np.float32)
+EXTRA = {
+    "bone_order": ["2,0,1"],
+    "input_order": [",".join(order) for order in itertools.islice(itertools.permutations(INPUTS), 1, 120, 37)],
+}
+VALUES = [(name, value) for name, knob in KNOBS.items() for value in (*knob.values, *EXTRA.get(name, []))]
+EVERY_VALUE = pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+SHARED_LIBRARY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def character(tmp_path_factory):
+    """Three bones, a Contacts slice so that whitening has statistics, and an output that holds more than rotations."""
+    contract = small_contract(tmp_path_factory.mktemp("parity"))
+    return contract, made_up_clip(contract, STEPS + 1)
+
+
+def assert_agrees(cpp, contract, clip, mode, frames=STEPS):
+    """Both loops on the same clip and recorded outputs; frame by frame, what C++ makes of *its* previous frame is judged."""
+    outputs = OUTPUTS[:frames, : contract.output.width]
+    expected = run_frames(start_run(contract, ReplayNetwork(outputs), clip, mode), range(frames), None, mode).stages
+    found = cpp.run(contract, clip, mode, frames, replay=outputs).stages
+    assert list(found) == list(expected)
+    bounds = stage_tolerances(contract, expected, given=("y_norm",))
+    for name, rows in expected.items():
+        assert excess(name, found[name], rows, bounds[name]) <= 0, (name, mode, contract.conventions)
+
+
+def test_stages_have_the_same_names_in_the_same_order(cpp):
+    """The recorder writes names by number: one that slipped labels every later stage wrongly."""
+    cpp.library.rigpact_stage_name.restype = ctypes.c_char_p
+    assert [cpp.library.rigpact_stage_name(i).decode() for i in range(len(STAGES))] == list(STAGES)
+
+
+@EVERY_VALUE
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+@pytest.mark.parametrize("math", ["f64", "f32"])
+def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, value):
+    """A convention that C++ reads otherwise makes the diagnosis of an engine name the wrong culprit."""
+    contract, clip = character
+    frames = STEPS if mode == "teacher" else 1  # free-run's own error is carried on: see the growth test
+    assert_agrees(cpp, contract.with_conventions({"math": math, knob: value}), clip, mode, min(frames, STEPS - 1))
+
+
+@pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair != ("math", "f32")], ids=str)
+def test_every_value_agrees_over_a_free_run_to_rounding(cpp, character, knob, value):
+    """History, write-back and windows carry on from frame to frame: a ring that is off by one shows from frame 1 on."""
+    contract, clip = character
+    assert_agrees_over_a_free_run(cpp, contract.with_conventions({knob: value}), clip)
+
+
+def assert_agrees_over_a_free_run(cpp, contract, clip, frames=20):
+    """float64 inside: both sides round the same number to float32, at most to neighbours (2u), and compose `frames` of them.
+
+    The small contract's worst conditioning is fps / scale / std, 30 / 2 / 0.3, of an angular velocity: at most 2 · 32.
+    """
+    outputs = OUTPUTS[:frames, : contract.output.width]
+    expected = run_frames(start_run(contract, ReplayNetwork(outputs), clip, "free"), range(frames), None, "free").stages
+    found = cpp.run(contract, clip, "free", frames, replay=outputs).stages
+    for name, rows in expected.items():
+        scale = np.maximum(np.abs(rows), 1.0)
+        assert excess(name, found[name], rows, frames * 64 * 2.0**-24 * scale) <= 0, name
+
+
+@pytest.mark.parametrize("writeback", KNOBS["writeback"].values)
+def test_a_frozen_input_stays_frozen_without_statistics(cpp, tmp_path, writeback):
+    """The deployed engine never recomputes it; one that thaws with the write-back is another engine."""
+    contract = small_contract(tmp_path, auxiliary=False)
+    contract = contract.with_conventions({"angvel_source": "frozen", "writeback": writeback})
+    clip = made_up_clip(contract, STEPS + 1)
+    assert_agrees_over_a_free_run(cpp, contract, clip)
+    rows = cpp.run(contract, clip, "free", STEPS, replay=OUTPUTS[:, : contract.output.width]).stages["angvel"]
+    assert np.ptp(rows, axis=0).max() == 0
+
+
+@given(recipe=CONTRACTS, math=st.sampled_from(["f64", "f32"]), mode=st.sampled_from(["teacher", "free"]))
+@SHARED_LIBRARY
+def test_drawn_contracts_agree(cpp, tmp_path_factory, recipe, math, mode):
+    """Nothing may hang on 46 bones, three frames of history or the order of the slices."""
+    contract = recipe(tmp_path_factory.mktemp("drawn")).with_conventions({"math": math})
+    assert_agrees(cpp, contract, made_up_clip(contract, STEPS + 1), mode, STEPS if mode == "teacher" else 1)
+
+
+def test_the_network_gets_the_same_vectors_in_the_same_places(cpp, character):
+    """The engine binds by position: a permuted vector is a network that answers nonsense with confidence."""
+    contract, clip = character
+    contract = contract.with_conventions({"input_order": "pose_hist,cond,state,contacts,angvel"})
+    seen: dict[str, list] = {"python": [], "cpp": []}
+
+    def network(side):
+        def answer(*vectors):
+            seen[side].append([np.array(vector) for vector in vectors])
+            return np.full((1, contract.output.width), 0.1, np.float32)
+
+        return answer
+
+    run_frames(start_run(contract, CallableNetwork(network("python")), clip, "teacher"), range(2), None, "teacher")
+    cpp.run(contract, clip, "teacher", 2, network=called_back(network("cpp")))
+    for ours, theirs in zip(seen["python"], seen["cpp"], strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)
+
+
+def test_a_vector_of_another_width_is_cut_or_padded_and_remembered(cpp, character):
+    """`AlignInputVec` hides layout errors; an engine that uses this loop can at least ask."""
+    contract, clip = character
+    widths: list[list[int]] = []
+    tails = []
+
+    def network(*vectors):
+        widths.append([vector.shape[1] for vector in vectors])
+        tails.append(vectors[1][0, -2:].tolist())
+        return np.zeros((1, contract.output.width), np.float32)
+
+    bound = [contract.state.width - 1, 9, 2, 9, 0]
+    answer = cpp.run(contract, clip, "free", 1, network=called_back(network), bound=bound)
+    assert (widths[0][:4], tails[0], answer.aligned) == (bound[:4], [0.0, 0.0], 0b00011)
+
+
+def test_degenerate_outputs_take_the_same_way_out(cpp, character):
+    """A network that outputs zeros for a bone must not make the two sides pick different axes for it."""
+    contract, clip = character
+    outputs = np.zeros((3, contract.output.width), np.float32)
+    rotations = contract.output["BoneRotations6D"]
+    std = contract.output_statistics.std[rotations.range].reshape(-1, 6)
+    wanted = np.array([[0, 0, 0, 0, 0, 1], [1, 0, 0, 2, 0, 0], [1e-5, 5e-5, 0, 0, 0, 0]], np.float64)
+    identity = np.array([1, 0, 0, 0, 0, 1])
+    outputs[:, rotations.range] = ((wanted - identity) / std).reshape(-1)
+    for policy in KNOBS["degenerate_axis"].values:
+        changed = contract.with_conventions({"degenerate_axis": policy, "output_mode": "residual"})
+        expected = run_frames(
+            start_run(changed, ReplayNetwork(outputs), clip, "teacher"), range(3), None, "teacher"
+        ).stages
+        found = cpp.run(changed, clip, "teacher", 3, replay=outputs).stages
+        np.testing.assert_allclose(found["delta6d"], expected["delta6d"], atol=1e-5)
+
+
+def test_denormalising_a_state_agrees(cpp, demo_bundle):
+    """A teacher file holds z-scores; the pose that ΔR is applied to comes back through this."""
+    contract = load_contract(demo_bundle / "norm_template.json")
+    kept = Kept()
+    z = np.random.default_rng(2).normal(0, 1, contract.state.width).astype(np.float32)
+    found = np.empty_like(z)
+    own, chosen = kept.contract(contract), kept.conventions(contract)
+    place = found.ctypes.data_as(FLOATS)
+    cpp.library.rigpact_denormalise(ctypes.byref(own), ctypes.byref(chosen), kept.floats(z), place)
+    np.testing.assert_allclose(found, StateNormaliser(contract).denormalise(z), rtol=1e-6, atol=1e-6)
+
+
+@given(data=st.binary(max_size=300))
+@SHARED_LIBRARY
+def test_sha256_is_sha256(cpp, data):
+    """A wrong digest refuses every bundle, or none."""
+    text = ctypes.create_string_buffer(65)
+    cpp.library.rigpact_sha256(data, ctypes.c_longlong(len(data)), text)
+    assert text.value.decode() == hashlib.sha256(data).hexdigest()
+
+
+class FootStruct(ctypes.Structure):
+    _fields_ = (
+        ("distance_cm", ctypes.c_double), ("vertical_cm_s", ctypes.c_double), ("planar_cm_s", ctypes.c_double),
+        ("reachable", ctypes.c_bool),
+    )  # fmt: skip
+
+
+feet = st.tuples(st.floats(-1, 8), st.floats(0, 20), st.floats(0, 25), st.booleans())
+
+
+@given(
+    samples=st.lists(feet, min_size=1, max_size=30), frame_time_s=st.sampled_from([0.0, 1 / 120, 1 / 60, 1 / 30, 0.1])
+)
+@SHARED_LIBRARY
+def test_foot_contacts_switch_in_the_same_frame(cpp, samples, frame_time_s):
+    """A foot that lands one frame later on one side slides on the other."""
+    contact, expected = FootContact(), []
+    for sample in samples:
+        contact = updated_contact(contact, FootSample(*sample), frame_time_s)
+        expected.append(contact.touching)
+    touching = (ctypes.c_ubyte * len(samples))()
+    rows = (FootStruct * len(samples))(*samples)
+    cpp.library.rigpact_foot_contacts(rows, len(samples), ctypes.c_double(frame_time_s), touching)
+    assert [bool(flag) for flag in touching] == expected

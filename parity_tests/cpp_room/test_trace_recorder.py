@@ -1,0 +1,157 @@
+"""What the C++ recorder writes, also when it is killed while it writes."""
+
+from __future__ import annotations
+
+import ctypes as c
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime import read_trace
+from rigpact.reports.conformance import made_up_clip
+
+from .conftest import ROOM, compiled, ran
+from .cpp_side import Kept
+from .drawn_contracts import small_contract
+
+KILLS = 200
+SHARED_LIBRARY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def character(tmp_path_factory):
+    contract = small_contract(tmp_path_factory.mktemp("recorder"))
+    return contract, made_up_clip(contract, 7)
+
+
+@given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=20))
+@SHARED_LIBRARY
+def test_every_float32_reads_back_as_itself(cpp, tmp_path_factory, bits):
+    """A digit too few moves a near-constant channel by a tenth in z and names a culprit that is none."""
+    values = np.array(bits, np.uint32).view(np.float32)
+    kept, text = Kept(), c.create_string_buffer(20 * 20 + 8)
+    assert cpp.library.rigpact_numbers_text(kept.floats(values), len(values), text, len(text)) > 0
+    path = tmp_path_factory.mktemp("numbers") / "n.trace.jsonl"
+    head = (
+        '{"format":"rigpact-trace","version":1,"producer":{"name":"x","version":"1"},"contract":{"bundle_sha256":null},'
+    )
+    head += f'"fps":60,"mode":"free","clip":null,"stages":{{"y_out":{len(values)}}}}}\n'
+    path.write_text(f'{head}{{"frame":0,"time":0.0,"stages":{{"y_out":{text.value.decode()}}}}}\n')
+    np.testing.assert_array_equal(read_trace(path).stages["y_out"][0], values)
+
+
+@pytest.mark.parametrize("queue_frames", [0, 1, 4])
+def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_frames):
+    """Taking the file away from the game thread must not cost a frame."""
+    contract, clip = character
+    outputs = np.random.default_rng(3).normal(0, 1, (50, contract.output.width)).astype(np.float32)
+    path = tmp_path / "run.trace.jsonl"
+    trace = {"json_lines": path, "queue_frames": queue_frames}
+    answer = cpp.run(contract, clip, "free", 50, replay=outputs, trace=trace)
+    read = read_trace(path)
+    assert read.frame.tolist() == list(range(50))
+    assert read.header.bundle_sha256 == contract.sha256
+    np.testing.assert_allclose(read.time_s, np.arange(50) / clip.fps, atol=1e-6)
+    for name, rows in answer.stages.items():
+        np.testing.assert_array_equal(read.stages[name], rows)
+
+
+def test_not_finite_numbers_arrive(cpp, character, tmp_path):
+    """The search for the origin of a NaN starts with a trace that can hold one."""
+    contract, clip = character
+    outputs = np.zeros((2, contract.output.width), np.float32)
+    outputs[1, :3] = np.nan, np.inf, -np.inf
+    path = tmp_path / "run.trace.jsonl"
+    cpp.run(contract, clip, "free", 2, replay=outputs, trace={"json_lines": path})
+    np.testing.assert_array_equal(read_trace(path).stages["y_norm"], outputs)
+
+
+def test_only_the_stages_that_are_asked_for_are_written(cpp, character, tmp_path):
+    """A week of play-testing fits on a disk when only the pose is recorded."""
+    contract, clip = character
+    outputs = np.zeros((3, contract.output.width), np.float32)
+    path = tmp_path / "run.trace.safetensors"
+    cpp.run(contract, clip, "free", 3, replay=outputs, trace={"safetensors": path, "stages": 1 << 12 | 1 << 13})
+    assert list(read_trace(path).stages) == ["y_out", "quat"]
+
+
+def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_path):
+    """A crash, a full disk, a copy that stopped: wherever the file ends, no number may be taken for another."""
+    contract, clip = character
+    outputs = np.random.default_rng(4).normal(0, 1, (4, contract.output.width)).astype(np.float32)
+    whole = tmp_path / "whole.trace.jsonl"
+    rows = cpp.run(contract, clip, "free", 4, replay=outputs, trace={"json_lines": whole}).stages
+    content = whole.read_bytes()
+    ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
+    places = {at + shift for at in ends for shift in range(-30, 31)} | set(range(0, len(content), 97))
+    cut = tmp_path / "cut.trace.jsonl"
+    for place in sorted(place for place in places if 0 < place <= len(content)):
+        cut.write_bytes(content[:place])
+        frames = sum(place >= end for end in ends[1:])  # a line without its end of line is whole already
+        if frames == 0:
+            with pytest.raises(UnusableInput):
+                read_trace(cut)
+            continue
+        trace = read_trace(cut)
+        assert trace.frame.tolist() == list(range(frames)), place
+        assert (trace.truncation is None) == (place in ends or place - 1 in ends)
+        for name, values in trace.stages.items():
+            np.testing.assert_array_equal(values, rows[name][:frames])
+
+
+@pytest.mark.parametrize("queue_frames", [0, 3])
+def test_frames_from_many_threads_arrive_whole_and_in_order(any_compiler, tmp_path, queue_frames):
+    """Worker threads animate; a torn frame blames a convention for a race. The thread sanitizer watches."""
+    flags = ("-O1", "-g", "-pthread", "-fsanitize=thread")
+    program = compiled(any_compiler, ROOM / "many_threads.cpp", tmp_path / "many_threads", *flags)
+    path = tmp_path / "run.trace.jsonl"
+    done = ran(program, path, queue_frames)
+    assert done.returncode == 0, done.stderr
+    trace = read_trace(path)
+    kept, refused = map(int, done.stdout.split())
+    assert (len(trace.frame), kept + refused) == (kept, 600)
+    np.testing.assert_array_equal(trace.stages["y_out"], np.repeat(trace.frame[:, None], 60, axis=1))
+
+
+def killed_after(writer, path, queue_frames, wait_s):
+    process = subprocess.Popen([writer, path, str(queue_frames)])
+    time.sleep(wait_s)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "the writer ended before it was killed"
+
+
+def expected_rows(frame):
+    return (frame[:, None] + np.arange(276) / 1024.0).astype(np.float32)
+
+
+@pytest.mark.parametrize("queue_frames", [0, 8])
+def test_a_killed_process_leaves_a_trace_that_is_read_rightly(kill_writer, tmp_path, queue_frames):
+    """The trace of a crash is the one that matters; a number invented at its end sends people after a ghost."""
+    dice, counts, cut, early = np.random.default_rng(11 + queue_frames), [], 0, 0
+    for attempt in range(KILLS // 2):
+        path = tmp_path / f"{attempt}.trace.jsonl"
+        killed_after(kill_writer, path, queue_frames, dice.uniform(0.002, 0.02))
+        content = path.read_bytes() if path.exists() else b""
+        lines = content.count(b"\n")
+        try:
+            trace = read_trace(path)
+        except UnusableInput:
+            assert lines <= 1, "frames were written and the reader gave none of them"
+            early += 1
+            continue
+        assert len(trace.frame) - (lines - 1) in (0, 1)  # a last line may be whole but for its end
+        assert trace.frame.tolist() == list(range(len(trace.frame)))
+        np.testing.assert_array_equal(trace.stages["y_out"], expected_rows(trace.frame))
+        assert (trace.truncation is None) == (content.endswith(b"\n") or len(trace.frame) == lines)
+        counts.append(len(trace.frame))
+        cut += trace.truncation is not None
+        path.unlink()
+    print(f"queue {queue_frames}: {len(counts)} read, {cut} cut inside a line, {early} killed before a frame, "  # noqa: T201
+          f"{min(counts)} to {max(counts)} frames")  # fmt: skip
+    assert len(counts) > KILLS // 4

@@ -1,0 +1,63 @@
+// The PoseHist input: H past poses, six numbers a bone. Engine: `PushPoseHistoryFrame`, `BuildPoseHistoryFeature`,
+// `NormalizePoseHistoryRaw`. Where poses come from (a ring, a clip) is the caller's: `pose_at_age(0)` is the current one.
+#pragma once
+
+#include "rigpact/contract_view.hpp"
+#include "rigpact/conventions.hpp"
+#include "rigpact/normalisation.hpp"
+
+namespace rigpact {
+
+template <class Real>
+class PoseHistory {
+public:
+    PoseHistory(const ContractView& contract, const Conventions& conventions)
+        : contract_(contract),
+          norm_(conventions.pose_history_norm),
+          newest_first_(conventions.pose_history_order == PoseHistoryOrder::newest_first),
+          delay_(conventions.pose_history_phase == PoseHistoryPhase::excludes_current ? 1 : 0),
+          first_(conventions.pose_history_start == PoseHistoryStart::first_target ? 1 : 0) {}
+
+    int pose_width() const { return 6 * contract_.bones; }
+    int width() const { return contract_.history_length * pose_width(); }
+    // How many poses back from the current one the history looks, the current one counted.
+    int reach() const { return contract_.history_length + delay_; }
+
+    // padding: what stands for frames before the first. pose_at_age: age in frames -> six numbers a bone.
+    template <class PoseAtAge>
+    void build(int frame, const float* padding, PoseAtAge&& pose_at_age, float* raw) const {
+        for (int slot = 0; slot < contract_.history_length; ++slot) {
+            const int age = delay_ + (newest_first_ ? slot : contract_.history_length - 1 - slot);
+            const float* pose = frame - age >= first_ ? pose_at_age(age) : padding;
+            for (int i = 0; i < pose_width(); ++i) raw[slot * pose_width() + i] = pose[i];
+        }
+    }
+
+    void normalise(const float* raw, float* feature) const {
+        for (int i = 0; i < width(); ++i) feature[i] = static_cast<float>(normalised(static_cast<Real>(raw[i]), i));
+    }
+
+private:
+    // Without statistics the engine silently falls back to scale 1, mean 0, std 1.
+    Real normalised(Real value, int i) const {
+        const SquashedStatistics& own = contract_.pose_hist;
+        const bool known = own.scale != nullptr;
+        switch (norm_) {
+            case PoseHistoryNorm::tanh_zscore:
+                return known ? squashed_zscored(value, own.scale[i], own.mean[i], own.std[i]) : std::tanh(value);
+            case PoseHistoryNorm::tanh:
+                return known ? std::tanh(value / floored<Real>(own.scale[i], kAuxiliaryScaleFloor)) : std::tanh(value);
+            case PoseHistoryNorm::tanh_unit_scale: return std::tanh(value);
+            case PoseHistoryNorm::raw: break;
+        }
+        return value;
+    }
+
+    ContractView contract_;
+    PoseHistoryNorm norm_;
+    bool newest_first_;
+    int delay_;
+    int first_;
+};
+
+}  // namespace rigpact

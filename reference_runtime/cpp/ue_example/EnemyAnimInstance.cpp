@@ -1,0 +1,144 @@
+// Where each hook goes. Engine calls are those of UE 5.4; what is your game's own is marked YOURS.
+#include "EnemyAnimInstance.h"
+
+#include "Misc/FileHelper.h"
+#include "Misc/Paths.h"
+#include "NNE.h"
+#include "NNEModelData.h"
+
+// 1. The sizes that this file was written for. A bundle with other ones does not compile.
+static_assert(rigpact_contract::widths_are(46, 422, 276, 3), "the bundle changed: look what moved, then change this line");
+
+// 2. Start-up: refuse a stale bundle before anything is rendered.
+bool UEnemyAnimInstance::LoadAndCheckBundle()
+{
+    TArray<uint8> Bundle;
+    const FString Path = FPaths::ProjectContentDir() / TEXT("Motion/norm_template.json");
+    if (!FFileHelper::LoadFileToArray(Bundle, *Path))
+    {
+        return false;
+    }
+    // An engine that parses the bundle itself passes an EngineSide with its own arrays instead: then moved slices, other
+    // scales and swapped bones are named one by one.
+    const rigpact::SelfTestResult Test = rigpact_contract::SelfTest(Bundle.GetData(), static_cast<std::size_t>(Bundle.Num()));
+    if (!Test.ok())
+    {
+        UE_LOG(LogTemp, Error, TEXT("rigpact: %hs[%d] is %g, agreed %g; the character stays in its reference pose"),
+               Test.what, Test.index, Test.found, Test.expected);
+    }
+    return Test.ok();
+}
+
+// 3. The model, bound by position. bind() makes a wrong width visible that AlignInputVec would hide.
+bool UEnemyAnimInstance::BindModel()
+{
+    const TWeakInterfacePtr<INNERuntimeCPU> Runtime = UE::NNE::GetRuntime<INNERuntimeCPU>(TEXT("NNERuntimeORTCpu"));
+    const TSharedPtr<UE::NNE::IModelCPU> Created = Runtime.IsValid() && ModelData ? Runtime->CreateModelCPU(ModelData) : nullptr;
+    Model = Created.IsValid() ? Created->CreateModelInstanceCPU() : nullptr;
+    if (!Model.IsValid() || Model->GetInputTensorDescs().Num() != 5)
+    {
+        return false;
+    }
+    int Widths[5];
+    TArray<UE::NNE::FTensorShape> Shapes;
+    for (int Position = 0; Position < 5; ++Position)
+    {
+        const int32 Declared = Model->GetInputTensorDescs()[Position].GetShape().GetData().Last();
+        Widths[Position] = Declared > 0 ? Declared : 0;
+        const uint32 Width = Declared > 0 ? static_cast<uint32>(Declared)
+                                          : static_cast<uint32>(rigpact::stage_width(rigpact_contract::kContract, rigpact::kInputStages[Position]));
+        Shapes.Add(UE::NNE::FTensorShape::Make({1u, Width}));
+    }
+    Loop->bind(Widths);
+    return Model->SetInputTensorShapes(Shapes) == UE::NNE::EResultStatus::Ok;
+}
+
+void UEnemyAnimInstance::NativeInitializeAnimation()
+{
+    Super::NativeInitializeAnimation();
+    Loop = std::make_unique<rigpact::Loop<double>>(rigpact_contract::kContract, rigpact_contract::kConventions, rigpact_contract::kFps);
+    if (!LoadAndCheckBundle() || !BindModel())
+    {
+        Loop.reset();
+        return;
+    }
+    // YOURS: fill SeedState from the startup clip's frame or the reference pose (metres, radians, bones in kBoneNames order).
+    Loop->seed(SeedState);  // ResetARState
+
+    // 4. Recording, three lines in all: the member in the header, this one, and record() below. Nothing in a shipping build.
+    Recorder.open({"Saved/enemy.trace.jsonl"}, {"MyGame", "5.4", rigpact_contract::kBundleSha256, rigpact_contract::kFps, "free", nullptr});
+}
+
+void UEnemyAnimInstance::NativeUpdateAnimation(float DeltaSeconds)
+{
+    Super::NativeUpdateAnimation(DeltaSeconds);
+    if (!Loop)
+    {
+        return;
+    }
+    // 5. Fixed step: at most one model step per rendered frame, accumulated time capped at two.
+    const double Step = 1.0 / rigpact_contract::kFps;
+    Accumulated = FMath::Min(Accumulated + DeltaSeconds, 2.0 * Step);
+    if (Accumulated >= Step)
+    {
+        Accumulated -= Step;
+        StepModel();
+    }
+    Publish();
+}
+
+void UEnemyAnimInstance::StepModel()
+{
+    // 6. What the player wants: BuildCondVector. Engine velocity is cm/s, the contract's is m/s.
+    const FVector Velocity = TryGetPawnOwner() ? TryGetPawnOwner()->GetVelocity() * 0.01 : FVector::ZeroVector;
+    rigpact::Wish Wish = {{0, 1, 0, 0}, {float(Velocity.X), float(Velocity.Y)}, {float(Velocity.X), float(Velocity.Y)}};
+    float Condition[rigpact::kConditionWidth];
+    rigpact::build_condition<double>(rigpact_contract::kConventions, Wish, Condition);
+
+    // 7. Feet. YOURS: FootSample from your floor trace (distance, vertical and planar speed, reachable).
+    const float Contacts[2] = {LeftFoot.touching ? 1.0f : 0.0f, RightFoot.touching ? 1.0f : 0.0f};
+
+    // 8. The network, called back by the loop with five vectors in binding order.
+    const auto Network = [this](const rigpact::NetworkInputs& Inputs, float* YNorm, int Width)
+    {
+        UE::NNE::FTensorBindingCPU Bindings[5];
+        for (int Position = 0; Position < 5; ++Position)
+        {
+            Bindings[Position] = {const_cast<float*>(Inputs.data[Position]), static_cast<uint64>(Inputs.widths[Position]) * sizeof(float)};
+        }
+        UE::NNE::FTensorBindingCPU Output[1] = {{YNorm, static_cast<uint64>(Width) * sizeof(float)}};
+        return Model->RunSync(Bindings, Output) == UE::NNE::EResultStatus::Ok;
+    };
+    if (!Loop->step_free({Condition, Contacts, nullptr}, Network))
+    {
+        return;  // the last pose stays published
+    }
+    if (Loop->aligned_inputs() != 0)
+    {
+        UE_LOG(LogTemp, Error, TEXT("rigpact: inputs 0x%x were cut or padded to the model's width"), Loop->aligned_inputs());
+    }
+    Recorder.record(Loop->frame());
+}
+
+// 9. The mailbox. Unit quaternions xyzw, local, in kBoneNames order; change of basis, if any, belongs here.
+void UEnemyAnimInstance::Publish()
+{
+    const float* Quats = Loop->frame()[rigpact::Stage::quat];
+    if (Quats == nullptr)
+    {
+        return;  // before the first step
+    }
+    for (int Bone = 0; Bone < rigpact_contract::kBones; ++Bone)
+    {
+        const float* Q = Quats + 4 * Bone;
+        const FQuat Local(Q[0], Q[1], Q[2], Q[3]);
+        // YOURS: FPoseMailbox::Write(FName(rigpact_contract::kBoneNames[Bone]), FTransform(Local));
+        (void)Local;
+    }
+}
+
+void UEnemyAnimInstance::NativeUninitializeAnimation()
+{
+    Recorder.close();
+    Super::NativeUninitializeAnimation();
+}
