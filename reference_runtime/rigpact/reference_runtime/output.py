@@ -82,7 +82,8 @@ class OutputStages:
         conventions = contract.conventions
         factor, summand = DENORM[conventions.denorm](contract.output_statistics, _state_statistics_for_output(contract))
         factor, summand = factor.astype(self._dtype), summand.astype(self._dtype)
-        summand[self.rotations] *= ADDS_MEAN[conventions.output_mode]
+        if not ADDS_MEAN[conventions.output_mode]:
+            summand[self.rotations] = 0.0  # not a product: a MuY that is NaN and never used must not come through
         return factor, summand
 
     def identity_pose(self) -> FloatArray:

@@ -53,6 +53,9 @@ def run(
     frames: Annotated[
         int | None, typer.Option("--frames", min=1, help="Number of frames; the whole clip if not given.")
     ] = None,
+    floor_contacts: Annotated[
+        bool, typer.Option("--floor-contacts", help="Free-run measures foot contacts over a floor instead of the clip's.")
+    ] = False,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
@@ -65,7 +68,8 @@ def run(
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.clip import read_clip
-    from rigpact.reference_runtime.loop import start_run
+    from rigpact.reference_runtime.ground_contacts import GroundedInputs
+    from rigpact.reference_runtime.loop import LoopParts, start_run
     from rigpact.reports.run_report import describe_run, print_run, record_run, write_run
     from rigpact.reports.terminal import print_json, stdout
 
@@ -73,7 +77,10 @@ def run(
         raise UnusableInput("--onnx and --replay", "both", "one of them")
     contract = contract_from_options(bundle, companion, settings, conventions)
     driving = read_clip(clip)
-    runner = start_run(contract, _network(onnx, replay, contract), driving, mode.value)
+    if floor_contacts and mode is not RunMode.FREE:
+        raise UnusableInput("--floor-contacts", f"a {mode.value} run", "--mode free")
+    parts = LoopParts(GroundedInputs) if floor_contacts else None
+    runner = start_run(contract, _network(onnx, replay, contract), driving, mode.value, parts)
     trace = record_run(runner, driving, mode.value, frames)
     write_run(out, trace, runner.contract, driving, model=(onnx or replay or clip).name)
     report = describe_run(runner, trace, bundle, out)

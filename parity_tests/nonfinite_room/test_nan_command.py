@@ -1,0 +1,182 @@
+"""`rigpact nan` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from rigpact.fixtures.skeleton import demo_skeleton
+from rigpact.reference_runtime.trace import read_trace, write_trace
+from rigpact.reports.command_line import run_command_line
+
+from .conftest import Command
+
+Damage = Callable[..., Path]
+BONE_5 = demo_skeleton().names[5]
+
+
+def test_a_sound_run_is_finite_and_says_so(nan_command: Command) -> None:
+    """The gate must be quiet on a good build."""
+    answer = nan_command("--frames", 60, "--format", "json")
+    assert answer.status == 0
+    document = answer.document
+    assert (document["format"], document["version"], document["verdict"]) == ("rigpact-nonfinite", 1, "finite")
+    assert document["origin"] is None
+
+
+@pytest.mark.parametrize("key", ["MuX", "StdX", "MuY", "StdY"])
+def test_a_length_that_disagrees_with_the_layout_is_found_by_name(
+    nan_command: Command, damaged_bundle: Damage, key: str
+) -> None:
+    """The contract document's first hint for a NaN in free-run: look at the lengths of MuX and StdX."""
+    answer = nan_command("--format", "json", bundle=damaged_bundle(key))
+    origin = answer.document["origin"]
+    assert (answer.status, origin["stage"], origin["slice"]) == (1, "load", key)
+    assert answer.document["suspects"][0]["name"] == "statistic-length-differs"
+
+
+def test_a_tanh_scale_that_disagrees_with_training_is_found_by_name(
+    nan_command: Command, damaged_bundle: Damage
+) -> None:
+    """The document's second hint: the scale that the engine divides by is not the one that training used."""
+    bundle = damaged_bundle("tanh_scales_angvel", 7, 123.0)
+    answer = nan_command("--frames", 20, "--perturb", "state@3:0", "--format", "json", bundle=bundle)
+    names = {finding["name"] for finding in answer.document["suspects"]}
+    assert answer.status == 1
+    assert "angvel-scale-clobbered-by-merge" in names
+    changes = {guard["guard"]: guard["change"] for guard in answer.document["guards"]}
+    assert changes["training-scales"].startswith("tanh_scales_angvel[7] = 123, training")
+
+
+def test_a_forgotten_merge_is_offered_as_a_guard(demo_bundle: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The engine reads one file: statistics that stand in the other one are silently 1 and 0."""
+    words = ["nan", demo_bundle / "norm_template.json", "--onnx", demo_bundle / "model.onnx", "--frames", 9]
+    words += ["--clip", demo_bundle / "clips" / "Sneak_Turn.json", "--perturb", "state@3:0", "--format", "json"]
+    capfd.readouterr()
+    assert run_command_line([str(word) for word in words]) == 1
+    guards = {guard["guard"] for guard in json.loads(capfd.readouterr().out)["guards"]}
+    assert "merged-statistics" in guards
+
+
+def test_an_overflowing_mean_is_named_with_bone_operation_and_guard(
+    nan_command: Command, damaged_bundle: Damage
+) -> None:
+    """One number in 422 makes the whole mesh vanish."""
+    answer = nan_command("--frames", 30, "--format", "json", bundle=damaged_bundle("MuX", 100, 1e39))
+    origin, guard = answer.document["origin"], answer.document["guard"]
+    assert (origin["frame"], origin["stage"], origin["channel"], origin["slice"]) == (
+        0,
+        "state",
+        100,
+        "BoneRotations6D",
+    )
+    assert origin["operands"]["MuX[100]"] == "Infinity"
+    assert guard["guard"] == "finite-statistics"
+    assert guard["change"].startswith("MuX[100] = inf")
+    assert guard["survives_frames"] == 30
+
+
+def test_a_std_without_floor_survives_with_the_engines_floor(nan_command: Command, damaged_bundle: Damage) -> None:
+    """The engine's floor hides what an implementation without it dies of."""
+    bundle = damaged_bundle("StdX", 4, 1e-42)
+    answer = nan_command("--frames", 40, "--perturb", "no-std-floor", "--format", "json", bundle=bundle)
+    guard = answer.document["guard"]
+    assert answer.document["origin"]["channel"] == 4
+    assert (guard["guard"], guard["survives_frames"]) == ("std-floor", 40)
+    assert "1e-06 floor" in guard["change"]
+
+
+def test_a_repro_fails_alike_in_a_fresh_process_and_passes_with_the_guard(
+    nan_command: Command, damaged_bundle: Damage, tmp_path: Path
+) -> None:
+    """A repro that only fails on one desk is a story."""
+    folder = tmp_path / "repro"
+    bundle = damaged_bundle("MuX", 100, 1e39)
+    first = nan_command("--frames", 30, "--repro", folder, "--format", "json", bundle=bundle).document["origin"]
+    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
+    assert {name: facts["origin"][name] for name in ("stage", "channel", "operation")} == {
+        name: first[name] for name in ("stage", "channel", "operation")
+    }
+    assert (facts["frames"], facts["channels"]) == (1, [])
+    results = [_pytest(folder, guard) for guard in (None, facts["guard"])]
+    assert results == [1, 0]
+
+
+def _pytest(folder: Path, guard: str | None) -> int:
+    roots = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": roots, **({"RIGPACT_GUARD": guard} if guard else {})}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_repro.py"]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).returncode
+
+
+def test_a_poisoned_clip_shrinks_to_the_one_channel(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:
+    """Out of hundreds of channels and frames, the one that matters is left."""
+    document = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))
+    document["Frames"][9]["BoneAngularVelocities"][5][1] = 1e39
+    clip, folder = tmp_path / "clip.json", tmp_path / "repro"
+    clip.write_text(json.dumps(document), encoding="utf-8")
+    answer = nan_command("--teacher", "--clip", clip, "--repro", folder, "--format", "json")
+    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
+    assert (answer.document["origin"]["frame"], answer.document["origin"]["stage"]) == (9, "x_raw")
+    assert facts["channels"] == ["angular_velocity_rad_s[16]"]
+    assert facts["frames"] < 9
+
+
+def test_the_repro_holds_the_networks_inputs_for_onnx_and_for_cpp(
+    nan_command: Command, damaged_bundle: Damage, tmp_path: Path
+) -> None:
+    """Whoever debugs the engine has no Python."""
+    folder = tmp_path / "repro"
+    nan_command("--frames", 5, "--repro", folder, bundle=damaged_bundle("MuX", 100, 1e39))
+    tensor = onnx.load_tensor(str(folder / "test_data_set_0" / "input_0.pb"))
+    state = onnx.numpy_helper.to_array(tensor)
+    assert (tensor.name, state.shape) == ("state", (1, 422))
+    assert np.isneginf(state[0, 100])
+    listing = (folder / "repro_inputs.h").read_text(encoding="utf-8")
+    numbers = listing.split("repro_state[422] = {")[1].split("}")[0].split(", ")
+    assert numbers[100] == "-INFINITY"
+    assert np.float32(float.fromhex(numbers[0][:-1])) == state[0, 0]
+
+
+def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:
+    """The NaN happened in the engine: only its trace is there."""
+    run, model = tmp_path / "run.trace.jsonl", demo_bundle / "model.onnx"
+    words = ["run", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
+    words += ["--onnx", model, "--clip", demo_bundle / "clips" / "Sneak_Turn.json", "--mode", "free", "--frames", "12"]
+    assert run_command_line([str(word) for word in (*words, "-o", run)]) == 0
+    trace = read_trace(run)
+    stages = {name: rows.copy() for name, rows in trace.stages.items()}
+    stages["delta6d"][7, 33] = np.nan
+    for stage in ("next6d", "y_out", "quat", "x_raw_next"):
+        stages[stage][7, 30] = np.nan
+    for stage in ("x_raw", "state"):
+        stages[stage][8:, 36] = np.nan
+    damaged = tmp_path / "engine.trace.jsonl"
+    write_trace(replace(trace, stages=stages), damaged)
+    answer = nan_command("--trace", damaged, "--format", "json", network=False)
+    origin = answer.document["origin"]
+    assert answer.status == 1
+    assert (origin["frame"], origin["stage"], origin["channel"], origin["bone"]) == (7, "delta6d", 33, BONE_5)
+    assert [link["stage"] for link in answer.document["chain"]] == ["next6d", "y_out", "quat", "x_raw_next"]
+    assert nan_command("--trace", run, network=False).status == 0
+
+
+@pytest.mark.parametrize("words", [("--perturb", "gremlins"), ("--perturb", "state@x"), ("--perturb", "state@1=abc")])
+def test_a_perturbation_that_is_none_is_refused_with_the_choices(nan_command: Command, words: tuple[str, ...]) -> None:
+    """A misspelt fault that injects nothing would pass as 'survives'."""
+    answer = nan_command(*words)
+    assert (answer.status, "--perturb" in answer.err) == (2, True)
+
+
+def test_neither_model_nor_recording_cannot_be_judged(nan_command: Command) -> None:
+    """Nothing run is not a pass."""
+    assert nan_command(network=False).status == 2

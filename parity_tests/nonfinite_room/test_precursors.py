@@ -1,0 +1,83 @@
+"""What announces a failure, and how early."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rigpact.fixtures.nonfinite_cases import cases
+from rigpact.fixtures.nonfinite_character import sound_contract, sound_network
+from rigpact.reference_runtime.network import ReplayNetwork
+from rigpact.reports.nonfinite.investigation import investigate
+from rigpact.reports.nonfinite.precursors import samuelson_limit
+from rigpact.reports.nonfinite.shrink import _minimal
+from rigpact.reports.nonfinite.subject import Subject
+
+SLOW = next(case for case in cases() if case.kind == "slow divergence")
+
+
+def test_no_sample_is_farther_from_its_own_mean_than_the_limit() -> None:
+    """A limit that the clip itself breaks would alarm on good motion."""
+    for count in (2, 5, 40, 300):
+        worst = np.zeros(count)
+        worst[0] = 1.0
+        assert (worst[0] - worst.mean()) / worst.std() <= samuelson_limit(count) * (1 + 1e-12)
+        assert (worst[0] - worst.mean()) / worst.std() == pytest.approx(samuelson_limit(count))
+
+
+def test_a_slow_divergence_is_announced_thousands_of_frames_ahead() -> None:
+    """Lead time is what makes it possible to catch it in a test of one minute."""
+    subject = Subject(SLOW.contract, SLOW.network, SLOW.clip)
+    found = investigate(subject, SLOW.frames, guard_frames=0)
+    assert found.origin is not None
+    assert found.precursor is not None
+    assert found.precursor.channel == SLOW.expected.channel
+    assert found.origin.frame - found.precursor.frame > 1000
+    kinds = {entry.kind for entry in found.precursors}
+    assert {"envelope", "clamp"} <= kinds
+
+
+def test_a_run_that_climbs_and_is_still_finite_is_diverging() -> None:
+    """Stopping the clock before the overflow must not turn it into a pass."""
+    found = investigate(Subject(SLOW.contract, SLOW.network, SLOW.clip), SLOW.frames // 2, guard_frames=0)
+    assert (found.verdict, found.exit_code, found.origin) == ("diverging", 1, None)
+
+
+def test_a_column_near_zero_is_announced_before_it_is_zero() -> None:
+    """The engine replaces an axis below 1e-4; a decade before that is time to look."""
+    contract = sound_contract()
+    statistics = replace(contract.output_statistics, std=np.full(18, 0.5, np.float32))
+    outputs = np.zeros((6, 18), np.float32)
+    outputs[3, 6:12] = (-2.0 + 1e-3, 0.0, 0.0, 0.0, 0.0, 0.0)  # the second bone's first axis becomes (5e-4, 0, 0)
+    case = cases()[0]
+    subject = Subject(replace(contract, output_statistics=statistics), ReplayNetwork(outputs), case.clip)
+    found = investigate(subject, 6, guard_frames=0)
+    near = next(entry for entry in found.precursors if entry.kind == "degenerate")
+    assert (found.verdict, near.frame, near.channel) == ("finite", 3, 6)
+    assert near.zscore == pytest.approx(5e-4, rel=1e-3)
+
+
+def test_a_sound_run_of_three_bones_announces_nothing_degenerate() -> None:
+    """A warning on every run is a warning on none."""
+    found = investigate(Subject(sound_contract(), sound_network(), cases()[0].clip), 40, guard_frames=0)
+    assert found.verdict == "finite"
+    assert "degenerate" not in {entry.kind for entry in found.precursors}
+
+
+@pytest.mark.parametrize("needed", [{"a"}, {"b", "g"}, {"a", "c", "h"}, set()])
+def test_delta_debugging_finds_the_smallest_failing_set(needed: set[str]) -> None:
+    """A repro with twenty channels that do not matter is no repro."""
+    items = [(letter, 0) for letter in "abcdefgh"]
+    kept = _minimal(items, lambda subset: needed <= {name for name, _ in subset}, 1000)
+    assert {name for name, _ in kept} == needed
+
+
+def test_a_mean_that_a_residual_never_uses_does_no_harm() -> None:
+    """The engine does not add MuY to a residual; 0 * NaN would make it matter."""
+    contract = sound_contract()
+    mean = np.array(contract.output_statistics.mean)
+    mean[4] = np.nan
+    damaged = replace(contract, output_statistics=replace(contract.output_statistics, mean=mean))
+    assert investigate(Subject(damaged, sound_network(), cases()[0].clip), 20, guard_frames=0).verdict == "finite"

@@ -1,0 +1,175 @@
+"""A folder that reproduces a failing run anywhere: files, network inputs, a pytest file, a C++ listing.
+
+norm_template.json, pretrain_template.json, model.onnx or replay.trace.jsonl, clip.json   what the run needs
+repro.json            frames, mode, faults, conventions, where it fails, the guard that it survives
+test_data_set_0/      the network's inputs and output at the failing frame, in the layout of ONNX backend tests
+test_repro.py         fails while the defect is there; RIGPACT_GUARD=NAME shows that a guard cures it
+repro_inputs.h        the same inputs as C++ arrays
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract import load_contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.clip import RawClip, read_clip
+from rigpact.reference_runtime.faults import parse_fault
+from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
+from rigpact.reference_runtime.sentinel import watch_run
+from rigpact.reference_runtime.trace import Trace, TraceHeader, write_trace
+from rigpact.reports.nonfinite.guards import guarded
+from rigpact.reports.nonfinite.investigation import Investigation, investigate
+from rigpact.reports.nonfinite.shrink import Shrunk, clip_document, shrink
+from rigpact.reports.nonfinite.subject import Subject
+
+BUNDLE, COMPANION, MODEL, REPLAY = "norm_template.json", "pretrain_template.json", "model.onnx", "replay.trace.jsonl"
+_FLOAT = 1
+"""TensorProto.DataType.FLOAT"""
+_TEST = '''"""Fails while the defect is there. RIGPACT_GUARD=NAME runs it with a guard{guard}."""
+
+import os
+from pathlib import Path
+
+from rigpact.reports.nonfinite.repro import replay_repro
+
+
+def test_the_run_stays_finite():
+    """{story}"""
+    found = replay_repro(Path(__file__).parent, os.environ.get("RIGPACT_GUARD"))
+    assert found.verdict == "finite", found.origin
+'''
+
+
+def write_repro(folder: Path, subject: Subject, found: Investigation, files: tuple[Path, Path | None]) -> Path:
+    """Shrink a failing run and write its folder; UnusableInput for a run that no raw clip drives."""
+    shrunk = shrink(subject, found.frames + 2)
+    if shrunk is None:
+        raise UnusableInput(
+            "--repro", "a run that no raw clip drives, or that does not fail", "a failing run of a raw clip"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, name in zip(files, (BUNDLE, COMPANION), strict=True):
+        if source is not None:
+            shutil.copyfile(source, folder / name)
+    _write_network(folder, shrunk.subject.network, shrunk.subject.contract.fps)
+    if isinstance(shrunk.subject.clip, RawClip):
+        _write_json(folder / "clip.json", clip_document(shrunk.subject.clip))
+    guard = found.guard.guard if found.guard else None
+    _write_json(folder / "repro.json", _facts(shrunk, guard, folder))
+    _write_vectors(folder, shrunk)
+    story = f"{shrunk.origin.stage} at frame {shrunk.origin.frame}: {shrunk.origin.operation}".replace('"', "'")
+    words = f"; {guard} cures it" if guard else ""
+    (folder / "test_repro.py").write_text(_TEST.format(guard=words, story=story.replace("\\", "/")), encoding="utf-8")
+    return folder
+
+
+def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
+    """Run a repro folder again, with a guard if one is named."""
+    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
+    companion = folder / COMPANION if (folder / COMPANION).is_file() else None
+    contract = load_contract(folder / BUNDLE, companion, facts["conventions"])
+    model = folder / MODEL
+    network: Network = OnnxNetwork(model, contract) if model.is_file() else read_replay(folder / REPLAY)
+    faults = tuple(parse_fault(word) for word in facts["faults"])
+    subject = Subject(contract, network, read_clip(folder / "clip.json"), facts["mode"], faults)
+    if guard:
+        changed = dict(guarded(subject))
+        if guard not in changed:
+            raise UnusableInput("RIGPACT_GUARD", guard, f"one of {', '.join(changed)}")
+        subject = changed[guard][0]
+    return investigate(subject, facts["frames"], guard_frames=0)
+
+
+def _facts(shrunk: Shrunk, guard: str | None, folder: Path) -> dict[str, Any]:
+    subject = shrunk.subject
+    companion = folder / COMPANION if (folder / COMPANION).is_file() else None
+    declared = load_contract(folder / BUNDLE, companion).conventions
+    return {
+        "format": "rigpact-repro",
+        "version": 1,
+        "mode": subject.mode,
+        "frames": shrunk.frames,
+        "faults": [str(fault) for fault in subject.faults],
+        "conventions": subject.contract.conventions.changes_from(declared),
+        "origin": shrunk.origin.to_json(),
+        "guard": guard,
+        "channels": [f"{name}[{column}]" for name, column in shrunk.kept],
+        "channels_before": shrunk.columns,
+        "runs": shrunk.runs,
+    }
+
+
+def _write_json(path: Path, document: Mapping[str, Any]) -> None:
+    # NaN and Infinity stay the words that Python writes and the clip reader takes: they are what is reproduced
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+def _write_network(folder: Path, network: Network, fps: float) -> None:
+    if isinstance(network, OnnxNetwork):
+        shutil.copyfile(network.signature.path, folder / MODEL)
+    elif isinstance(network, ReplayNetwork):
+        count = np.arange(len(network.outputs), dtype=np.int64)
+        header = TraceHeader(fps=fps, mode="free", clip=None)
+        write_trace(Trace(header, count, count / fps, {"y_norm": network.outputs}), folder / REPLAY)
+    else:
+        raise UnusableInput("--repro", f"the network {network.name}", "an ONNX file or recorded outputs")
+
+
+def _write_vectors(folder: Path, shrunk: Shrunk) -> None:
+    with np.errstate(all="ignore"):
+        watched = watch_run(shrunk.subject.start(), range(shrunk.frames))
+    if not watched.frames:
+        return
+    stages = watched.frames[-1][1]
+    data = folder / "test_data_set_0"
+    data.mkdir(exist_ok=True)
+    order = shrunk.subject.contract.conventions.input_order
+    vectors = {name: stages[name][None] for name in order}
+    for place, (name, vector) in enumerate(vectors.items()):
+        (data / f"input_{place}.pb").write_bytes(tensor_proto(name, vector))
+    (data / "output_0.pb").write_bytes(tensor_proto("motion_pred", stages["y_norm"][None]))
+    (folder / "repro_inputs.h").write_text(cpp_listing(vectors), encoding="utf-8")
+
+
+def tensor_proto(name: str, values: FloatArray) -> bytes:
+    """A float32 array as an ONNX TensorProto: fields dims (1), data_type (2), name (8), raw_data (9).
+
+    Written out by hand: the format is stable, and the package `onnx` is not needed for it.
+    """
+    raw = np.ascontiguousarray(values, "<f4").tobytes()
+    dims = b"".join(b"\x08" + _varint(size) for size in values.shape)
+    text = name.encode()
+    return dims + b"\x10" + _varint(_FLOAT) + b"\x42" + _varint(len(text)) + text + b"\x4a" + _varint(len(raw)) + raw
+
+
+def _varint(value: int) -> bytes:
+    groups = bytearray()
+    while value > 0x7F:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*groups, value])
+
+
+def cpp_listing(vectors: Mapping[str, FloatArray]) -> str:
+    """The vectors as C++ arrays, exact: hexadecimal floats, NAN and INFINITY by their macros."""
+    lines = ["// The network's inputs at the failing frame, in binding order.", "#pragma once", "#include <cmath>", ""]
+    for name, vector in vectors.items():
+        numbers = ", ".join(_cpp_number(float(value)) for value in vector.ravel())
+        lines.append(f"static const float repro_{name}[{vector.size}] = {{{numbers}}};")
+    return "\n".join(lines) + "\n"
+
+
+def _cpp_number(value: float) -> str:
+    if np.isnan(value):
+        return "NAN"
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return f"{value.hex()}f"
