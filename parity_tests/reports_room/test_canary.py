@@ -133,6 +133,18 @@ def test_the_probe_needs_no_widths_in_any_order(write: Permuted, model: Any, pro
     assert equal_widths_undetected(write, model, probe, ORDERS) == []
 
 
+def test_a_model_of_one_row_is_probed_row_by_row(model: Any, probe: Probe, tmp_path: Path) -> None:
+    """The deployed exporter fixes the batch to 1."""
+    single = onnx.ModelProto.FromString(model.SerializeToString())
+    for entry in (*single.graph.input, *single.graph.output):
+        entry.type.tensor_type.shape.dim[0].Clear()
+        entry.type.tensor_type.shape.dim[0].dim_value = 1
+
+    fitting = matching(find_binding(PositionalModel(save(single, tmp_path / "single.onnx")), probe), probe)
+
+    assert [binding.order for binding in fitting] == [NAMES]
+
+
 def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tuple[Any, dict[str, Any], list[str]]:
     """`rigpact check` on the demo bundle with a model: status, summary, the canary's codes."""
     companion = demo_bundle / "pretrain_template.json"

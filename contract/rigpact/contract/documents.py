@@ -68,7 +68,12 @@ def kind_of(root: dict[str, Any]) -> Kind | None:
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput when it is no known kind, or not the expected one."""
-    file = read_json(path)
+    return file_to_document(read_json(path), expected)
+
+
+def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
+    """Tell what a parsed file is; UnusableInput when it is no known kind, or not the expected one."""
+    path = file.path
     wanted = expected.words if expected else "a bundle, companion, raw clip, teacher batch or teacher prediction"
     if not isinstance(file.data, dict):
         raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")

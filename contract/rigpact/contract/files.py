@@ -71,7 +71,11 @@ def read_json(path: str | Path) -> JsonFile:
 
     NaN, Infinity and numbers beyond float64 are not JSON but Python writes them: they are kept, and `standard` says so.
     """
-    content = read_bytes(path)
+    return bytes_to_json(read_bytes(path), path)
+
+
+def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
+    """Parse the bytes of a JSON file, wherever they were kept; `path` is what it is called."""
     data, standard = parse_json(content, path)
     digest = hashlib.sha256(content).hexdigest()
     return JsonFile(Path(path), digest, data, standard, tuple(find_repeated_keys(content, data)))

@@ -9,10 +9,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
+
+if TYPE_CHECKING:
+    from rigpact.contract.model_graph import ModelGraph
 
 _DTYPES = {"float": "float32", "double": "float64"}
 _SHOWN_CHARACTERS = 160
@@ -34,12 +37,19 @@ class TensorSignature:
 
 @dataclass(frozen=True)
 class ModelSignature:
-    """The inputs and outputs of a model, in the order in which an engine binds them."""
+    """The inputs and outputs of a model, in the order in which an engine binds them.
+
+    graph: its nodes and weights, None where nobody looked; `graph_not_read` says why when somebody wanted to.
+    refusal: why onnxruntime does not load it, '' if it does; the rest is then what the file itself declares.
+    """
 
     path: Path
     sha256: str
     inputs: tuple[TensorSignature, ...]
     outputs: tuple[TensorSignature, ...]
+    graph: ModelGraph | None = None
+    graph_not_read: str = ""
+    refusal: str = ""
 
 
 def read_model_signature(path: str | Path) -> ModelSignature:
@@ -67,13 +77,13 @@ def open_session(path: str | Path) -> Any:
     options.log_severity_level = 4  # what goes wrong is said once, by the error below
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except _refusals() as error:
+    except onnxruntime_errors() as error:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
         found = f"a file that onnxruntime cannot load ({reason})"
         raise UnusableInput(path, found, "an ONNX model", _hint(reason)) from None
 
 
-def _refusals() -> tuple[type[Exception], ...]:
+def onnxruntime_errors() -> tuple[type[Exception], ...]:
     """Every exception of onnxruntime; they have no common base but Exception."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 

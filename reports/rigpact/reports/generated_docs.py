@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rigpact.contract.conventions import KNOBS, STAGES, Knob
 from rigpact.contract.files import write_bytes
+from rigpact.reports.breaking_page import breaking_page
 
 _CONVENTIONS_HEAD = """# Conventions
 
@@ -47,7 +48,7 @@ def _knob_row(knob: Knob) -> str:
     return f"| `{knob.name}` | {values} | {', '.join(knob.stages) or 'no stage beyond rounding'} | {knob.meaning} |"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"conventions.md": conventions_page}
+PAGES: Mapping[str, Callable[[], str]] = {"conventions.md": conventions_page, "breaking.md": breaking_page}
 
 
 def write_pages(folder: Path) -> None:

@@ -14,8 +14,11 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
+from rigpact.contract.model_binding import Widths, accepted_orders, interchangeable_pairs
 from rigpact.contract.model_signature import ModelSignature, TensorSignature
 from rigpact.contract.rules.companion import history_length
+from rigpact.contract.rules.model_graph import GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, check_graph
+from rigpact.contract.rules.model_weights import check_weights
 from rigpact.contract.rules.view import BundleView
 from rigpact.contract.rules.wording import listed
 
@@ -92,6 +95,14 @@ HISTORY_WIDTH_NOT_WHOLE = Rule(
     hint="export the model for the skeleton of the bundle",
     why="without a declared length the engine divides the model's width by that of a frame: the rest is cut off",
 )
+INPUTS_INTERCHANGEABLE = Rule(
+    code="RP409",
+    name="model-inputs-interchangeable",
+    severity=Severity.WARNING,
+    message="{pairs}: {accepted} of the 120 input orders pass a check of byte sizes",
+    hint="check the order actually bound with `rigpact check --canary`, or make the widths differ when exporting",
+    why="the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed",
+)
 OUTPUT_MISSING = Rule(
     code="RP410",
     name="model-output-missing",
@@ -134,7 +145,7 @@ SEVERAL_OUTPUTS = Rule(
 )
 RULES = (
     INPUT_COUNT_DIFFERS, INPUT_NAME_DIFFERS, INPUTS_OUT_OF_ORDER, INPUT_WIDTH_DIFFERS, INPUT_DTYPE_DIFFERS,
-    INPUT_RANK_DIFFERS, INPUT_BATCH_FIXED, INPUT_WIDTH_DYNAMIC, HISTORY_WIDTH_NOT_WHOLE, OUTPUT_MISSING,
+    INPUT_RANK_DIFFERS, INPUT_BATCH_FIXED, INPUT_WIDTH_DYNAMIC, HISTORY_WIDTH_NOT_WHOLE, INPUTS_INTERCHANGEABLE, OUTPUT_MISSING,
     OUTPUT_WIDTH_DIFFERS, OUTPUT_WIDTH_DYNAMIC, OUTPUT_DTYPE_DIFFERS, SEVERAL_OUTPUTS,
 )  # fmt: skip
 
@@ -146,12 +157,32 @@ def check_model(
 ) -> Iterator[Finding]:
     """Yield what keeps the engine from binding a model; against the bundle's widths where one is given."""
     if len(model.inputs) != len(INPUTS):
-        names = listed([entry.name for entry in model.inputs], shown=8)
-        yield INPUT_COUNT_DIFFERS.at(model.path, "/graph/input", found=len(model.inputs), names=names)
+        yield INPUT_COUNT_DIFFERS.at(
+            model.path, "/graph/input", found=len(model.inputs), names=_names_and_missing(model)
+        )
     else:
         yield from _check_names(model)
         yield from _check_inputs(model, view, companion)
     yield from _check_output(model, view)
+    yield from _check_graph(model)
+
+
+def _check_graph(model: ModelSignature) -> Iterator[Finding]:
+    if model.refusal:
+        yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
+    if model.graph_not_read:
+        yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
+    if model.graph is not None:
+        yield from check_graph(model.graph)
+        yield from check_weights(model.graph)
+
+
+def _names_and_missing(model: ModelSignature) -> str:
+    """The inputs' names, and the exporter's names that are not among them: an exporter drops what nothing uses."""
+    names = [entry.name for entry in model.inputs]
+    missing = [name for name in INPUTS if name not in names]
+    pruned = len(missing) == len(INPUTS) - len(names)
+    return listed(names, shown=8) + (f"; {', '.join(missing)} missing" if pruned else "")
 
 
 def _check_names(model: ModelSignature) -> Iterator[Finding]:
@@ -177,6 +208,8 @@ def _check_inputs(model: ModelSignature, view: BundleView | None, companion: Doc
         yield from _check_input_width(model, index, widths.get(role))
         if role == "pose_hist" and view is not None:
             yield from _check_whole_frames(model, index, view)
+    taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
+    yield from _check_interchangeable(model, taken)
 
 
 def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, dict[str, object]]]:
@@ -199,6 +232,13 @@ def _check_input_width(model: ModelSignature, index: int, expected: int | None) 
     action = f"pad it with {missing} zeros" if missing > 0 else f"cut off the last {-missing} numbers"
     values = {"index": index, "name": entry.name, "found": entry.width, "expected": expected, "action": action}
     yield INPUT_WIDTH_DIFFERS.at(model.path, json_pointer("graph", "input", index), **values)
+
+
+def _check_interchangeable(model: ModelSignature, widths: Widths) -> Iterator[Finding]:
+    pairs = interchangeable_pairs(widths)
+    if pairs:
+        said = "; ".join(f"{first} and {second} are both {widths[first]} wide" for first, second in pairs)
+        yield INPUTS_INTERCHANGEABLE.at(model.path, "/graph/input", pairs=said, accepted=len(accepted_orders(widths)))
 
 
 def _check_whole_frames(model: ModelSignature, index: int, view: BundleView) -> Iterator[Finding]:

@@ -15,10 +15,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from rigpact.reports.command_line.adequacy import adequacy
+from rigpact.reports.command_line.breaking import breaking
 from rigpact.reports.command_line.check import check
+from rigpact.reports.command_line.codegen import codegen
 from rigpact.reports.command_line.demo import demo
+from rigpact.reports.command_line.describe import describe
 from rigpact.reports.command_line.diff import diff
 from rigpact.reports.command_line.explain import explain
+from rigpact.reports.command_line.nan import nan
 from rigpact.reports.command_line.run import run
 
 app = typer.Typer(
@@ -29,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for _command in (check, run, diff, explain, adequacy, demo):
+for _command in (check, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen):
     app.command()(_command)
 
 

@@ -26,6 +26,12 @@ def check(
     ] = None,
     companion: Companion = None,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to check too.")] = None,
+    canary: Annotated[
+        Path | None,
+        typer.Option(
+            "--canary", metavar="FILE", help="Prediction, clip or trace: run the model on it in all 120 input orders."
+        ),
+    ] = None,
     *,
     strict: Strict = False,
     output_format: Format = OutputFormat.TEXT,
@@ -35,19 +41,22 @@ def check(
     Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
     """
     from rigpact.contract.rules import check as check_subject
-    from rigpact.reports.terminal import print_json, print_report
+    from rigpact.reports.canary_report import print_canary, with_canary
+    from rigpact.reports.terminal import print_json, print_report, stdout
 
-    report = check_subject(_read_subject(paths or [], companion, onnx))
+    subject = _read_subject(paths or [], companion, onnx)
+    report = with_canary(check_subject(subject), subject, canary)
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:
+        print_canary(report, stdout())
         print_report(report)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
 def _read_subject(paths: list[Path], companion: Path | None, onnx: Path | None) -> Subject:
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.model_signature import read_model_signature
+    from rigpact.contract.model_file import read_model
     from rigpact.contract.rules import Subject
 
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
@@ -62,7 +71,7 @@ def _read_subject(paths: list[Path], companion: Path | None, onnx: Path | None) 
         bundle=_only([document for document in documents if document.kind is Kind.BUNDLE], "bundles"),
         companion=_only(companions, "companions"),
         others=tuple(document for document in documents if document.kind not in {Kind.BUNDLE, Kind.COMPANION}),
-        model=read_model_signature(models[0]) if models else None,
+        model=read_model(models[0]) if models else None,
     )
 
 

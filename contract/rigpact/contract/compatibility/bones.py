@@ -1,0 +1,158 @@
+"""Bones of two bundles: renamed, reordered, relabelled, added, removed.
+
+Names alone cannot tell a renamed bone from a replaced one, nor a reordered table from one whose labels were moved. The
+statistics can: a bone's mean pose and deviation go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.rules.view import BundleView, json_to_names
+from rigpact.contract.rules.wording import listed
+from rigpact.contract.statistics import STD_FLOOR, FloatArray
+
+_NAMES = "/meta/bone_names"
+_SAME_SHIFT_SIGMA, _SAME_RATIO = 1.0, 2.0
+"""Two rows of statistics are one bone's when they are nearer than this; other bones' mean poses are many deviations off."""
+
+
+@dataclass(frozen=True)
+class BoneMatch:
+    """Which bone of the old table is which of the new one.
+
+    old_keys, new_keys: one key a bone; bones that are the same have the same key.
+    """
+
+    old_keys: tuple[str, ...] = ()
+    new_keys: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = field(default=())
+
+
+def match_bones(old: BundleView, new: BundleView) -> BoneMatch:
+    """Match the two tables of bone names, with the statistics as evidence."""
+    names = [json_to_names(view.meta.get("bone_names")) for view in (old, new)]
+    first, second = names
+    if first is None or second is None:
+        raw = [view.meta.get("bone_names") for view in (old, new)]
+        return BoneMatch(changes=tuple(_names_appeared(first, second, differ=raw[0] != raw[1])))
+    if len(set(first)) < len(first) or len(set(second)) < len(second):
+        return _by_place(first, second)
+    evidence = _Evidence(bone_rows(old), bone_rows(new))
+    renamed = _renamed(first, second, evidence)
+    keys = tuple(renamed.get(name, name) for name in first)
+    if _is_relabelled(keys, second, evidence):
+        places = tuple(f"#{place}" for place in range(len(second)))
+        message = f"names moved, numbers stayed: {_first_moved(keys, second)}"
+        moved = change("bones-relabelled", _NAMES, list(first), list(second), message)
+        return BoneMatch(places, places, (moved,))
+    return BoneMatch(keys, second, tuple(_table_changes(first, keys, second)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """Mean and deviation of each bone's rotation in both bundles, (B, 2, 6); None where they cannot be read."""
+
+    old: FloatArray | None
+    new: FloatArray | None
+
+    def same(self, i: int, j: int, *, unknown: bool) -> bool:
+        """Whether old bone i and new bone j have the numbers of one bone; `unknown` where that cannot be told."""
+        if self.old is None or self.new is None or i >= len(self.old) or j >= len(self.new):
+            return unknown
+        return rows_agree(self.old[i], self.new[j])
+
+
+def bone_rows(view: BundleView) -> FloatArray | None:
+    """Mean and std of every bone's rotation output, (B, 2, 6)."""
+    rows = [view.statistic(key, view.output) for key in ("MuY", "StdY")]
+    if view.output is None or ROTATIONS not in view.output or any(row is None for row in rows):
+        return None
+    place = view.output[ROTATIONS]
+    if place.size % 6 or not 0 <= place.start <= place.stop <= view.output.width:
+        return None
+    mean, std = (row.values[place.range].reshape(-1, 6) for row in rows if row is not None)
+    return np.stack([mean, std], axis=1)
+
+
+def rows_agree(a: FloatArray, b: FloatArray) -> bool:
+    """Whether two (2, 6) rows of mean and std are one bone's."""
+    deviation = np.maximum(np.minimum(np.abs(a[1]), np.abs(b[1])), STD_FLOOR)
+    widest = np.maximum(np.maximum(np.abs(a[1]), np.abs(b[1])), STD_FLOOR)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a[0] - b[0]) <= _SAME_SHIFT_SIGMA * deviation
+        return bool(near.all() and (widest <= _SAME_RATIO * deviation).all())
+
+
+def _names_appeared(first: Sequence[str] | None, second: Sequence[str] | None, *, differ: bool) -> Iterator[Change]:
+    if first is None and second is not None:
+        yield change("bone-names-added", _NAMES, None, list(second), f"{len(second)} bones are named")
+    elif first is not None:
+        yield change("bone-names-removed", _NAMES, list(first), None, f"{len(first)} bones lose their names")
+    elif differ:
+        yield change("bone-names-unreadable", _NAMES, None, None, "neither version's bone names are a list of strings")
+
+
+def _by_place(first: Sequence[str], second: Sequence[str]) -> BoneMatch:
+    """Tables with repeated names can only be compared place by place."""
+    keys = [tuple(f"#{place}" for place in range(len(names))) for names in (first, second)]
+    found = []
+    if tuple(first) != tuple(second):
+        message = f"tables with repeated names differ: {_first_moved(first, second)}"
+        found = [change("bones-reordered", _NAMES, list(first), list(second), message)]
+    return BoneMatch(keys[0], keys[1], tuple(found))
+
+
+def _renamed(first: Sequence[str], second: Sequence[str], evidence: _Evidence) -> dict[str, str]:
+    """Old names that became new ones: at the same place of tables of one length, else by the same numbers."""
+    gone = [place for place, name in enumerate(first) if name not in second]
+    come = [place for place, name in enumerate(second) if name not in first]
+    same_length = len(first) == len(second)
+    pairs: dict[int, int] = {}
+    for i in gone:
+        at_place = [i] if same_length and i in come and evidence.same(i, i, unknown=True) else []
+        elsewhere = [j for j in come if evidence.same(i, j, unknown=False)]
+        free = [j for j in at_place + elsewhere if j not in pairs.values()]
+        if free:
+            pairs[i] = free[0]
+    return {first[i]: second[j] for i, j in pairs.items()}
+
+
+def _is_relabelled(keys: Sequence[str], second: Sequence[str], evidence: _Evidence) -> bool:
+    """Whether a permuted table kept its numbers in place, by the bones whose two places can be told apart."""
+    if sorted(keys) != sorted(second) or tuple(keys) == tuple(second):
+        return False
+    place = {name: index for index, name in enumerate(second)}
+    moved = [(i, place[name]) for i, name in enumerate(keys) if place[name] != i]
+    stayed = sum(evidence.same(i, i, unknown=False) for i, _ in moved)
+    followed = sum(evidence.same(i, j, unknown=False) for i, j in moved)
+    return stayed > followed
+
+
+def _table_changes(first: Sequence[str], keys: Sequence[str], second: Sequence[str]) -> Iterator[Change]:
+    for place, (name, key) in enumerate(zip(first, keys, strict=True)):
+        if key not in second:
+            yield change("bone-removed", json_pointer("meta", "bone_names", place), name, None, f"{name} is gone")
+        elif key != name:
+            pointer = json_pointer("meta", "bone_names", list(second).index(key))
+            yield change("bone-renamed", pointer, name, key, f"{name} is called {key}")
+    for place, name in enumerate(second):
+        if name not in keys:
+            yield change("bone-added", json_pointer("meta", "bone_names", place), None, name, f"{name} is new")
+    kept = [key for key in keys if key in second]
+    common = [name for name in second if name in keys]
+    if kept != common:
+        named = [name for name, key in zip(first, keys, strict=True) if key in second]
+        message = f"the common bones stand in another order: {_first_moved(kept, common)}"
+        yield change("bones-reordered", _NAMES, named, common, message)
+
+
+def _first_moved(first: Sequence[str], second: Sequence[str]) -> str:
+    moved = [f"{a} → {b} at {place}" for place, (a, b) in enumerate(zip(first, second, strict=False)) if a != b]
+    return listed(moved, shown=2) or f"{len(first)} and {len(second)} bones"

@@ -1,0 +1,105 @@
+"""One change between two bundles, and all of them with the version that they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rigpact.contract.compatibility.kinds import ADVICE, KINDS, ChangeKind, Consumer
+
+MAJOR, MINOR, PATCH, NONE = "major", "minor", "patch", "none"
+_DEMANDS = (
+    (MAJOR, (Consumer.ENGINE_LAYOUT, Consumer.RETRAIN), "the engine must be rebuilt or the network trained again"),
+    (MINOR, (Consumer.ENGINE_MATH, Consumer.TRACE), "code and network stay, every reader needs the new file"),
+    (PATCH, (Consumer.COSMETIC,), "nobody computes anything else"),
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: its kind, where it stands, both values, and a sentence with the numbers.
+
+    pointer: RFC 6901, into the new bundle where it has the place, else into the old one.
+    """
+
+    kind: ChangeKind
+    pointer: str
+    old: Any
+    new: Any
+    message: str
+
+    @property
+    def classes(self) -> tuple[Consumer, ...]:
+        """Whom it breaks."""
+        return self.kind.classes
+
+    def to_json(self) -> dict[str, Any]:
+        """The change in the shape of the `rigpact-breaking` format."""
+        return {
+            "kind": self.kind.name,
+            "pointer": self.pointer,
+            "old": self.old,
+            "new": self.new,
+            "classes": [consumer.value for consumer in self.classes],
+            "message": self.message,
+            "why": self.kind.why,
+            "advice": self.kind.advice,
+        }
+
+
+def change(kind: str, pointer: str, old: Any, new: Any, message: str) -> Change:
+    """Make a change of a named kind."""
+    return Change(KINDS[kind], pointer, old, new, message)
+
+
+@dataclass(frozen=True)
+class Compatibility:
+    """Everything that changed from one bundle to another, the most demanding first."""
+
+    old: str
+    new: str
+    old_sha256: str
+    new_sha256: str
+    changes: tuple[Change, ...]
+
+    @property
+    def classes(self) -> tuple[Consumer, ...]:
+        """Every class that some change has, in the order of `Consumer`."""
+        return tuple(consumer for consumer in Consumer if any(consumer in each.classes for each in self.changes))
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether anybody but a reader of notes has to do something."""
+        return any(consumer is not Consumer.COSMETIC for consumer in self.classes)
+
+    @property
+    def version_step(self) -> str:
+        """Which part of the contract's version must rise: major, minor, patch or none."""
+        return next((step for step, demanding, _ in _DEMANDS if set(demanding) & set(self.classes)), NONE)
+
+    @property
+    def version_reason(self) -> str:
+        """Why, with the first change that demands it."""
+        for step, demanding, reason in _DEMANDS:
+            if step == self.version_step:
+                first = next(each for each in self.changes if set(each.classes) & set(demanding))
+                return f"{reason} ({first.kind.name} at {first.pointer or 'the root'})"
+        return "nothing changed"
+
+    @property
+    def duties(self) -> dict[str, str]:
+        """What is to be done, by class."""
+        return {consumer.value: ADVICE[consumer] for consumer in self.classes}
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-breaking` document, version 1."""
+        return {
+            "format": "rigpact-breaking",
+            "version": 1,
+            "verdict": "breaking" if self.is_breaking else "compatible",
+            "old": {"path": self.old, "sha256": self.old_sha256},
+            "new": {"path": self.new, "sha256": self.new_sha256},
+            "classes": [consumer.value for consumer in self.classes],
+            "semver": {"step": self.version_step, "reason": self.version_reason},
+            "changes": [each.to_json() for each in self.changes],
+        }

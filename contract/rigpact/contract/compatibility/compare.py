@@ -1,0 +1,43 @@
+"""Comparing two bundles: every difference judged in its own sense, none lost."""
+
+from __future__ import annotations
+
+from rigpact.contract.compatibility.bones import match_bones
+from rigpact.contract.compatibility.change import Change, Compatibility, change
+from rigpact.contract.compatibility.companions import compare_companions
+from rigpact.contract.compatibility.declarations import compare_declarations
+from rigpact.contract.compatibility.kinds import Consumer
+from rigpact.contract.compatibility.layouts import compare_layouts, slice_renames
+from rigpact.contract.compatibility.numbers import compare_numbers
+from rigpact.contract.compatibility.skeletons import compare_skeletons
+from rigpact.contract.documents import Document
+from rigpact.contract.rules.view import BundleView
+
+
+def compare_bundles(old: Document, new: Document, companions: tuple[Document, Document] | None = None) -> Compatibility:
+    """Judge what changed from one bundle to another, for everybody who reads either.
+
+    companions: the old and the new file with the auxiliary statistics. Bundles that the engine would refuse are compared
+    as far as they can be read; what cannot be is reported as such.
+    """
+    first, second = BundleView(old), BundleView(new)
+    match = match_bones(first, second)
+    changes = [
+        *compare_layouts(first, second),
+        *match.changes,
+        *compare_skeletons(first, second, match),
+        *compare_numbers(first, second, match, slice_renames(first, second)),
+        *compare_declarations(first, second),
+        *(compare_companions(first, second, match, companions) if companions else ()),
+    ]
+    if not changes and old.file.sha256 != new.file.sha256:
+        changes.append(change("formatting-changed", "", None, None, "the same values, written otherwise"))
+    return Compatibility(
+        str(old.path), str(new.path), old.file.sha256, new.file.sha256, tuple(sorted(changes, key=_demand))
+    )  # fmt: skip
+
+
+def _demand(found: Change) -> list[int]:
+    """The most demanding first, by classes in the order of `Consumer`; else as they were found."""
+    order = list(Consumer)
+    return [order.index(consumer) for consumer in found.classes]

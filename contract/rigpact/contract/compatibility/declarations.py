@@ -1,0 +1,165 @@
+"""Everything else that a bundle declares: units, axes, rotation spec, rates, alignment, notes.
+
+A table says what each declaration means to whom; what stands in no row is a note that nobody computes with. Every
+difference between the two files is reported here unless another module compares that place in its own sense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.compatibility.kinds import KINDS, Consumer
+from rigpact.contract.compatibility.numbers import ARRAYS
+from rigpact.contract.json_pointer import Token, json_pointer
+from rigpact.contract.rules.view import BundleView, columns_word
+
+_UNDECLARED = object()
+_ELSEWHERE: frozenset[tuple[Token, ...]] = frozenset(
+    [(array.key,) for array in ARRAYS]
+    + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
+    + [("meta", "skeleton", key) for key in ("bone_names", "root_bone", "parents", "ref_local_offsets_m")]
+)
+"""Places that other modules compare in their own sense."""
+
+
+def _word(value: Any) -> Any:
+    """A value as its readers hold it: words without case, numbers in float32."""
+    if isinstance(value, list):
+        return [_word(each) for each in value]
+    if isinstance(value, float):
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _unit(value: Any) -> Any:
+    metre = ("m", "meter", "meters", "metre", "metres")
+    return "meters" if _word(value) in metre else _word(value)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A place (a path, or the beginning of one), the kind of its change, what is assumed where it is silent."""
+
+    path: tuple[Token, ...]
+    kind: str
+    default: Any = _UNDECLARED
+    meaning: Callable[[Any], Any] = _word
+
+
+DECLARATIONS = (
+    Declaration(("fps",), "frame-rate-changed", 60),
+    Declaration(("pose_hist_len",), "history-length-changed"),
+    Declaration(("meta", "units"), "units-changed", meaning=_unit),
+    Declaration(("meta", "handedness"), "handedness-changed"),
+    Declaration(("meta", "axes"), "axes-changed"),
+    Declaration(("meta", "spaces"), "spaces-changed"),
+    Declaration(("meta", "rot6d_spec", "columns"), "rotation-columns-changed", "xz", columns_word),
+    Declaration(("meta", "rot6d_spec", "output_mode"), "output-mode-changed", "delta"),
+    Declaration(("meta", "rot6d_spec"), "rotation-spec-changed"),
+    Declaration(("meta", "alignment", "x_to_y"), "target-alignment-changed"),
+    Declaration(("meta", "alignment", "cond_to_y"), "condition-alignment-changed"),
+    Declaration(("meta", "y_to_x_map"), "writeback-map-changed"),
+    Declaration(("cond_norm_config", "mode"), "condition-mode-changed", "raw"),
+    Declaration(("cond_norm_config", "start"), "condition-width-changed", 0),
+    Declaration(("cond_norm_config", "size"), "condition-width-changed", 7, lambda value: 7 if value is None else value),
+    Declaration(("meta", "root_motion", "source"), "bookkeeping-changed"),
+    Declaration(("meta", "root_motion", "forward_axis_sample_count"), "bookkeeping-changed"),
+    Declaration(("meta", "root_motion"), "root-motion-changed"),
+    Declaration(("meta", "trajectory"), "trajectory-changed"),
+    Declaration(("meta", "asset_to_ue"), "basis-changed"),
+    *(Declaration((key,), "bookkeeping-changed") for key in (
+        "notes", "bundle_version", "pose_hist_dim", "cond_norm_config", "group_priors_rot6d", "s_eff_X", "s_eff_Y",
+        "s_eff_meta", "J", "angvel_dim", "angvel_span", "pose_target_dim", "tanh_scales_pose_target", "MuPoseTarget",
+        "StdPoseTarget",
+    )),
+    *(Declaration(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "alignment", "skeleton")),
+)  # fmt: skip
+"""What each declaration means, the more particular path first."""
+_LENGTH = ("pose_hist_len",)
+_SHOWN_CHARACTERS = 80
+
+
+def compare_declarations(old: BundleView, new: BundleView) -> Iterator[Change]:
+    """Yield what changed in every place that no other module compares."""
+    yield from judge_differences(old.root, new.root)
+
+
+def judge_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """The same for two JSON objects."""
+    for path, first, second in differences(old, new):
+        yield _judge(path, first, second)
+
+
+def differences(first: Any, second: Any, path: tuple[Token, ...] = ()) -> Iterator[tuple[tuple[Token, ...], Any, Any]]:
+    """Yield every place where two JSON values differ: objects member by member, arrays as a whole."""
+    if path in _ELSEWHERE or _same(first, second):
+        return
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in sorted(first.keys() | second.keys()):
+            yield from differences(first.get(key, _UNDECLARED), second.get(key, _UNDECLARED), (*path, key))
+    elif isinstance(first, Mapping) and second is _UNDECLARED:
+        yield from _every_member(first, path, lambda value: (value, _UNDECLARED))
+    elif isinstance(second, Mapping) and first is _UNDECLARED:
+        yield from _every_member(second, path, lambda value: (_UNDECLARED, value))
+    else:
+        yield path, first, second
+
+
+def _every_member(
+    holder: Mapping[str, Any], path: tuple[Token, ...], pair: Callable[[Any], tuple[Any, Any]]
+) -> Iterator[tuple[tuple[Token, ...], Any, Any]]:
+    """A whole object that appears or disappears, member by member, so that each is judged by its own meaning."""
+    if path == ("meta", "skeleton"):
+        return  # reported as a whole
+    if not holder:
+        yield (path, *pair(holder))
+    for key in sorted(holder):
+        yield from differences(*pair(holder[key]), (*path, key))
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Equal as JSON: 60 is 60.0, but true is not 1; NaN equals itself."""
+    if isinstance(first, float) and isinstance(second, float) and math.isnan(first) and math.isnan(second):
+        return True
+    return (
+        (isinstance(first, bool) == isinstance(second, bool)) and bool(first == second) if first is not second else True
+    )
+
+
+def _judge(path: tuple[Token, ...], first: Any, second: Any) -> Change:
+    row = next((row for row in DECLARATIONS if path[: len(row.path)] == row.path), None)
+    kind = row.kind if row else "unknown-key-changed"
+    if row is not None and Consumer.COSMETIC not in KINDS[kind].classes:
+        kind = _meaningful_kind(row, first, second)
+    message = f"{'.'.join(map(str, path))}: {_text(first)} → {_text(second)}"
+    return change(kind, json_pointer(*path), _json(first), _json(second), message)
+
+
+def _meaningful_kind(row: Declaration, first: Any, second: Any) -> str:
+    """The row's kind where the meaning changed; a declaration come or gone, or a spelling, where it did not."""
+    meant = [row.meaning(row.default if value is _UNDECLARED else value) for value in (first, second)]
+    silent = first is _UNDECLARED or second is _UNDECLARED
+    if silent and (row.default is _UNDECLARED or _same(*meant)):
+        pair = ("history-length-declared", "history-length-undeclared")
+        added, removed = pair if row.path == _LENGTH else ("declaration-added", "declaration-removed")
+        return added if first is _UNDECLARED else removed
+    return "spelled-differently" if _same(*meant) else row.kind
+
+
+def _text(value: Any) -> str:
+    if value is _UNDECLARED:
+        return "undeclared"
+    text = "null" if value is None else str(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+
+
+def _json(value: Any) -> Any:
+    """The value itself where it is short, else the beginning of its text."""
+    return None if value is _UNDECLARED else value if len(str(value)) <= _SHOWN_CHARACTERS else _text(value)

@@ -1,0 +1,389 @@
+"""Named edits of the small character's bundle, each labelled by hand with what it changes and for whom.
+
+E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The labels are what an engine programmer and an
+animator would say; nothing here is computed by the code under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Bundle = dict[str, Any]
+Edit = Callable[[Bundle], object]
+PER_BONE = {"BoneRotations6D": 6, "BoneAngularVelocities": 3}
+HISTORY = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An edit, the kinds of change that it makes, and the classes that it has in all."""
+
+    name: str
+    edit: Edit
+    kinds: str
+    classes: str
+
+
+def put(value: Any, *path: Any) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        holder: Any = bundle
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = value
+
+    return edit
+
+
+def drop(*path: Any) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        holder: Any = bundle
+        for key in path[:-1]:
+            holder = holder[key]
+        del holder[path[-1]]
+
+    return edit
+
+
+def both(*edits: Edit) -> Edit:
+    return lambda bundle: [edit(bundle) for edit in edits]
+
+
+def add(key: str, index: int, amount: float) -> Edit:
+    return lambda bundle: bundle[key].__setitem__(index, bundle[key][index] + amount)
+
+
+def scale(key: str, factor: float, *indices: int) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        for index in indices or range(len(bundle[key])):
+            bundle[key][index] *= factor
+
+    return edit
+
+
+def next_float32(value: float) -> float:
+    """The neighbour of a float32 above it: 24 bits of mantissa."""
+    return value + 2.0 ** (math.frexp(value)[1] - 24)
+
+
+def one_step(key: str, index: int) -> Edit:
+    return lambda bundle: bundle[key].__setitem__(index, next_float32(bundle[key][index]))
+
+
+# --- layouts: slices are cut and pasted with their statistics ------------------------------------------------------------
+
+
+def slices(bundle: Bundle) -> list[tuple[str, list[float], list[float]]]:
+    layout = bundle["meta"]["state_layout"]
+    order = sorted(layout, key=lambda name: layout[name]["start"])
+    parts = []
+    for name in order:
+        start, stop = layout[name]["start"], layout[name]["start"] + layout[name]["size"]
+        parts.append((name, bundle["MuX"][start:stop], bundle["StdX"][start:stop]))
+    return parts
+
+
+def write_slices(bundle: Bundle, parts: list[tuple[str, list[float], list[float]]]) -> None:
+    layout, start = {}, 0
+    for name, mean, _ in parts:
+        layout[name] = {"start": start, "size": len(mean)}
+        start += len(mean)
+    bundle["meta"]["state_layout"], bundle["input_dim"] = layout, start
+    bundle["MuX"] = [number for _, mean, _ in parts for number in mean]
+    bundle["StdX"] = [number for _, _, std in parts for number in std]
+
+
+def without_slice(name: str) -> Edit:
+    return lambda bundle: write_slices(bundle, [part for part in slices(bundle) if part[0] != name])
+
+
+def with_slice(name: str, size: int, place: int) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        parts = slices(bundle)
+        write_slices(bundle, [*parts[:place], (name, [0.0] * size, [1.0] * size), *parts[place:]])
+
+    return edit
+
+
+def swap_slices(first: int, second: int) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        parts = slices(bundle)
+        parts[first], parts[second] = parts[second], parts[first]
+        write_slices(bundle, parts)
+
+    return edit
+
+
+def four_contacts(bundle: Bundle) -> None:
+    """Toes beside heels, measured alike."""
+    write_slices(bundle, [*slices(bundle)[:-1], ("Contacts", [0.5] * 4, [0.5] * 4)])
+
+
+def rename_slice(old: str, new: str) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        layout = bundle["meta"]["state_layout"]
+        layout[new] = layout.pop(old)
+
+    return edit
+
+
+# --- bones: every per-bone array follows ---------------------------------------------------------------------------------
+
+
+def with_bones(*picks: tuple[str, int], names_only: bool = False) -> Edit:
+    """Rebuild the bundle with these bones; each is a name and the old bone whose numbers it takes."""
+
+    def edit(bundle: Bundle) -> None:
+        names, sources = [name for name, _ in picks], [source for _, source in picks]
+        meta = bundle["meta"]
+        meta["bone_names"] = list(names)
+        meta["skeleton"]["bone_names"] = list(names)
+        if names_only:
+            return
+        parts = [
+            (name, pick(mean, PER_BONE.get(name, 0), sources), pick(std, PER_BONE.get(name, 0), sources))
+            for name, mean, std in slices(bundle)
+        ]
+        write_slices(bundle, parts)
+        for key in ("MuY", "StdY"):
+            bundle[key] = pick(bundle[key], 6, sources)
+        for key in ("tanh_scales_angvel", "MuAngVel", "StdAngVel"):
+            bundle[key] = pick(bundle[key], 3, sources)
+        for key in HISTORY:
+            frame = len(bundle[key]) // bundle["pose_hist_len"]
+            frames = [bundle[key][start : start + frame] for start in range(0, len(bundle[key]), frame)]
+            bundle[key] = [number for each in frames for number in pick(each, 6, sources)]
+        meta["output_layout"]["BoneRotations6D"]["size"] = bundle["output_dim"] = 6 * len(picks)
+        skeleton = meta["skeleton"]
+        skeleton["ref_local_offsets_m"] = [list(skeleton["ref_local_offsets_m"][source]) for source in sources]
+        old_parents = skeleton["parents"]
+        skeleton["parents"] = [sources.index(old_parents[s]) if old_parents[s] >= 0 else -1 for s in sources]
+
+    return edit
+
+
+def pick(values: list[float], per_bone: int, sources: list[int]) -> list[float]:
+    if not per_bone:
+        return values
+    return [number for source in sources for number in values[per_bone * source : per_bone * source + per_bone]]
+
+
+def unmerge(*keys: str) -> Edit:
+    return lambda bundle: [bundle.pop(key) for key in keys]
+
+
+def longer_history(bundle: Bundle) -> None:
+    bundle["pose_hist_len"] = 3
+    for key in HISTORY:
+        bundle[key] = bundle[key][:18] + bundle[key]
+
+
+def dearer_offsets(factor: float) -> Edit:
+    def edit(bundle: Bundle) -> None:
+        skeleton = bundle["meta"]["skeleton"]
+        skeleton["ref_local_offsets_m"] = [[factor * n for n in row] for row in skeleton["ref_local_offsets_m"]]
+
+    return edit
+
+
+def reread_as_array(side: str, name: str) -> Edit:
+    """Every entry of a layout as [start, end), which the engine reads to the same slices."""
+
+    def edit(bundle: Bundle) -> None:
+        layout = bundle["meta"][f"{side}_layout"]
+        for key, entry in layout.items():
+            layout[key] = [entry["start"], entry["start"] + entry["size"]]
+
+    return edit
+
+
+SPEC = ("meta", "rot6d_spec")
+P, L, R = ("pelvis", 0), ("thigh_l", 1), ("thigh_r", 2)
+PAIRS = (
+    # layouts
+    Pair("contacts removed", without_slice("Contacts"), "slice-removed vector-width-changed", "ERT"),
+    Pair("slice added at the end", with_slice("RootHeight", 1, 6), "slice-added vector-width-changed", "ERT"),
+    Pair("slice added in the middle", with_slice("RootHeight", 1, 3),
+         "slice-added slice-moved slice-moved slice-moved vector-width-changed", "ERT"),
+    Pair("two slices swapped", swap_slices(4, 5), "slice-moved slice-moved", "ERT"),
+    Pair("contacts widened to four", four_contacts,
+         "slice-resized vector-width-changed", "ERT"),
+    Pair("slice renamed", rename_slice("Contacts", "FootContacts"), "slice-renamed", "E"),
+    Pair("input_dim wider than its slices", both(put(36, "input_dim"), lambda b: b["MuX"].append(0.0),
+         lambda b: b["StdX"].append(1.0)), "vector-width-changed", "ERT"),
+    Pair("input_dim left out", drop("input_dim"), "declaration-removed", "C"),
+    Pair("input_dim as 35.0", put(35.0, "input_dim"), "formatting-changed", "C"),
+    Pair("output slice as an array from 0", reread_as_array("output", ""), "layout-written-differently", "C"),
+    Pair("state slices as arrays", reread_as_array("state", ""), " ".join(["layout-ambiguous"] * 5), "R"),
+    Pair("slice order in the file", lambda b: b["meta"].update(state_layout=dict(reversed(b["meta"]["state_layout"].items()))),
+         "formatting-changed", "C"),
+    # bones
+    Pair("bones reordered", with_bones(P, R, L), "bones-reordered", "ERT"),
+    Pair("bone labels swapped", with_bones(P, ("thigh_r", 1), ("thigh_l", 2), names_only=True),
+         "bones-relabelled", "ET"),
+    Pair("bone renamed", with_bones(("hips", 0), L, R), "bone-renamed", "E"),
+    Pair("two bones renamed", with_bones(P, ("leg_l", 1), ("leg_r", 2)), "bone-renamed bone-renamed", "E"),
+    Pair("bone renamed and moved", with_bones(P, ("leg_r", 2), L), "bone-renamed bones-reordered", "ERT"),
+    Pair("bone added at the end", with_bones(P, L, R, ("tail", 1)),
+         "bone-added slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
+         "slice-resized", "ERT"),
+    Pair("bone added in the middle", with_bones(P, ("tail", 2), L, R),
+         "bone-added slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
+         "slice-resized", "ERT"),
+    Pair("bone removed", with_bones(P, L),
+         "bone-removed slice-resized slice-resized slice-moved slice-moved vector-width-changed vector-width-changed "
+         "slice-resized", "ERT"),
+    Pair("bone replaced by another", both(with_bones(P, L, ("tail", 0)), put([-1, 0, 0], "meta", "skeleton", "parents"),
+         put([[0.0, 0.0, 0.9], [0.0, -0.1, 0.0], [0.3, 0.0, 0.0]], "meta", "skeleton", "ref_local_offsets_m")),
+         "bone-removed bone-added", "ERT"),
+    Pair("bone names left out", drop("meta", "bone_names"), "bone-names-removed", "E"),
+    Pair("bone names are numbers", put([1, 2, 4], "meta", "bone_names"), "bone-names-unreadable", "E"),
+    Pair("the skeleton lists its bones in another order", put(["pelvis", "thigh_r", "thigh_l"], "meta", "skeleton", "bone_names"),
+         "skeleton-bones-changed", "T"),
+    Pair("root bone renamed", put("armature", "meta", "skeleton", "root_bone"), "root-bone-renamed", "E"),
+    Pair("thigh moved under the other thigh", put([-1, 0, 1], "meta", "skeleton", "parents"), "bone-reparented", "MRT"),
+    Pair("offsets a centimetre longer", put([0.0, -0.11, 0.0], "meta", "skeleton", "ref_local_offsets_m", 1),
+         "skeleton-offsets-moved", "T"),
+    Pair("offsets in centimetres", dearer_offsets(100.0), "skeleton-offsets-moved", "T"),
+    Pair("offset one float32 step off", put([0.0, 0.0, next_float32(0.9)], "meta", "skeleton", "ref_local_offsets_m", 0),
+         "skeleton-offsets-rounded", "C"),
+    Pair("skeleton left out", drop("meta", "skeleton"), "skeleton-removed", "T"),
+    # statistics of the state
+    Pair("MuX moved by two deviations", add("MuX", 9, 0.5), "input-mean-moved", "MRT"),
+    Pair("MuX moved by a tenth of a deviation", add("MuX", 9, 0.025), "input-mean-moved", "MRT"),
+    Pair("MuX moved by a hundredth of a deviation", add("MuX", 9, 0.0025), "input-mean-drifted", "MT"),
+    Pair("MuX one float32 step off", one_step("MuX", 6), "input-mean-rounded", "C"),
+    Pair("MuX in two slices", both(add("MuX", 0, 3.0), add("MuX", 9, 0.5)), "input-mean-moved input-mean-moved", "MRT"),
+    Pair("MuX is not a number", put(float("nan"), "MuX", 9), "input-mean-moved", "MRT"),
+    Pair("StdX doubled", scale("StdX", 2.0, 9), "input-std-moved", "MRT"),
+    Pair("StdX two per cent off", scale("StdX", 1.02, 9), "input-std-drifted", "MT"),
+    Pair("StdX one float32 step off", one_step("StdX", 9), "input-std-rounded", "C"),
+    Pair("StdX negated", scale("StdX", -1.0, 9), "input-std-rounded", "C"),
+    Pair("StdX below the floor", put(1e-9, "StdX", 9), "input-std-moved", "MRT"),
+    # statistics of the output
+    Pair("MuY moved, residual", add("MuY", 9, 0.5), "recorded-mean-moved", "T"),
+    Pair("MuY moved, delta", add("MuY", 9, 0.5), "output-mean-moved", "MRT"),
+    Pair("MuY a hundredth of a deviation off, residual", add("MuY", 9, 0.001), "recorded-mean-drifted", "T"),
+    Pair("MuY a hundredth of a deviation off, absolute", add("MuY", 9, 0.001), "output-mean-drifted", "MT"),
+    Pair("MuY one float32 step off, absolute", one_step("MuY", 0), "output-mean-rounded", "C"),
+    Pair("MuY one float32 step off", one_step("MuY", 0), "recorded-mean-rounded", "C"),
+    Pair("StdY halved", scale("StdY", 0.5), "output-std-moved", "MRT"),
+    Pair("StdY one per cent off", scale("StdY", 1.01, 3), "output-std-drifted", "MT"),
+    Pair("StdY one float32 step off", one_step("StdY", 3), "output-std-rounded", "C"),
+    Pair("StdY negated", scale("StdY", -1.0, 3), "output-std-moved", "MRT"),
+    Pair("MuX cut short", lambda b: b["MuX"].pop(), "array-broken", "ERT"),
+    Pair("StdY left out", drop("StdY"), "array-broken", "ERT"),
+    Pair("StdX holds words", put("many", "StdX", 4), "array-broken", "ERT"),
+    Pair("MuX too short in both", lambda b: b["MuX"].pop(), "array-unreadable", "ERT"),
+    # scales
+    Pair("angular-velocity scales doubled", scale("tanh_scales_angvel", 2.0), "squash-scale-moved", "MRT"),
+    Pair("root-velocity scale two per cent off", scale("tanh_scales_rootvel", 1.02, 0), "squash-scale-drifted", "MT"),
+    Pair("scale one float32 step off", one_step("tanh_scales_angvel", 3), "squash-scale-rounded", "C"),
+    Pair("scale below the engine's floor", both(put(1e-4, "tanh_scales_angvel", 4)), "squash-scale-moved", "MRT"),
+    # the companion's statistics
+    Pair("history statistics unmerged", unmerge(*HISTORY), "history-statistics-unmerged", "MT"),
+    Pair("angular-velocity statistics unmerged", unmerge("MuAngVel", "StdAngVel"), "angvel-statistics-unmerged", "T"),
+    Pair("MuAngVel moved", add("MuAngVel", 2, 0.4), "training-statistics-moved", "RT"),
+    Pair("StdAngVel one per cent off", scale("StdAngVel", 1.01, 2), "training-statistics-drifted", "T"),
+    Pair("StdAngVel one float32 step off", one_step("StdAngVel", 2), "training-statistics-rounded", "C"),
+    Pair("MuPoseHist moved", add("MuPoseHist", 20, 0.3), "input-mean-moved", "MRT"),
+    Pair("history one frame longer", longer_history, "history-length-changed", "ERT"),
+    Pair("history length left out", drop("pose_hist_len"), "history-length-undeclared", "C"),
+    # declarations
+    Pair("columns X and Y", put(["X", "Y"], *SPEC, "columns"), "rotation-columns-changed", "MRT"),
+    Pair("columns in small letters", put(["x", "z"], *SPEC, "columns"), "spelled-differently", "C"),
+    Pair("columns left out", drop(*SPEC, "columns"), "declaration-removed", "C"),
+    Pair("residual becomes delta", put("delta", *SPEC, "output_mode"), "output-mode-changed", "MRT"),
+    Pair("residual becomes undeclared, which is delta", drop(*SPEC, "output_mode"), "output-mode-changed", "MRT"),
+    Pair("residual becomes absolute", put("absolute", *SPEC, "output_mode"), "output-mode-changed", "MRT"),
+    Pair("matrix layout declared", put("columns_are_axes", *SPEC, "matrix_layout"), "declaration-added", "C"),
+    Pair("rows in place of columns", put("rows_are_axes", *SPEC, "matrix_layout"), "rotation-spec-changed", "MRT"),
+    Pair("second column first", put("B_then_A", *SPEC, "order"), "rotation-spec-changed", "MRT"),
+    Pair("fps 30", put(30, "fps"), "frame-rate-changed", "MRT"),
+    Pair("fps left out, which is 60", drop("fps"), "declaration-removed", "C"),
+    Pair("condition z-scored", put("ZScore", "cond_norm_config", "mode"), "condition-mode-changed", "MRT"),
+    Pair("condition mode in capitals", put("RAW", "cond_norm_config", "mode"), "spelled-differently", "C"),
+    Pair("condition two values wider", put(9, "cond_norm_config", "size"), "condition-width-changed", "ERT"),
+    Pair("metres become centimetres", put("centimeters", "meta", "units"), "units-changed", "MRT"),
+    Pair("meters spelled m", put("m", "meta", "units"), "spelled-differently", "C"),
+    Pair("left-handed becomes right-handed", put("right", "meta", "handedness"), "handedness-changed", "MRT"),
+    Pair("y becomes up", put({"x": "right", "y": "up", "z": "forward"}, "meta", "axes"),
+         "axes-changed axes-changed axes-changed", "MRT"),
+    Pair("angular velocity in the local frame", put("world", "meta", "spaces", "bone_angular_velocities"),
+         "spaces-changed", "MRT"),
+    Pair("targets two frames ahead", put(2, "meta", "alignment", "x_to_y", "offset"), "target-alignment-changed", "MRT"),
+    Pair("condition of the target frame", put(1, "meta", "alignment", "cond_to_y", "offset"),
+         "condition-alignment-changed", "RT"),
+    Pair("trajectory seconds", put([-0.2, 0.0, 0.2], "meta", "trajectory", "seconds"), "trajectory-changed", "RT"),
+    Pair("outputs written back elsewhere", put([1, 0], "meta", "y_to_x_map"), "writeback-map-changed", "RT"),
+    Pair("trajectory seconds in float32", put([-0.30000001192092896, 0, 0.30000001192092896], "meta", "trajectory", "seconds"),
+         "spelled-differently", "C"),
+    Pair("yaw in degrees", put("degrees", "meta", "root_motion", "root_yaw_units"), "root-motion-changed", "MRT"),
+    Pair("basis change applied", put(True, "meta", "asset_to_ue", "applied"), "basis-changed", "MRT"),
+    # notes
+    Pair("notes", put("a better walk", "notes"), "bookkeeping-changed", "C"),
+    Pair("bundle version", put(3, "bundle_version"), "bookkeeping-changed", "C"),
+    Pair("effective scales", put([1.0] * 35, "s_eff_X"), "bookkeeping-changed", "C"),
+    Pair("a key that nobody reads", put({"by": "me"}, "exported"), "unknown-key-changed", "C"),
+    Pair("several things at once", both(put("x", "notes"), put(30, "fps"), add("MuY", 9, 0.5), with_bones(("hips", 0), L, R)),
+         "bookkeeping-changed frame-rate-changed recorded-mean-moved bone-renamed", "EMRTC"),
+)  # fmt: skip
+"""Every pair; `before` of some of them is edited too, see BEFORE."""
+_DECLARED: Bundle = {
+    "units": "meters",
+    "handedness": "left",
+    "axes": {"x": "forward", "y": "right", "z": "up"},
+    "spaces": {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"},
+    "alignment": {"x_to_y": {"mode": "next", "offset": 1}, "cond_to_y": {"mode": "match_x", "offset": 0}},
+    "trajectory": {"type": "direction_window", "seconds": [-0.3, 0.0, 0.3]},
+    "root_motion": {"source": "rm", "root_yaw_units": "radians"},
+    "asset_to_ue": {"applied": False},
+}
+
+
+def rot6d(angle_rad: float) -> list[float]:
+    """Columns X and Z of a rotation about Z."""
+    return [math.cos(angle_rad), math.sin(angle_rad), 0.0, 0.0, 0.0, 1.0]
+
+
+def base() -> Bundle:
+    """Three bones whose mean poses tell them apart, two frames of history, everything declared but the matrix layout."""
+    pose = [number for bone in range(3) for number in rot6d(1.2 + 0.3 * bone)]
+    sizes = {"RootPosition": 3, "RootVelocity": 2, "RootYaw": 1, "BoneRotations6D": 18}
+    sizes |= {"BoneAngularVelocities": 9, "Contacts": 2}
+    starts = [sum(list(sizes.values())[:place]) for place in range(len(sizes))]
+    bones = ["pelvis", "thigh_l", "thigh_r"]
+    layout = {name: {"start": start, "size": size} for start, (name, size) in zip(starts, sizes.items(), strict=True)}
+    skeleton = {"root_bone": "root", "bone_names": list(bones), "parents": [-1, 0, 0]}
+    skeleton["ref_local_offsets_m"] = [[0.0, 0.0, 0.9], [0.0, -0.1, 0.0], [0.0, 0.1, 0.0]]
+    meta = {
+        "state_layout": layout,
+        "output_layout": {"BoneRotations6D": {"start": 0, "size": 18}},
+        "bone_names": bones,
+        "rot6d_spec": {"columns": ["X", "Z"], "output_mode": "residual"},
+        "skeleton": skeleton,
+    }
+    numbers = {
+        "MuX": [0.0] * 6 + pose + [0.0] * 9 + [0.5] * 2, "StdX": [1.0] * 6 + [0.25] * 18 + [0.5] * 11,
+        "MuY": list(pose), "StdY": [0.1] * 18, "tanh_scales_rootvel": [1.5, 1.5], "tanh_scales_angvel": [2.0] * 9,
+        "tanh_scales_pose_hist": [1.0] * 36, "MuPoseHist": [0.1] * 36, "StdPoseHist": [0.3] * 36,
+        "MuAngVel": [0.0] * 9, "StdAngVel": [0.4] * 9, "s_eff_X": [0.5] * 35,
+    }  # fmt: skip
+    facts = {"bundle_version": 2, "notes": "a walk", "fps": 60, "input_dim": 35, "output_dim": 18, "pose_hist_len": 2}
+    return {**facts, **numbers, "cond_norm_config": {"mode": "Raw"}, "meta": meta | _DECLARED}
+
+
+_ABSOLUTE = put("absolute", *SPEC, "output_mode")
+BEFORE: dict[str, Edit] = {
+    "MuY moved, delta": put("delta", *SPEC, "output_mode"),
+    "MuY a hundredth of a deviation off, absolute": _ABSOLUTE,
+    "MuY one float32 step off, absolute": _ABSOLUTE,
+    "bone names are numbers": put([1, 2, 3], "meta", "bone_names"),
+    "MuX too short in both": lambda bundle: bundle["MuX"].pop(),
+    "rows in place of columns": put("columns_are_axes", *SPEC, "matrix_layout"),
+    "second column first": put("A_then_B", *SPEC, "order"),
+    "outputs written back elsewhere": put([0, 1], "meta", "y_to_x_map"),
+}
+"""Pairs whose old bundle differs from the common base."""

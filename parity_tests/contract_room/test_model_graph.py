@@ -1,0 +1,282 @@
+"""Real ONNX files with one defect each: what the reader sees in them, and which rule speaks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.documents import read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model_file import read_model
+from rigpact.contract.model_graph import escapes_folder, read_model_graph
+from rigpact.contract.rules.model import check_model
+from rigpact.contract.rules.view import BundleView
+
+onnx = pytest.importorskip("onnx")
+helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
+WIDTHS = {"state": 35, "cond": 7, "contacts": 2, "angvel": 9, "pose_hist": 36}
+Edit = Callable[[Any], object]
+
+
+def honest_model() -> Any:
+    """Concat of the five inputs, one layer with a bias."""
+    inputs = [helper.make_tensor_value_info(name, FLOAT, ["B", width]) for name, width in WIDTHS.items()]
+    weights = [
+        onnx.numpy_helper.from_array(np.full((89, 18), 0.5, np.float32), "w"),
+        onnx.numpy_helper.from_array(np.zeros(18, np.float32), "b"),
+    ]
+    nodes = [
+        helper.make_node("Concat", list(WIDTHS), ["all"], axis=1),
+        helper.make_node("Gemm", ["all", "w", "b"], ["motion_pred"]),
+    ]
+    output = helper.make_tensor_value_info("motion_pred", FLOAT, ["B", 18])
+    graph = helper.make_graph(nodes, "motion", inputs, [output], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def codes(path: Path) -> dict[str, str]:
+    """What the rules say about a file: pointer by code."""
+    return {finding.rule.code: finding.pointer for finding in check_model(read_model(path))}
+
+
+def save(model: Any, path: Path, **options: Any) -> Path:
+    onnx.save(model, path, **options)
+    return path
+
+
+def test_an_honest_model_is_clean(tmp_path: Path) -> None:
+    """No rule may cry wolf."""
+    assert codes(save(honest_model(), tmp_path / "model.onnx")) == {}
+
+
+def test_the_demo_model_says_where_it_clamps(demo_bundle: Path) -> None:
+    """As torch exports it: the only thing to know is that state and cond are cut at ±16."""
+    view = BundleView(read_document(demo_bundle / "norm_template.json"))
+
+    found = list(check_model(read_model(demo_bundle / "model.onnx"), view))
+
+    assert [finding.message for finding in found] == [
+        "state is clamped to [-16, 16] inside the graph",
+        "cond is clamped to [-16, 16] inside the graph",
+    ]
+
+
+def node(op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> Edit:
+    return lambda model: model.graph.node.append(helper.make_node(op, inputs, outputs, **attributes))
+
+
+def weight(name: str, values: Any, kind: Any = np.float32) -> Edit:
+    return lambda model: model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(values, kind), name))
+
+
+def both(*edits: Edit) -> Edit:
+    return lambda model: [edit(model) for edit in edits]
+
+
+def opset(version: int) -> Edit:
+    return lambda model: setattr(model.opset_import[0], "version", version)
+
+
+def not_finite(model: Any) -> None:
+    values = np.full((89, 18), 0.5, np.float32)
+    values[3, 5] = np.inf
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, "w"))
+
+
+def zeros(model: Any) -> None:
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.zeros((89, 18), np.float32), "w"))
+
+
+def cut_off(model: Any) -> None:
+    """contacts goes nowhere: a third branch that the exporter lost."""
+    model.graph.node[0].CopyFrom(
+        helper.make_node("Concat", ["state", "cond", "angvel", "pose_hist", "spare"], ["all"], axis=1)
+    )
+    weight("spare", np.ones((1, 2)))(model)
+
+
+def branch(model: Any) -> None:
+    """An If whose branches read `all` from outside."""
+    sides = [
+        helper.make_graph(
+            [helper.make_node("Gemm", ["all", "w", "b"], [f"side{k}"])],
+            f"side{k}",
+            [],
+            [helper.make_tensor_value_info(f"side{k}", FLOAT, ["B", 18])],
+        )
+        for k in range(2)
+    ]
+    model.graph.node[1].CopyFrom(
+        helper.make_node("If", ["which"], ["motion_pred"], then_branch=sides[0], else_branch=sides[1])
+    )
+    weight("which", True, bool)(model)
+
+
+DEFECTS: dict[str, tuple[str, str, Edit]] = {
+    "old opset": ("RP421", "/opset_import", opset(6)),
+    "new opset": ("RP422", "/opset_import", opset(21)),
+    "no opset": ("RP423", "/opset_import", lambda model: model.ClearField("opset_import")),
+    "unused input": ("RP425", "/graph/input/2", cut_off),
+    "dropout": ("RP426", "/graph/node/2",
+                both(weight("r", 0.5), weight("t", True, bool), node("Dropout", ["all", "r", "t"], ["d"]))),
+    "random": ("RP428", "/graph/node/2", node("RandomNormalLike", ["all"], ["noise"])),
+    "infinite weight": ("RP429", "/graph/initializer/0", not_finite),
+    "clamp": ("RP430", "/graph/node/2", both(weight("lo", -2), weight("hi", 2), node("Clip", ["state", "lo", "hi"], ["c"]))),
+    "swapped clamp": ("RP431", "/graph/node/2",
+                      both(weight("lo", 2), weight("hi", -2), node("Clip", ["all", "lo", "hi"], ["c"]))),
+    "double": ("RP432", "/graph/node/2", node("Cast", ["all"], ["wide"], to=onnx.TensorProto.DOUBLE)),
+    "half": ("RP433", "/graph/node/2", node("Cast", ["all"], ["half"], to=onnx.TensorProto.FLOAT16)),
+    "bfloat16": ("RP433", "/graph/node/2", node("Cast", ["all"], ["half"], to=onnx.TensorProto.BFLOAT16)),
+    "foreign": ("RP435", "/graph/node/2", node("FusedMatMul", ["all", "w"], ["m"], domain="com.microsoft")),
+    "unused weight": ("RP440", "/graph/initializer/2", weight("lost", np.ones((3, 3)))),
+    "default": ("RP442", "/graph/input/2", weight("contacts", np.zeros((1, 2)))),
+    "zeros": ("RP444", "/graph/initializer/0", zeros),
+    "branch": ("RP445", "/graph/node/1", branch),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "pointer", "edit"), DEFECTS.values(), ids=DEFECTS.keys())
+def test_the_defect_is_read_from_the_file(tmp_path: Path, code: str, pointer: str, edit: Edit) -> None:
+    """Each of these imports without a word in some tool on the way to the game."""
+    model = honest_model()
+    edit(model)
+
+    assert codes(save(model, tmp_path / "model.onnx")).get(code) == pointer
+
+
+def test_inputs_that_only_a_branch_reads_count_as_used(tmp_path: Path) -> None:
+    """A subgraph takes `all` from outside: the inputs behind it are not unused."""
+    model = honest_model()
+    branch(model)
+
+    assert "RP425" not in codes(save(model, tmp_path / "model.onnx"))
+
+
+def test_a_model_that_onnxruntime_refuses_is_still_judged(tmp_path: Path) -> None:
+    """'Not a registered function' alone sends people to the wrong place; the graph says which node it is."""
+    model = honest_model()
+    model.graph.node.append(helper.make_node("Sorcery", ["all"], ["s"], domain="com.acme"))
+
+    found = codes(save(model, tmp_path / "model.onnx"))
+
+    assert {"RP420", "RP435"} <= set(found)
+
+
+def external(path: Path, location: str, length: int = 89 * 18 * 4) -> Path:
+    """Write a model whose weights are to be read from `location`."""
+    model = honest_model()
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", "0"), ("length", str(length))):
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    "location", ["../secret.bin", "/etc/passwd", "C:\\secret.bin", "sub/../../secret.bin", "..\\secret.bin", ""]
+)
+def test_weights_outside_the_folder_are_never_opened(
+    tmp_path: Path, location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model from the internet must not read the build server's files into its first layer."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (tmp_path / "secret.bin").write_bytes(np.ones((89, 18), np.float32).tobytes())
+    path = external(folder / "model.onnx", location)
+    monkeypatch.setattr(
+        "rigpact.contract.model_file.read_model_signature", lambda _: pytest.fail("the model was opened")
+    )
+
+    assert "RP436" in codes(path)
+
+
+def test_a_link_out_of_the_folder_is_seen_through(tmp_path: Path) -> None:
+    """The name looks harmless; the file it leads to is not the model's."""
+    folder, outside = tmp_path / "models", tmp_path / "secret.bin"
+    folder.mkdir()
+    outside.write_bytes(b"\0" * 89 * 18 * 4)
+    try:
+        (folder / "weights.bin").symlink_to(outside)
+    except OSError:
+        pytest.skip("no links here")
+
+    assert escapes_folder(folder, "weights.bin")
+    assert not escapes_folder(folder, "sub/weights.bin")
+
+
+@pytest.mark.parametrize(("size", "code"), [(None, "RP437"), (100, "RP437"), (89 * 18 * 4, "RP438")], ids=str)
+def test_weights_in_a_second_file(tmp_path: Path, size: int | None, code: str) -> None:
+    """Copied without its weights, cut off while copying, or whole: three different answers."""
+    path = external(tmp_path / "model.onnx", "weights.bin")
+    if size is not None:
+        (tmp_path / "weights.bin").write_bytes(b"\0\0\0\x3f" * (size // 4))
+
+    assert code in codes(path)
+
+
+def test_a_weight_that_claims_terabytes_is_not_allocated(tmp_path: Path) -> None:
+    """Forty bytes of file must not ask for all memory of the build server."""
+    model = honest_model()
+    model.graph.initializer[0].dims[:] = [2**40, 2**10]
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+
+    assert "RP439" in codes(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("content", [b"junk", b"\x08\x09", bytes(range(256)) * 9], ids=["text", "cut", "bytes"])
+def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
+    """One line, not a protobuf's stack trace."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content)
+
+    with pytest.raises(UnusableInput):
+        read_model(path)
+
+
+def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
+    """An interrupted copy ends anywhere."""
+    content = honest_model().SerializeToString()
+    path = tmp_path / "model.onnx"
+    for end in range(1, len(content), 211):
+        path.write_bytes(content[:end])
+        try:
+            found = {finding.rule.code for finding in check_model(read_model(path))}
+        except UnusableInput:
+            continue
+        assert found & {"RP400", "RP410", "RP420", "RP423"}
+
+
+def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate that silently skips half its rules looks as green as one that ran them."""
+    path = save(honest_model(), tmp_path / "model.onnx")
+    monkeypatch.setattr("rigpact.contract.model_file.onnx_is_installed", lambda: False)
+
+    found = {finding.rule.code: finding for finding in check_model(read_model(path))}
+
+    assert set(found) == {"RP419"}
+    assert "rigpact[training]" in found["RP419"].rule.hint
+
+
+def test_the_rules_about_graphs_need_no_onnx() -> None:
+    """The gate's own modules load where only the core dependencies are installed."""
+    code = "import sys; sys.modules['onnx'] = None; import rigpact.contract.rules, rigpact.contract.model_file"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment)
+
+
+def test_batch_axes_and_sizes_are_read(demo_bundle: Path) -> None:
+    """What describe prints about the demo model, counted by hand: 48·829 + 512·618 + 276·651 and two clamp bounds."""
+    graph = read_model_graph(demo_bundle / "model.onnx")
+
+    assert [entry.shape for entry in graph.inputs][:2] == [("B", 422), ("B", 7)]
+    assert graph.parameters == 48 * 829 + 512 * 618 + 276 * 651 + 2

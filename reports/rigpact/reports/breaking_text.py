@@ -1,0 +1,62 @@
+"""What changed between two bundles, for people; and the change record that it is written down in."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.compatibility import Change, Compatibility, Consumer
+from rigpact.contract.compatibility.kinds import MEANING
+from rigpact.contract.compatibility.record import TITLE, record_entry, record_key
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes, write_bytes
+from rigpact.reports.terminal import plain
+
+_STYLES = {
+    Consumer.ENGINE_LAYOUT: "bold red",
+    Consumer.ENGINE_MATH: "bold red",
+    Consumer.RETRAIN: "bold magenta",
+    Consumer.TRACE: "yellow",
+    Consumer.COSMETIC: "dim",
+}
+
+
+def print_breaking(found: Compatibility, console: Console) -> None:
+    """Print every change, then who has to do what, then the version that it asks for."""
+    for each in found.changes:
+        _print_change(each, console)
+    for name, advice in found.duties.items():
+        consumer = Consumer(name)
+        if consumer is not Consumer.COSMETIC:
+            console.print(Text(f"{name}: {MEANING[consumer]}", style=_STYLES[consumer]))
+            console.print(Text(f"  to do: {advice}", style="dim"))
+    verdict = "BREAKING" if found.is_breaking else "COMPATIBLE"
+    line = Text(verdict, style="bold red" if found.is_breaking else "bold green")
+    count = f"{len(found.changes)} change{'' if len(found.changes) == 1 else 's'}"
+    said = f": {count}; version {found.version_step}: {plain(found.version_reason)}"
+    console.print(line.append(said, style="default"))
+
+
+def _print_change(each: Change, console: Console) -> None:
+    line = Text(f"{plain(each.pointer) or '/'}: {each.kind.name} ")
+    line.append(" ".join(consumer.value for consumer in each.classes), style=_STYLES[each.classes[0]])
+    console.print(line.append(f": {plain(each.message)}", style="default"))
+    if Consumer.COSMETIC not in each.classes:
+        console.print(Text(f"  why: {each.kind.why}", style="dim"))
+
+
+def write_record(found: Compatibility, path: Path, day: date) -> bool:
+    """Add the entry to a change record, begun if it does not exist; False where it stands there already."""
+    text = TITLE
+    if path.exists():
+        try:
+            text = read_bytes(path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise UnusableInput(path, "bytes that are not text", "a change record in Markdown") from None
+    if record_key(found) in text:
+        return False
+    write_bytes(path, f"{text.rstrip()}\n\n{record_entry(found, day)}".encode())
+    return True
