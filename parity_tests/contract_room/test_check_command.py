@@ -62,7 +62,7 @@ def test_json_carries_the_same_verdict(sample: Any, capsys: pytest.CaptureFixtur
     report = json.loads(out)
 
     assert (status, report["format"], report["verdict"]) == (1, "rigpact-findings", "fail")
-    assert [finding["pointer"] for finding in report["findings"]] == ["/StdX/12"]
+    assert [(f["code"], f["pointer"]) for f in report["findings"]] == [("RP104", "/StdX/12"), ("RP131", "/s_eff_X/12")]
     assert report["summary"]["files"][0]["kind"] == "bundle"
 
 

@@ -19,51 +19,6 @@ def report_on(folder: Path, *names: str, companion: bool = False) -> FindingsRep
     return check(Subject(read_document(folder / "norm_template.json"), extra, others))
 
 
-def places(report: FindingsReport) -> set[tuple[str, str]]:
-    return {(finding.rule.code, finding.pointer) for finding in report.findings}
-
-
-def test_the_deployed_bundle_has_exactly_its_known_defects(real_data: Path) -> None:
-    """These five made the character drift, play at a guessed rate and walk with feet that never touch the ground."""
-    report = report_on(real_data)
-
-    assert places(report) == {
-        ("RP204", "/MuY/192"),
-        ("RP300", ""),
-        ("RP060", "/meta/state_layout"),
-        ("RP070", ""),
-        ("RP080", "/cond_norm_config/mode"),
-        ("RP302", ""),
-        ("RP202", "/meta/rot6d_spec"),
-    }
-    assert report.exit_code() == 1
-
-
-def test_the_companion_changes_absent_to_unmerged(real_data: Path) -> None:
-    """The statistics exist; nobody merged them on disk. That is another repair than computing them."""
-    codes = {code for code, _ in places(report_on(real_data, companion=True))}
-
-    assert codes == {"RP204", "RP301", "RP303", "RP306", "RP060", "RP070", "RP080", "RP202"}
-
-
-@pytest.mark.parametrize(
-    ("name", "codes"),
-    [
-        ("Walk_F.json", set()),
-        ("Walk_L_To_R.json", set()),
-        ("Walk_F_teacher.json", set()),
-        ("Walk_F_prediction.json", {"RP610"}),
-        ("Walk_F_prediction_best.json", {"RP610"}),
-        ("Walk_F_network_output.json", {"RP610", "RP631"}),
-    ],
-)
-def test_no_false_alarm_on_the_deployed_files(real_data: Path, name: str, codes: set[str]) -> None:
-    """Only the recording of the network's output is no prediction, and only predictions hide their inputs."""
-    found = [finding for finding in report_on(real_data, name).findings if finding.file.endswith(name)]
-
-    assert {finding.rule.code for finding in found} == codes
-
-
 def test_the_residual_misses_by_what_the_exporter_itself_reported(real_data: Path) -> None:
     """The exporter's own diagnostics hold the mean error of the file read as poses: 6.3499 degrees."""
     document = read_document(real_data / "Walk_F_network_output.json")

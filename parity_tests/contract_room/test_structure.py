@@ -15,7 +15,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.files import find_repeated_keys
 from rigpact.contract.rules.structure import check_against_schema, load_schema
 
-SCHEMAS = (*(kind.value for kind in Kind), "trace_header")
+SCHEMAS = (*(kind.value for kind in Kind), "trace_header", "findings_report", "baseline")
 SCALARS = st.one_of(
     st.integers(), st.floats(), st.booleans(), st.none(), st.text(max_size=2), st.integers(2**1024, 2**1025)
 )

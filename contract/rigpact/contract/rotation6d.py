@@ -53,6 +53,26 @@ def rotation_angle_rad(matrices: FloatArray) -> FloatArray:
     return angle
 
 
+def rotation_vector(matrices: FloatArray) -> FloatArray:
+    """Axis times angle of each rotation, the log map: (..., 3, 3) to (..., 3), radians.
+
+    The identity gives zeros. At exactly a half turn the axis has no sign and zeros are given too; a rule that meets
+    one has another rule beside it that measures the angle alone.
+    """
+    pairs = ((2, 1), (0, 2), (1, 0))
+    vector = np.stack([matrices[..., i, j] - matrices[..., j, i] for i, j in pairs], axis=-1)
+    length = np.linalg.norm(vector, axis=-1, keepdims=True)
+    angle = np.arctan2(length / 2, (np.trace(matrices, axis1=-2, axis2=-1)[..., None] - 1) / 2)
+    # sin(angle) = length / 2, so angle / length tends to 1 / 2 for small angles
+    scaled: FloatArray = vector * np.where(length > _SHORTEST, angle / np.maximum(length, _SHORTEST), 0.5)
+    return scaled
+
+
+def transposed(matrices: FloatArray) -> FloatArray:
+    """The inverse of each rotation: (..., 3, 3) to the same."""
+    return np.swapaxes(matrices, -1, -2)
+
+
 def rot6d_defect(values: FloatArray) -> FloatArray:
     """How far six numbers are from two columns of a rotation: (..., 6) to (...,).
 

@@ -14,6 +14,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.conventions import STAGES
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
+from rigpact.contract.statistics import FloatArray
 from rigpact.reports.address import Address, channel_address
 from rigpact.reports.code_hints import code_hint
 from rigpact.reports.explanation import Explanation, search
@@ -152,7 +153,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         unit=UNIT.get(stage, "raw"),
         code_hints=tuple(code_hint(knob, value) for knob, value in explanation.changes.items()),
         frames_explained=0 if errors[1] is None else errors[1].frames_within,
-        frames=len(hypotheses.evidence.frame),
+        frames=0 if errors[1] is None else errors[1].frames_judged,
     )
 
 
@@ -178,12 +179,18 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
                 stage,
                 local_error=largest_in_unit(error, contract),
                 inherited_error=_inherited(whole, error, contract),
-                tolerance=float(np.nanmedian(error.tolerance)),
+                tolerance=_middle(error.tolerance),
                 ok=error.ok,
                 unit=unit,
             )
         )
     return verdicts
+
+
+def _middle(tolerance: FloatArray) -> float | None:
+    """The median over all channels whose tolerance is known; None where none is."""
+    known = tolerance[~np.isnan(tolerance)]
+    return float(np.median(known)) if len(known) else None
 
 
 def _inherited(whole: Replay, error: StageError, contract: Contract) -> float | None:
@@ -238,6 +245,6 @@ def _indistinguishable(hypotheses: Hypotheses, accepted: Changes) -> list[tuple[
     found = []
     for changes in hypotheses.singles(hypotheses.judged, accepted):
         (knob,) = changes.keys() - accepted.keys()
-        if knob != "input_order" and hypotheses.explains(changes):
+        if knob != "input_order" and hypotheses.allows(changes):
             found.append((knob, changes[knob]))
     return found

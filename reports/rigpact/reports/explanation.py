@@ -37,7 +37,9 @@ def search(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanatio
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in singles if hypotheses.explains(changes)]
     if not everything and with_pairs:
-        everything = [pair for pair in hypotheses.pairs(singles, failing) if hypotheses.explains(pair)]
+        few = hypotheses.on_few_frames() or hypotheses
+        pairs = (pair for pair in hypotheses.pairs(singles, failing) if few.allows(pair))
+        everything = [pair for pair in pairs if hypotheses.explains(pair)]
     if everything:
         return [_explanation(hypotheses, failing[0], {}, everything)], []
     return _stage_by_stage(hypotheses, with_pairs=with_pairs)
@@ -80,12 +82,14 @@ def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: b
     singles = hypotheses.singles([stage], base)
 
     def mends(candidates: Iterable[Changes]) -> list[Changes]:
-        fitting = (changes for changes in candidates if hypotheses.excess(stage, changes) <= 1.0)
+        fitting = (changes for changes in candidates if hypotheses.fits(stage, changes))
         return [changes for changes in fitting if set(hypotheses.failing(changes)) < before]
 
     mending = mends(singles)
     if not mending and with_pairs:
-        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
+        few = hypotheses.on_few_frames() or hypotheses
+        pairs = ({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
+        mending = mends(pair for pair in pairs if few.may_fit(stage, pair))
     if not mending and with_pairs:
         mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
     fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)

@@ -12,6 +12,7 @@ from pathlib import Path
 from rigpact.contract.conventions import KNOBS, STAGES, Knob
 from rigpact.contract.files import write_bytes
 from rigpact.reports.breaking_page import breaking_page
+from rigpact.reports.rules_page import rules_page
 
 _CONVENTIONS_HEAD = """# Conventions
 
@@ -48,7 +49,11 @@ def _knob_row(knob: Knob) -> str:
     return f"| `{knob.name}` | {values} | {', '.join(knob.stages) or 'no stage beyond rounding'} | {knob.meaning} |"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"conventions.md": conventions_page, "breaking.md": breaking_page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "conventions.md": conventions_page,
+    "breaking.md": breaking_page,
+    "rules.md": rules_page,
+}
 
 
 def write_pages(folder: Path) -> None:

@@ -18,13 +18,17 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.replay import Evidence, Replay, path_of
+from rigpact.reports.replay import Evidence, Replay, at_rows, path_of
+from rigpact.reports.shared_stages import SharedStages
 from rigpact.reports.stage_error import StageError, stage_error
 
 Changes = dict[str, Any]
 BENIGN_KNOBS = frozenset({"math"})
 """Knobs that are never a defect."""
 _BONE_STAGES = {"y_out": 6, "quat": 4}
+FEW_FRAMES = 6
+ENOUGH = 0.5
+"""Share of the values judged without a change that must still be judged under it: what cannot be looked at explains nothing."""
 
 
 class Hypotheses:
@@ -33,7 +37,7 @@ class Hypotheses:
     def __init__(self, evidence: Evidence, contract: Contract) -> None:
         """Find which recorded stages can be judged at all."""
         self.evidence, self.contract = evidence, contract
-        self._replays: dict[frozenset[tuple[str, Any]], Replay] = {}
+        self._shared = SharedStages(evidence, contract.conventions)
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
         self._paths = {stage: path_of(stage, evidence.recorded) for stage in STAGES if stage in evidence.recorded}
         self.judged = [stage for stage in self._paths if self._has_verdict(stage)]
@@ -47,23 +51,25 @@ class Hypotheses:
         return not self._paths[stage].isdisjoint(KNOBS[knob].stages)
 
     def error(self, stage: str, changes: Mapping[str, Any]) -> StageError | None:
-        """A stage judged under some changes; None where it cannot be replayed under them."""
+        """A stage judged under some changes; None where it cannot be replayed under them.
+
+        Only what at most one change leads to is remembered: the pairs of a search would fill the memory.
+        """
         key = frozenset((knob, value) for knob, value in changes.items() if self.matters(knob, stage))
-        if (stage, key) not in self._errors:
-            self._errors[stage, key] = self._replayed_error(stage, key)
-        return self._errors[stage, key]
+        if (stage, key) in self._errors:
+            return self._errors[stage, key]
+        error = self._replayed_error(stage, key)
+        if len(key) <= 1:
+            self._errors[stage, key] = error
+        return error
 
     def _replayed_error(self, stage: str, key: frozenset[tuple[str, Any]]) -> StageError | None:
         """None also for a value that this bundle cannot have, such as whitened contacts without their slice."""
         try:
-            return stage_error(self._replay(key), stage)
+            replay = Replay(self.evidence, self.contract.with_conventions(dict(key)), shared=self._shared)
+            return stage_error(replay, stage)
         except UnusableInput:
             return None
-
-    def _replay(self, key: frozenset[tuple[str, Any]]) -> Replay:
-        if key not in self._replays:
-            self._replays[key] = Replay(self.evidence, self.contract.with_conventions(dict(key)))
-        return self._replays[key]
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
         """Worst error of a stage in tolerances; infinite where the changes make it impossible to replay."""
@@ -75,13 +81,27 @@ class Hypotheses:
         error = self.error(stage, changes)
         return 0 if error is None else error.frames_within
 
+    def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
+        """Whether nothing that can be judged of a stage speaks against the changes."""
+        return self.excess(stage, changes) <= 1.0
+
+    def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
+        """Whether a stage is within its tolerance, and enough of it can be judged under the changes to say so."""
+        error, before = self.error(stage, changes), self.error(stage, {})
+        enough = 0.0 if before is None else ENOUGH * before.judged
+        return self.may_fit(stage, changes) and error is not None and error.judged >= enough
+
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
         """Judged stages beyond their tolerance, in loop order."""
-        return [stage for stage in self.judged if not self.excess(stage, changes) <= 1.0]
+        return [stage for stage in self.judged if not self.fits(stage, changes)]
 
     def explains(self, changes: Mapping[str, Any]) -> bool:
         """Whether every judged stage is within its tolerance under the changes."""
-        return all(self.excess(stage, changes) <= 1.0 for stage in self.judged)
+        return all(self.fits(stage, changes) for stage in self.judged)
+
+    def allows(self, changes: Mapping[str, Any]) -> bool:
+        """Whether nothing that can be judged speaks against the changes."""
+        return all(self.may_fit(stage, changes) for stage in self.judged)
 
     def worst_excess(self, changes: Mapping[str, Any]) -> float:
         """Worst error over all judged stages, in tolerances."""
@@ -110,8 +130,13 @@ class Hypotheses:
             yield from (value for value in KNOBS[knob].values if value != current)
 
     def pairs(self, singles: list[Changes], failing: Iterable[str]) -> Iterator[Changes]:
-        """Every pair of single changes of different knobs such that each failing stage is reached by one of them."""
+        """Every pair of single changes of different knobs such that each failing stage is reached by one of them.
+
+        Where the network's output was not recorded, of the input orders only exchanges of two inputs go into pairs.
+        """
         wanted = list(failing)
+        if "y_norm" not in self.judged:
+            singles = [changes for changes in singles if self._exchanges_two_inputs_at_most(changes)]
         knobs = [list(changes)[-1] for changes in singles]  # the last is the new one, on top of a base
         reach = [{stage for stage in wanted if self.matters(knob, stage)} for knob in knobs]
         for (first, one), (second, other) in combinations(list(zip(singles, knobs, strict=True)), 2):
@@ -119,10 +144,43 @@ class Hypotheses:
                 continue
             if reach[knobs.index(one)] | reach[knobs.index(other)] == set(wanted):
                 yield {**first, **second}
+        yield from self._repairs(singles, set(wanted))
         for changes, knob in zip(singles, knobs, strict=True):
             order = None if knob == "bone_order" else self.assigned_bone_order(changes)
             if order is not None:
                 yield {**changes, "bone_order": order}
+
+    def _repairs(self, singles: list[Changes], wanted: set[str]) -> Iterator[Changes]:
+        """A change that reaches the failing stages and breaks another one, with a change that only mends that one."""
+        for first in singles:
+            broken = set(self.failing(first)) - wanted
+            base = dict(list(first.items())[:-1])
+            for second in self.singles(broken, base):
+                knob = list(second)[-1]
+                if knob not in first and not any(self.matters(knob, stage) for stage in wanted):
+                    yield {**first, **second}
+
+    def _exchanges_two_inputs_at_most(self, changes: Changes) -> bool:
+        declared = self.contract.conventions.input_order
+        order: tuple[str, ...] = changes.get("input_order", declared)
+        return sum(one != other for one, other in zip(order, declared, strict=True)) <= 2
+
+    def on_few_frames(self) -> Hypotheses | None:
+        """The same question about a handful of frames, for sieving: what fits all frames fits these. None for short runs.
+
+        They are the ends of the recording, where histories and lags begin and end, and the frames about the worst.
+        """
+        frames = len(self.evidence.frame)
+        if frames <= 2 * FEW_FRAMES:
+            return None
+        excess = np.zeros(frames)
+        for stage in self.judged:
+            error = self.error(stage, {})
+            if error is not None:
+                excess = np.maximum(excess, np.nan_to_num(error.excess).max(axis=1))
+        worst = min(max(int(np.argmax(excess)), 1), frames - 1)
+        rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
+        return Hypotheses(at_rows(self.evidence, rows), self.contract)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:
         """Every combination of the knobs that only this stage's own path depends on, where there are few."""
@@ -167,7 +225,8 @@ def _bone_values(error: StageError, contract: Contract) -> tuple[FloatArray, Flo
     arrays = [array[:, place] for array in (error.recorded, error.replayed, error.tolerance)]
     known = np.isfinite(np.concatenate(arrays, axis=1)).all(axis=1)
     recorded, replayed, tolerance = (
-        array[known].reshape(int(known.sum()), -1, width).swapaxes(0, 1).astype(np.float64) for array in arrays
+        array[known].reshape(int(known.sum()), contract.bone_count, width).swapaxes(0, 1).astype(np.float64)
+        for array in arrays
     )
     return recorded, replayed, tolerance
 

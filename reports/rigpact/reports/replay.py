@@ -7,9 +7,10 @@ To teach it a stage: a row in `COMPUTE`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,9 @@ from rigpact.reference_runtime.normalisation import StateNormaliser
 from rigpact.reference_runtime.output import OutputStages
 from rigpact.reference_runtime.pose_history import PoseHistory
 from rigpact.reference_runtime.writeback import WriteBack
+
+if TYPE_CHECKING:
+    from rigpact.reports.shared_stages import SharedStages
 
 PARENTS: Mapping[str, tuple[str, ...]] = {
     "x_raw": (),
@@ -81,17 +85,26 @@ class Evidence:
 class Replay:
     """Every stage recomputed under one contract; values are (T, width) arrays, rows that nothing is known of are NaN."""
 
-    def __init__(self, evidence: Evidence, contract: Contract, *, chained: bool = False) -> None:
+    def __init__(
+        self, evidence: Evidence, contract: Contract, *, chained: bool = False, shared: SharedStages | None = None
+    ) -> None:
         """`chained` computes from computed stages instead of recorded ones: the run as it should have been."""
-        self.evidence, self.contract, self._chained = evidence, contract, chained
+        self.evidence, self.contract, self._chained, self._shared = evidence, contract, chained, shared
         self._computed: dict[str, FloatArray | None] = {}
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None when something that it needs is missing."""
         if stage not in self._computed:
-            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-                self._computed[stage] = COMPUTE[stage](self)
+            compute = partial(self._compute, stage)
+            shared = self._shared
+            self._computed[stage] = (
+                shared.stage(stage, self.contract.conventions, compute) if shared is not None else compute()
+            )
         return self._computed[stage]
+
+    def _compute(self, stage: str) -> FloatArray | None:
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            return COMPUTE[stage](self)
 
     def given(self, stage: str) -> FloatArray | None:
         """What a later stage starts from: the recorded values, else the computed ones."""
@@ -112,15 +125,17 @@ class Replay:
 
     @cached_property
     def timeline(self) -> FloatArray | None:
-        """Raw states of frames 0 … end, (end + 1, Dx): recorded where they were, else the teacher clip's, else NaN."""
+        """Raw states of frames 0 … end, (end + 1 or more, Dx): recorded where they were, else the teacher clip's, else NaN.
+
+        It goes on to the end of the clip: what looks ahead from the last recorded frame looks there.
+        """
         evidence, rows = self.evidence, self.clip_rows
         recorded, following = self.given("x_raw"), evidence.recorded.get("x_raw_next")
         if recorded is None:
             return None
-        timeline = np.full((evidence.end + 1, recorded.shape[1]), np.nan, np.float32)
-        if evidence.mode == "teacher" and rows is not None:
-            known = min(len(timeline), len(rows.x_raw))
-            timeline[:known] = rows.x_raw[:known]
+        clip = rows.x_raw if evidence.mode == "teacher" and rows is not None else recorded[:0]
+        timeline = np.full((max(evidence.end + 1, len(clip)), recorded.shape[1]), np.nan, np.float32)
+        timeline[: len(clip)] = clip
         if following is not None:
             timeline[evidence.frame + 1] = following
         timeline[evidence.frame] = recorded
@@ -237,6 +252,9 @@ def _angvel(replay: Replay) -> FloatArray | None:
     rows = angvel.rows(Motion(known, normalised, evidence.fps, evidence.end))[evidence.frame]
     if evidence.mode == "free" and source == "rotations":
         rows[evidence.frame == 0] = np.nan  # no pair yet
+    elif evidence.clip is None:  # where the run ended, and what stood for the frames after it, is not known
+        ahead = int(contract.conventions.angvel_lag) + (source == "rotations")
+        rows[evidence.frame + ahead >= len(known)] = np.nan
     return rows
 
 
@@ -355,6 +373,8 @@ def needed_for(stage: str, recorded: Mapping[str, FloatArray]) -> str:
     return " or ".join(word for word in (record, *dict.fromkeys(wanted)) if word) or "more frames"
 
 
-def without_stages(evidence: Evidence, names: set[str]) -> Evidence:
-    """The evidence with some stages taken out."""
-    return replace(evidence, recorded={name: rows for name, rows in evidence.recorded.items() if name not in names})
+def at_rows(evidence: Evidence, rows: Sequence[int]) -> Evidence:
+    """The evidence of some recorded frames only."""
+    chosen = list(rows)
+    recorded = {name: values[chosen] for name, values in evidence.recorded.items()}
+    return replace(evidence, frame=evidence.frame[chosen], recorded=recorded)

@@ -40,6 +40,9 @@ is off by √3·r, ΔR turns by at most √2 of that, R_prev by twice that throu
 (√2 + 2 + 1)·√3 = 7.7."""
 
 
+_AFTER_INPUTS = frozenset(STAGES[STAGES.index("y_norm") :])
+
+
 @dataclass(frozen=True, eq=False)
 class StageError:
     """Recorded against replayed values of one stage: excess (T, width) is the error in tolerances.
@@ -74,10 +77,16 @@ class StageError:
         return self.worst_excess <= 1.0
 
     @property
+    def frames_judged(self) -> int:
+        """Number of frames in which something could be judged."""
+        return int(np.count_nonzero(~np.isnan(self.excess).all(axis=1)))
+
+    @property
     def frames_within(self) -> int:
-        """Number of frames in which every judged value is within its tolerance."""
+        """Number of frames in which something could be judged and all of it is within its tolerance."""
         with np.errstate(invalid="ignore"):
-            return int(np.count_nonzero(~(self.excess > 1.0).any(axis=1)))
+            within = ~(self.excess > 1.0).any(axis=1)
+        return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
 
     @property
     def first_over(self) -> tuple[int, int] | None:
@@ -127,6 +136,8 @@ def local_tolerance(replay: Replay, stage: str, replayed: FloatArray) -> FloatAr
     recorded = replay.evidence.recorded
     on_the_way = path_of(stage, recorded)
     before = on_the_way.union(*(PARENTS[name] for name in on_the_way)) - {stage}
+    if stage in _AFTER_INPUTS:  # what the inputs may be off by does not enter the bounds of what follows the network
+        before &= _AFTER_INPUTS
     values = {name: replay.given(name) for name in STAGES if name in before}
     stages = {name: rows for name, rows in values.items() if rows is not None} | {stage: replayed}
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

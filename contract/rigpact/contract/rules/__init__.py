@@ -19,31 +19,51 @@ from collections.abc import Iterator
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules import (
+    across,
+    angular_velocity,
+    baseline,
+    canary,
+    clip_condition,
+    clip_rotations,
     clips,
     companion,
+    comparison,
     condition,
+    declaration,
+    derived,
+    feet,
+    history,
     json_text,
     layout,
     model,
+    model_graph,
+    model_weights,
     prediction,
+    root_motion,
     rotation_spec,
     skeleton,
     statistics,
+    statistics_meaning,
     structure,
+    symmetry,
     teacher,
+    teacher_rows,
     timing,
 )
+from rigpact.contract.rules.rows import Rows
 from rigpact.contract.rules.subject import Subject, account
 from rigpact.contract.rules.view import BundleView
 
-__all__ = ["ALL_RULES", "RETIRED", "Subject", "check", "check_bundle"]
+__all__ = ["ALL_RULES", "FAMILIES", "RETIRED", "Subject", "check", "check_bundle"]
 
-_FAMILIES = (
-    json_text, structure, layout, timing, condition, statistics, rotation_spec, skeleton, companion, model, clips,
-    teacher, prediction,
+FAMILIES = (
+    json_text, structure, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
+    skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
+    root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across,
+    comparison, canary, baseline,
 )  # fmt: skip
 ALL_RULES: tuple[Rule, ...] = tuple(
-    sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
+    sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)
 )
 """Every rule, by code."""
 RETIRED: tuple[str, ...] = ()
@@ -90,27 +110,55 @@ def _check_meaning(subject: Subject) -> Iterator[Finding]:
             timing.check_timing,
             condition.check_condition,
             statistics.check_statistics,
+            statistics_meaning.check_statistics_meaning,
+            derived.check_derived,
             rotation_spec.check_rotation_spec,
             skeleton.check_skeleton,
+            symmetry.check_symmetry,
+            declaration.check_declaration,
         ):
             yield from check_part(view)
         yield from companion.check_companion(view, subject.companion)
+        for file in companion.auxiliaries(view, subject.companion):
+            yield from statistics_meaning.check_auxiliary_meaning(file, view.fps)
     elif subject.companion is not None:
         yield from companion.check_companion_alone(subject.companion)
-    for document in subject.others:
-        yield from _check_other(document, view)
+    yield from _check_others(subject, view)
     if subject.model is not None:
         yield from model.check_model(subject.model, view, subject.companion)
 
 
-def _check_other(document: Document, view: BundleView | None) -> Iterator[Finding]:
-    if document.kind is Kind.RAW_CLIP:
-        yield from clips.check_clip(clips.ClipView(document), view)
-        return
-    file = teacher.TeacherView(document)
-    yield from teacher.check_teacher(file, view)
-    if document.kind is Kind.TEACHER_PREDICTION and view is not None:
-        yield from prediction.check_prediction(file, view)
+def _check_others(subject: Subject, view: BundleView | None) -> Iterator[Finding]:
+    seen = tuple(companion.auxiliaries(view, subject.companion)) if view is not None else ()
+    clips_seen = [clips.ClipView(document) for document in subject.others if document.kind is Kind.RAW_CLIP]
+    teachers = [teacher.TeacherView(document) for document in subject.others if document.kind is not Kind.RAW_CLIP]
+    for clip in clips_seen:
+        for check_part in (clips.check_clip, feet.check_feet):
+            yield from check_part(clip, view)
+        for check_alone in _CLIP_CHECKS:
+            yield from check_alone(clip)
+        if view is not None:
+            yield from across.check_clip_against_bundle(clip, view)
+    for file in teachers:
+        yield from teacher.check_teacher(file, view)
+        yield from teacher_rows.check_rows_alone(file)
+    if view is not None:
+        yield from _check_rows(clips_seen, [Rows(file, view, seen) for file in teachers])
+
+
+_CLIP_CHECKS = (
+    clip_rotations.check_clip_rotations, root_motion.check_root_motion, clip_condition.check_clip_condition,
+    angular_velocity.check_clip_velocities,
+)  # fmt: skip
+
+
+def _check_rows(clips_seen: list[clips.ClipView], files: list[Rows]) -> Iterator[Finding]:
+    for rows in files:
+        yield from teacher_rows.check_rows(rows)
+        yield from history.check_history(rows)
+        if rows.file.document.kind is Kind.TEACHER_PREDICTION:
+            yield from prediction.check_prediction(rows)
+    yield from across.check_across(clips_seen, files)
 
 
 def _files(subject: Subject) -> list[dict[str, str]]:

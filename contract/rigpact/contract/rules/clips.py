@@ -10,11 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.view import BundleView, json_to_array, json_to_names, json_to_rate, member
+from rigpact.contract.rotation6d import rot6d_to_matrix
+from rigpact.contract.rules.view import (
+    BundleView,
+    columns_word,
+    is_finite_float32,
+    json_to_array,
+    json_to_names,
+    json_to_rate,
+    json_to_skeleton,
+    member,
+)
 from rigpact.contract.rules.wording import and_more, number_text
+from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 
 FRAME_COUNT_DIFFERS = Rule(
@@ -121,7 +133,40 @@ class ClipView:
 
     def channel(self, key: str) -> FloatArray | None:
         """One channel of all frames, (T, …) float64; None if a frame lacks it or rows are ragged."""
-        return json_to_array([frame.get(key) for frame in self.frames])
+        return self._channels[key]
+
+    @cached_property
+    def _channels(self) -> dict[str, FloatArray | None]:
+        return {key: json_to_array([frame.get(key) for frame in self.frames]) for key in CHANNELS}
+
+    def shaped(self, key: str, *shape: int) -> FloatArray | None:
+        """A channel whose frames have a shape (-1: any length) and only finite numbers; None otherwise."""
+        values = self.channel(key)
+        if values is None or values.ndim != len(shape) + 1 or not is_finite_float32(values):
+            return None
+        fits = all(wanted in (-1, found) for wanted, found in zip(shape, values.shape[1:], strict=True))
+        return values if fits and len(values) else None
+
+    @cached_property
+    def columns(self) -> str:
+        """Which columns the six numbers are; the contract's where the clip does not say it intelligibly."""
+        declared = columns_word(member(self.document.data, "meta", "rot6d_spec", "columns"))
+        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+
+    @cached_property
+    def rotations(self) -> FloatArray | None:
+        """Every bone's rotation, (T, B, 3, 3); None if the channel is broken."""
+        values = self.shaped("BoneRotations", -1, 6)
+        return None if values is None else rot6d_to_matrix(values, self.columns)
+
+    @cached_property
+    def skeleton(self) -> Skeleton | None:
+        """The clip's own bone table; None if it is broken."""
+        return json_to_skeleton(member(self.document.data, "meta", "skeleton"))
+
+    def bone(self, index: int) -> str:
+        """A bone's name, or its number where there is no name."""
+        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
 
 def check_clip(clip: ClipView, bundle: BundleView | None = None) -> Iterator[Finding]:

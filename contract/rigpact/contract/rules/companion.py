@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
+from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.statistics import check_mean, check_scale, check_std, one_slice
-from rigpact.contract.rules.view import POSE_HISTORY, BundleView, NamedArray, json_to_numbers
-from rigpact.contract.rules.wording import listed
+from rigpact.contract.rules.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, json_to_numbers
+from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
 
 POSE_HISTORY_STATISTICS_ABSENT = Rule(
@@ -94,14 +96,35 @@ MERGED_STATISTICS_DIFFER = Rule(
     hint="merge again after every new export of the statistics",
     why="the bundle carries statistics of an older run: the game normalises with other numbers than training",
 )
+DECLARED_DIMENSION_DIFFERS = Rule(
+    code="RP308",
+    name="declared-dimension-differs",
+    severity=Severity.ERROR,
+    message="{key} is {found}, the character has {expected} ({derivation})",
+    hint="write the companion and the bundle from one character and one history length",
+    why="training sizes its inputs with these numbers: the network is built for another character than the engine",
+)
+AUXILIARY_POSE_DIFFERS = Rule(
+    code="RP310",
+    name="auxiliary-mean-pose-differs",
+    severity=Severity.ERROR,
+    message="{array}: the mean pose of {bone} is {angle_deg:.0f}° from the state's ({where}){more}",
+    hint="take both statistics from the same character, in one bone order",
+    why="history and state are the same motion: with statistics of another one the network reads another pose",
+)
 RULES = (
     POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED, ANGVEL_STATISTICS_ABSENT,
     ANGVEL_STATISTICS_UNMERGED, STATISTICS_INCOMPLETE, AUXILIARY_LENGTH_DIFFERS, ANGVEL_SCALE_CLOBBERED_BY_MERGE,
-    MERGED_STATISTICS_DIFFER,
+    MERGED_STATISTICS_DIFFER, DECLARED_DIMENSION_DIFFERS, AUXILIARY_POSE_DIFFERS,
 )  # fmt: skip
 
 _POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 _ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
+_TARGET_KEYS = ("tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget")
+_ANOTHER_POSE_RAD = np.radians(90.0)
+"""Means of other clips of the same character may differ by tens of degrees; by a quarter turn, it is another bone."""
+_INSIDE_TANH = 1 - 1e-6
+"""Where the engine clamps before atanh."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +178,20 @@ class Auxiliary:
 def check_companion(view: BundleView, companion: Document | None) -> Iterator[Finding]:
     """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
     yield from _check_merged(view, companion)
-    if not view.bone_count:
-        return
-    merged = Auxiliary(view.document, view.bone_count, view.bone_names)
-    yield from _check_file(merged)
-    if companion is not None:
-        apart = Auxiliary(companion, view.bone_count, view.bone_names)
-        yield from _check_file(apart)
+    for file in auxiliaries(view, companion):
+        yield from _check_file(file)
+        yield from _check_dimensions(file)
+        yield from _check_mean_poses(file, view)
+    if companion is not None and view.bone_count:
+        merged, apart = auxiliaries(view, companion)
         yield from check_scale(apart.array("tanh_scales_angvel", apart.angvel_layout))
         yield from _check_both(merged, apart)
+
+
+def auxiliaries(view: BundleView, companion: Document | None) -> list[Auxiliary]:
+    """The files that may hold auxiliary statistics: the bundle, then the companion; none without a bone count."""
+    documents = [document for document in (view.document, companion) if document is not None and view.bone_count]
+    return [Auxiliary(document, view.bone_count or 0, view.bone_names) for document in documents]
 
 
 def check_companion_alone(companion: Document) -> Iterator[Finding]:
@@ -172,6 +200,7 @@ def check_companion_alone(companion: Document) -> Iterator[Finding]:
     if type(bones) is int and bones > 0:
         alone = Auxiliary(companion, bones)
         yield from _check_file(alone)
+        yield from _check_dimensions(alone)
         yield from check_scale(alone.array("tanh_scales_angvel", alone.angvel_layout))
 
 
@@ -204,9 +233,15 @@ def _check_file(file: Auxiliary) -> Iterator[Finding]:
         derivation = f"{length} frames of {bones} bones of 6 numbers"
         for key in _POSE_HISTORY_KEYS:
             yield from _check_length(file, key, length * 6 * bones, derivation)
-    for key in _ANGVEL_KEYS:
+    for key in (*_ANGVEL_KEYS, *(["tanh_scales_angvel"] if file.document.kind is Kind.COMPANION else [])):
         yield from _check_length(file, key, 3 * bones, f"{bones} bones of 3 numbers")
-    for layout, name in ((file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel")):
+    for key in _TARGET_KEYS:
+        yield from _check_length(file, key, 6 * bones, f"{bones} bones of 6 numbers")
+    target = one_slice(POSE_HISTORY, 6 * bones)
+    yield from check_scale(file.array("tanh_scales_pose_target", target))
+    for layout, name in (
+        (file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel"), (target, "PoseTarget"),
+    ):  # fmt: skip
         yield from check_mean(file.array(f"Mu{name}", layout))
         yield from check_std(file.array(f"Std{name}", layout))
     yield from check_scale(file.array("tanh_scales_pose_hist", file.pose_history_layout))
@@ -217,6 +252,55 @@ def _check_length(file: Auxiliary, key: str, expected: int, derivation: str) -> 
     if values is not None and len(values) != expected:
         numbers = {"array": key, "found": len(values), "expected": expected, "derivation": derivation}
         yield AUXILIARY_LENGTH_DIFFERS.at(file.path, json_pointer(key), **numbers)
+
+
+def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
+    bones, length = file.bone_count, file.history_length
+    expected: dict[str, tuple[Any, str]] = {
+        "J": (bones, "bones"),
+        "angvel_dim": (3 * bones, "3 numbers a bone"),
+        "angvel_span": ([0, 3 * bones], "the whole vector"),
+        "pose_target_dim": (6 * bones, "6 numbers a bone"),
+    }
+    if length:
+        expected["pose_hist_dim"] = (length * 6 * bones, f"{length} frames of 6 numbers a bone")
+    for key, (wanted, derivation) in expected.items():
+        found = file.document.data.get(key)
+        if type(found) in (int, float, list) and found != wanted:
+            values = {"key": key, "found": found, "expected": wanted, "derivation": derivation}
+            yield DECLARED_DIMENSION_DIFFERS.at(file.path, json_pointer(key), **values)
+
+
+def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
+    """Compare each frame of history, and the pose target, with the state's mean pose; tanh is undone first."""
+    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
+    for name, key, layout in (
+        ("MuPoseHist", "tanh_scales_pose_hist", file.pose_history_layout),
+        ("MuPoseTarget", "tanh_scales_pose_target", target),
+    ):
+        mean, scale = file.array(name, layout), file.array(key, layout)
+        if mean is None or scale is None or view.mean_pose is None:
+            continue
+        if is_finite_float32(mean.values) and is_finite_float32(scale.values):
+            yield from _compare_mean_pose(mean, scale, view, view.mean_pose)
+
+
+def _compare_mean_pose(mean: NamedArray, scale: NamedArray, view: BundleView, pose: FloatArray) -> Iterator[Finding]:
+    values = scale.values * np.arctanh(np.clip(mean.values, -_INSIDE_TANH, _INSIDE_TANH))
+    if values.size % (6 * len(pose)) or not is_finite_float32(values):
+        return
+    frames = rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns)
+    angles = rotation_angle_rad(frames @ transposed(pose))
+    far = np.argwhere(angles > _ANOTHER_POSE_RAD)
+    if len(far):
+        frame, bone = (int(index) for index in far[0])
+        index = 6 * (frame * len(pose) + bone)
+        texts = {"array": mean.name, "bone": view.bone(bone), "where": mean.where(index).partition(",")[0]}
+        more = and_more(len(far) - 1, "bones")
+        angle_deg = float(np.degrees(angles[frame, bone]))
+        yield AUXILIARY_POSE_DIFFERS.at(
+            mean.path, json_pointer(mean.name, index), angle_deg=angle_deg, more=more, **texts
+        )
 
 
 def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.view import BundleView, member
+from rigpact.contract.rules.wording import number_text
 
 ENGINE_MODES = ("Raw", "ZScore")
 """What the engine's `ECondNormMode` knows; it then uses Raw whatever the bundle says."""
@@ -26,11 +29,24 @@ CONDITION_MODE_IGNORED = Rule(
     hint="train on raw conditions and declare Raw, or make the engine honour the mode",
     why="the engine forces Raw after reading the mode; training that normalises sees another input than the game",
 )
-RULES = (CONDITION_MODE_UNKNOWN, CONDITION_MODE_IGNORED)
+CONDITION_RANGE_DIFFERS = Rule(
+    code="RP082",
+    name="condition-range-differs",
+    severity=Severity.WARNING,
+    message="cond_norm_config.{key} is {found}; the condition has channels 0 to {last}",
+    hint="normalise all seven channels: start 0, size 7",
+    why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
+)
+RULES = (CONDITION_MODE_UNKNOWN, CONDITION_MODE_IGNORED, CONDITION_RANGE_DIFFERS)
 
 
 def check_condition(view: BundleView) -> Iterator[Finding]:
     """Yield what is wrong with `cond_norm_config`."""
+    for key, expected in (("start", 0), ("size", CONDITION_WIDTH)):
+        found = member(view.root, "cond_norm_config", key)
+        if type(found) in (int, float) and found != expected:
+            values = {"key": key, "found": number_text(found), "last": CONDITION_WIDTH - 1}
+            yield CONDITION_RANGE_DIFFERS.at(view.path, json_pointer("cond_norm_config", key), **values)
     mode = member(view.root, "cond_norm_config", "mode")
     if type(mode) is not str or mode == "Raw":
         return

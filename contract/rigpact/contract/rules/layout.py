@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -76,8 +77,9 @@ ARRAY_FORM_ENTRY = Rule(
     code="RP056",
     name="array-form-layout-entry",
     severity=Severity.ERROR,
-    message="{name} is the array [{first}, {second}]: the engine reads [{first}, {second}) ({engine_size} channels),"
-    " the training loader {second} channels from {first}",
+    message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as"
+    " [start, end): {engine_size} channels from {first}; training as [start, size]: {second} channels from {first};"
+    " training elsewhere as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
     hint='write {"start": …, "size": …}',
     why="the same two numbers mean different channels on the two sides (the training side alone has three readings)",
 )
@@ -131,16 +133,25 @@ OUTPUT_NOT_WRITTEN_BACK = Rule(
     hint="give the slice the same name and size in both layouts",
     why="free-run copies only slices whose name and size agree; the others stay frozen at the seed pose",
 )
+UNKNOWN_SLICE = Rule(
+    code="RP063",
+    name="unknown-slice-name",
+    severity=Severity.WARNING,
+    message="{layout}: no side knows a slice {name!r}{meant}",
+    hint="spell it as the contract does, or leave it out",
+    why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
+)
 RULES = (
     REQUIRED_SLICE_MISSING, LAYOUT_EMPTY, ROTATIONS_NOT_SIXES, SLICES_OVERLAP, LAYOUT_GAP, SLICE_OUT_OF_RANGE,
     ARRAY_FORM_ENTRY, OBJECT_ENTRY_DROPPED, DECLARED_WIDTH_DIFFERS, SLICE_SIZE_WRONG, CONTACTS_SLICE_ABSENT,
-    SLICE_EMPTY, OUTPUT_NOT_WRITTEN_BACK,
+    SLICE_EMPTY, OUTPUT_NOT_WRITTEN_BACK, UNKNOWN_SLICE,
 )  # fmt: skip
 
 _REQUIRED = {
     "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
     "output_layout": (ROTATIONS,),
 }
+_KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
 _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}
 _WIDTH_KEYS = {"state_layout": "input_dim", "output_layout": "output_dim"}
 
@@ -165,7 +176,8 @@ def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> I
     for name in arrays:
         entry = declared[name]
         if len(entry) == 2 and all(type(value) is int for value in entry):
-            values = {"first": entry[0], "second": entry[1], "engine_size": entry[1] - entry[0]}
+            values = {"first": entry[0], "second": entry[1], "guess": _guessed(entry[0], entry[1])}
+            values |= {"engine_size": entry[1] - entry[0], "closed_size": entry[1] - entry[0] + 1}
             yield ARRAY_FORM_ENTRY.at(view.path, json_pointer("meta", key, name), name=name, **values)
     objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
     if arrays and objects:
@@ -173,9 +185,18 @@ def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> I
         yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
 
 
+def _guessed(first: int, second: int) -> str:
+    """What the guessing loader takes: an end that lies behind the start, else a size."""
+    return f"an end, {second - first} channels" if second > first else f"a size, {second} channels"
+
+
 def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
     missing = [name for name in _REQUIRED[key] if name not in layout]
     present = listed([entry.name for entry in layout], shown=8)
+    for name in [entry.name for entry in layout if entry.name not in _KNOWN]:
+        close = get_close_matches(name, _KNOWN, n=1)
+        meant = f"; {close[0]} was meant?" if close else ""
+        yield UNKNOWN_SLICE.at(view.path, json_pointer("meta", key, name), layout=key, name=name, meant=meant)
     for name in missing:
         yield REQUIRED_SLICE_MISSING.at(view.path, json_pointer("meta", key), layout=key, missing=name, present=present)
 

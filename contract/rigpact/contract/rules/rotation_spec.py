@@ -57,15 +57,32 @@ MEAN_POSE_READ_AS_DELTA = Rule(
     why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these"
     " bones spins for ever",
 )
-RULES = (COLUMNS_UNDECLARED, COLUMNS_UNKNOWN, OUTPUT_MODE_UNDECLARED, OUTPUT_MODE_UNKNOWN, MEAN_POSE_READ_AS_DELTA)
+SPEC_UNSUPPORTED = Rule(
+    code="RP205",
+    name="rot6d-spec-unsupported",
+    severity=Severity.ERROR,
+    message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
+    hint="export columns of the rotation, the first named one first",
+    why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
+)
+RULES = (
+    COLUMNS_UNDECLARED, COLUMNS_UNKNOWN, OUTPUT_MODE_UNDECLARED, OUTPUT_MODE_UNKNOWN, MEAN_POSE_READ_AS_DELTA,
+    SPEC_UNSUPPORTED,
+)  # fmt: skip
 
 _SPEC = ("meta", "rot6d_spec")
+_SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}
 
 
 def check_rotation_spec(view: BundleView) -> Iterator[Finding]:
     """Yield what is wrong with `meta.rot6d_spec`, alone and against MuY."""
     yield from _check_columns(view)
     yield from _check_output_mode(view)
+    for key, expected in _SUPPORTED.items():
+        found = member(view.meta, "rot6d_spec", key)
+        if type(found) is str and found != expected:
+            pointer = json_pointer(*_SPEC, key)
+            yield SPEC_UNSUPPORTED.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
 
 
 def _check_columns(view: BundleView) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
 from rigpact.contract.rules.view import POSE_HISTORY, BundleView, NamedArray
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
@@ -89,8 +89,8 @@ RULES = (
     SCALE_NOT_POSITIVE, SCALE_BELOW_FLOOR,
 )  # fmt: skip
 
-_BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY)
-"""Slices whose features lie within ±1: squashed by tanh, wrapped over pi, or components of unit vectors."""
+_BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
+"""Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""
 _SUMMATION_SLACK = 1e-3
 """A naive float32 sum over n numbers errs by up to n·2^-24 of it; 2^14 frames of training data make 1e-3."""
 _LARGEST_BOUNDED_STD = float(np.sqrt(2.0)) * (1 + _SUMMATION_SLACK)

@@ -72,6 +72,7 @@ _UNREAD = {
     Kind.BUNDLE: (
         ("bundle_version",), ("s_eff_X",), ("s_eff_Y",), ("cond_norm_config",), ("pose_hist_dim",),
         ("meta", "units"), ("meta", "handedness"), ("meta", "axes"), ("meta", "skeleton", "root_bone"),
+        ("meta", "std_floor"), ("meta", "alignment"), ("meta", "trajectory"), ("s_eff_meta",), ("group_priors_rot6d",),
     ),
     Kind.COMPANION: (
         ("J",), ("angvel_dim",), ("angvel_span",), ("pose_hist_dim",), ("pose_target_dim",), ("meta",),
@@ -131,6 +132,7 @@ def _described(error: ValidationError) -> dict[str, Any]:
     if keyword in {"minItems", "maxItems"}:
         return {"found": len(found), "expected": wanted}  # type: ignore[arg-type]
     words = {"minimum": f"at least {wanted}", "maximum": f"at most {wanted}", "exclusiveMinimum": f"more than {wanted}"}
+    words["uniqueItems"] = "different values"
     return {"found": json_value(found), "expected": words.get(keyword, f"{keyword} {wanted}")}
 
 

@@ -85,15 +85,15 @@ RULES = (
     AUX_INPUTS_AT_ROOT,
 )  # fmt: skip
 
-_AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
+AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
 _ARRAYS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("teacher", "state_norm"), "Dx"),
     (("teacher", "cond"), "Dc"),
     (("teacher", "target_norm"), "Dy"),
     (("prediction", "y_norm"), "Dy"),
     (("prediction", "y_raw"), "Dy"),
-    *((("aux_inputs", key), dim) for key, dim in _AUX_DIMS.items()),
-    *((("teacher", "aux_inputs", key), dim) for key, dim in _AUX_DIMS.items()),
+    *((("aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
+    *((("teacher", "aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
 )
 """Every array of rows, and the entry of `dims` that is its width."""
 

@@ -25,7 +25,18 @@ FPS_NOT_POSITIVE = Rule(
     hint="write the rate the training data was sampled at",
     why="the length of a step is 1 / fps",
 )
-RULES = (FPS_ABSENT, FPS_NOT_POSITIVE)
+FPS_IMPLAUSIBLE = Rule(
+    code="RP072",
+    name="fps-implausible",
+    severity=Severity.WARNING,
+    message="fps = {fps:g} lies outside {lowest:g} to {highest:g}",
+    hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
+    why="the engine steps the network fps times a second: the character races, or freezes between steps",
+)
+RULES = (FPS_ABSENT, FPS_NOT_POSITIVE, FPS_IMPLAUSIBLE)
+
+_LOWEST, _HIGHEST = 5.0, 1000.0
+"""Below 5 frames a second no gait is sampled (two steps a second); above 1000 stands no capture rig or game loop."""
 
 
 def check_timing(view: BundleView) -> Iterator[Finding]:
@@ -38,3 +49,5 @@ def check_timing(view: BundleView) -> Iterator[Finding]:
     declared = view.root["fps"]
     if type(declared) in (int, float) and json_to_rate(declared) is None:
         yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=number_text(declared))
+    elif type(declared) in (int, float) and not _LOWEST <= declared <= _HIGHEST:
+        yield FPS_IMPLAUSIBLE.at(view.path, "/fps", fps=declared, lowest=_LOWEST, highest=_HIGHEST)

@@ -20,8 +20,10 @@ from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
+from rigpact.contract.rotation6d import rot6d_to_matrix
 from rigpact.contract.rules.wording import is_beyond_float64
-from rigpact.contract.statistics import FloatArray
+from rigpact.contract.skeleton import Skeleton, parent_cycle
+from rigpact.contract.statistics import FloatArray, frozen_float32
 
 POSE_HISTORY = "PoseHistory"
 _CHANNELS_PER_BONE = {ROTATIONS: 6, POSE_HISTORY: 6, ANGULAR_VELOCITIES: 3}
@@ -58,6 +60,24 @@ def is_finite_float32(values: FloatArray) -> bool:
 def json_to_names(value: Any) -> tuple[str, ...] | None:
     """Read an array of strings; None for anything else."""
     return tuple(value) if isinstance(value, list) and all(type(name) is str for name in value) else None
+
+
+def finite_array(rows: Any) -> FloatArray | None:
+    """Read nested JSON arrays as float64; None if they are ragged, no numbers, or not finite in float32."""
+    array = json_to_array(rows)
+    return array if array is not None and is_finite_float32(array) else None
+
+
+def json_to_skeleton(declared: Any) -> Skeleton | None:
+    """Read names, parents and offsets; None if a part is missing or broken, or if the parents are no tree."""
+    names, parents = json_to_names(member(declared, "bone_names")), member(declared, "parents")
+    offsets = finite_array(member(declared, "ref_local_offsets_m"))
+    if names is None or not isinstance(parents, list) or {type(parent) for parent in parents} != {int}:
+        return None
+    fits = offsets is not None and offsets.shape == (len(names), 3) and len(parents) == len(names)
+    if not fits or not all(-1 <= parent < len(parents) for parent in parents) or parent_cycle(parents):
+        return None
+    return Skeleton(names, tuple(parents), frozen_float32(offsets))
 
 
 def member(value: Any, *keys: str) -> Any:
@@ -163,6 +183,41 @@ class BundleView:
         """Which columns the six numbers are; the contract's where the bundle does not say it intelligibly."""
         declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
         return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+
+    @cached_property
+    def skeleton(self) -> Skeleton | None:
+        """The bone table; None if it is broken or not of the output's bones."""
+        skeleton = json_to_skeleton(self.meta.get("skeleton"))
+        return skeleton if skeleton is not None and len(skeleton.names) == self.bone_count else None
+
+    @cached_property
+    def mean_pose(self) -> FloatArray | None:
+        """The pose that the state's means decode to, (B, 3, 3); None if they cannot be read."""
+        return self._mean_pose("MuX", self.state)
+
+    @cached_property
+    def mean_output_pose(self) -> FloatArray | None:
+        """The rotations that the output's means decode to, (B, 3, 3); None if they cannot be read."""
+        return self._mean_pose("MuY", self.output)
+
+    def _mean_pose(self, key: str, layout: Layout | None) -> FloatArray | None:
+        array = self.statistic(key, layout)
+        if array is None or not is_finite_float32(array.values):
+            return None
+        channels = self.rotations_of(array.values, array.layout)
+        return None if channels is None else rot6d_to_matrix(channels, self.columns)
+
+    def rotations_of(self, values: FloatArray, layout: Layout) -> FloatArray | None:
+        """The six numbers of each bone, (..., B, 6), out of vectors of a layout; None without a sound slice."""
+        if ROTATIONS not in layout or not self.bone_count:
+            return None
+        channels = values[..., layout[ROTATIONS].range]
+        sizes = (*values.shape[:-1], self.bone_count, 6)
+        return channels.reshape(sizes) if channels.size == np.prod(sizes) else None
+
+    def bone(self, index: int) -> str:
+        """A bone's name, or its number where there is no name."""
+        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
     @cached_property
     def output_mode(self) -> str:

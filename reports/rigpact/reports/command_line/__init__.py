@@ -23,6 +23,7 @@ from rigpact.reports.command_line.describe import describe
 from rigpact.reports.command_line.diff import diff
 from rigpact.reports.command_line.explain import explain
 from rigpact.reports.command_line.nan import nan
+from rigpact.reports.command_line.rule import rule
 from rigpact.reports.command_line.run import run
 
 app = typer.Typer(
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for _command in (check, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen):
+for _command in (check, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen):
     app.command()(_command)
 
 

@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.reports.command_line.known_findings import (
+    ConfigFile,
+    Expires,
+    Owner,
+    Reason,
+    WriteBaseline,
+    configuration_from_option,
+    configured,
+    save_baseline,
+)
 from rigpact.reports.command_line.options import Companion, Format, OutputFormat, Strict
 
 if TYPE_CHECKING:
@@ -32,6 +42,11 @@ def check(
             "--canary", metavar="FILE", help="Prediction, clip or trace: run the model on it in all 120 input orders."
         ),
     ] = None,
+    config: ConfigFile = None,
+    write_baseline: WriteBaseline = None,
+    owner: Owner = None,
+    reason: Reason = None,
+    expires: Expires = None,
     *,
     strict: Strict = False,
     output_format: Format = OutputFormat.TEXT,
@@ -45,7 +60,12 @@ def check(
     from rigpact.reports.terminal import print_json, print_report, stdout
 
     subject = _read_subject(paths or [], companion, onnx)
+    configuration = configuration_from_option(config)
     report = with_canary(check_subject(subject), subject, canary)
+    if write_baseline is not None:
+        save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
+        raise typer.Exit
+    report = configured(report, configuration)
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:

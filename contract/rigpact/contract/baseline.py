@@ -1,0 +1,132 @@
+"""Known findings: each has an owner, a reason and a day on which it ends.
+
+A finding is known by its fingerprint (rule, file name, pointer), so a changed number does not make it new. One that is
+known is waived: it leaves the report and stands in the ledger. Past its day it does not, and the waiver itself is a
+finding (rules/baseline.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from pathlib import Path, PurePath
+from typing import Any
+
+from rigpact.contract.configuration import Configuration
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_json, write_bytes
+from rigpact.contract.findings import Finding, FindingsReport
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules import baseline as rules
+
+FORMAT, VERSION = "rigpact-baseline", 1
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """One known finding. `expires`: the last day on which it holds, YYYY-MM-DD."""
+
+    fingerprint: str
+    code: str
+    file: str
+    pointer: str
+    owner: str
+    reason: str
+    expires: str
+
+    @property
+    def place(self) -> str:
+        """Where the finding is."""
+        return f"{self.file}#{self.pointer}" if self.pointer else self.file
+
+    def holds(self, today: date) -> bool:
+        """Whether its day has not passed."""
+        return today <= date.fromisoformat(self.expires)
+
+
+def read_baseline(path: Path) -> tuple[Waiver, ...]:
+    """Read a file of known findings; UnusableInput where an entry lacks its owner, its reason or its day."""
+    from rigpact.contract.rules.structure import check_against_schema
+
+    data = read_json(path).data
+    for pointer, message in check_against_schema(data, "baseline"):
+        raise UnusableInput(f"{path}#{pointer}", message, "a file that `rigpact check --write-baseline` writes")
+    waivers = tuple(Waiver(**entry) for entry in data["findings"])
+    for index, waiver in enumerate(waivers):
+        parse_day(waiver.expires, f"{path}#{json_pointer('findings', index, 'expires')}")
+    return waivers
+
+
+def parse_day(text: str, place: object) -> date:
+    """Read YYYY-MM-DD; UnusableInput for anything else."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UnusableInput(place, repr(text), "a day as YYYY-MM-DD") from None
+
+
+def write_baseline(path: Path, findings: Iterable[Finding], owner: str, reason: str, expires: str) -> int:
+    """Write findings as known; return how many. All get the same owner, reason and day: edit the file to tell them apart."""
+    waivers = {
+        finding.fingerprint: Waiver(
+            fingerprint=finding.fingerprint, code=finding.rule.code, file=PurePath(finding.file).name,
+            pointer=finding.pointer, owner=owner, reason=reason, expires=expires,
+        )
+        for finding in findings
+    }  # fmt: skip
+    ordered = sorted(waivers.values(), key=lambda waiver: (waiver.file, waiver.code, waiver.pointer))
+    document = {"format": FORMAT, "version": VERSION, "findings": [asdict(waiver) for waiver in ordered]}
+    write_bytes(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    return len(ordered)
+
+
+def configured_report(report: FindingsReport, configuration: Configuration | None, today: date) -> FindingsReport:
+    """A report as a project wants it: severities changed, known findings waived, others left out by configuration.
+
+    What is left out or waived counts as declared and waived in the ledger; the summary names it.
+    """
+    if configuration is None:
+        return report
+    heard = [_with_severity(finding, configuration) for finding in report.findings]
+    wanted = [finding for finding in heard if finding is not None]
+    waivers = read_baseline(configuration.baseline) if configuration.baseline else ()
+    holding = {waiver.fingerprint: waiver for waiver in waivers if waiver.holds(today)}
+    kept = [finding for finding in wanted if finding.fingerprint not in holding]
+    met = {finding.fingerprint for finding in report.findings}
+    used = [waiver for fingerprint, waiver in holding.items() if fingerprint in met]
+    about = tuple(_about_waivers(configuration, waivers, met, today))
+    gone = len(report.findings) - len(kept)
+    ledger = replace(report.ledger, declared=report.ledger.declared + gone, waived=report.ledger.waived + gone)
+    summary = {
+        "file": str(configuration.path),
+        "left_out": len(heard) - len(wanted),
+        "waived": [asdict(waiver) for waiver in used],
+    }
+    return FindingsReport((*kept, *about), ledger, {**report.summary, "configuration": summary})
+
+
+def _with_severity(finding: Finding, configuration: Configuration) -> Finding | None:
+    severity = configuration.severity_of(finding.rule.code, finding.file, finding.rule.severity)
+    if severity is None:
+        return None
+    return replace(finding, rule=replace(finding.rule, severity=severity))
+
+
+def _about_waivers(
+    configuration: Configuration, waivers: Sequence[Waiver], met: set[str], today: date
+) -> Iterator[Finding]:
+    for index, waiver in enumerate(waivers):
+        rule: Any = None
+        if not waiver.holds(today):
+            rule = rules.WAIVER_EXPIRED
+        elif waiver.fingerprint not in met:
+            rule = rules.WAIVER_UNUSED
+        if rule is not None:
+            values = {"code": waiver.code, "place": waiver.place, "owner": waiver.owner, "reason": waiver.reason}
+            pointer = json_pointer("findings", index)
+            finding = rule.at(configuration.baseline, pointer, expires=waiver.expires, **values)
+            heard = _with_severity(finding, configuration)
+            if heard is not None:
+                yield heard

@@ -1,0 +1,242 @@
+"""`rigpact.toml` and known findings: what a project may silence, for how long, and what it may not."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.baseline import configured_report
+from rigpact.contract.configuration import find_configuration, read_configuration
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Severity
+from rigpact.reports.command_line import run_command_line
+
+GOLDEN = Path(__file__).parent / "golden"
+REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
+DAY = date(2030, 6, 1)
+
+
+@pytest.fixture
+def project(sample: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The small character in a folder of its own, with one error and one warning; commands run there."""
+    sample.bundle["StdX"][12] = 0.0
+    del sample.bundle["fps"]
+    sample.absent = {"companion", "clip", "batch", "prediction", "model"}
+    sample.subject()
+    monkeypatch.chdir(sample.folder)
+    return sample
+
+
+def configure(project: Any, text: str) -> Path:
+    path: Path = project.folder / "rigpact.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def heard(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    capsys.readouterr()
+    status = run_command_line(["check", "bundle.json", "--format", "json", *arguments])
+    output = capsys.readouterr()
+    return status, json.loads(output.out) if output.out else {"error": output.err}
+
+
+def graded(report: dict[str, Any]) -> dict[str, str]:
+    return {finding["code"]: finding["severity"] for finding in report["findings"]}
+
+
+DEFECTS = {"RP104": "error", "RP070": "warning", "RP131": "warning"}
+
+
+def test_without_a_configuration_everything_is_heard(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The passing case of what follows."""
+    status, report = heard(capsys)
+
+    assert (status, graded(report)) == (1, DEFECTS)
+    assert "configuration" not in report["summary"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('ignore = ["RP070", "RP131"]', {"RP104": "error"}),
+        ('ignore = ["RP1"]', {"RP070": "warning"}),
+        ('select = ["RP0"]', {"RP070": "warning"}),
+        ('select = ["RP1"]\nignore = ["RP104"]', {"RP131": "warning"}),
+        ('[severity]\nRP104 = "info"\nRP0 = "error"', {"RP104": "info", "RP070": "error", "RP131": "warning"}),
+        ('[severity]\nRP1 = "info"\nRP104 = "warning"', {"RP104": "warning", "RP070": "warning", "RP131": "info"}),
+        ('[[per-path]]\npaths = ["bun*.json"]\nignore = ["RP070", "RP131"]', {"RP104": "error"}),
+        ('[[per-path]]\npaths = ["clips/*"]\nignore = ["RP104"]', DEFECTS),
+        ('[[per-path]]\npaths = ["*"]\nseverity = {RP104 = "info"}\n[severity]\nRP104 = "warning"',
+         {**DEFECTS, "RP104": "info"}),
+    ],
+)  # fmt: skip
+def test_a_project_hears_what_it_asked_for(
+    project: Any, capsys: pytest.CaptureFixture[str], text: str, expected: dict[str, str]
+) -> None:
+    """A gate that cannot be fitted to a project is taken out of the build."""
+    configure(project, text)
+
+    _, report = heard(capsys)
+
+    assert graded(report) == expected
+    ledger = report["ledger"]
+    assert ledger["waived"] == len(DEFECTS) - len(expected) == report["summary"]["configuration"]["left_out"]
+    assert ledger["declared"] == ledger["compared"] + ledger["waived"] + ledger["missing"]
+
+
+def test_the_nearest_configuration_holds(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run from a sub-folder, a check must not fall back to another set of rules without a word."""
+    inner = project.folder / "a" / "b"
+    inner.mkdir(parents=True)
+    (project.folder / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
+    outer = configure(project, "")
+    project_file = project.folder / "a" / "pyproject.toml"
+    assert find_configuration(inner) == outer
+
+    project_file.write_text('[tool.rigpact]\nignore = ["RP104"]\n', encoding="utf-8")
+
+    assert find_configuration(inner) == project_file
+    assert read_configuration(project_file).ignore == ("RP104",)
+
+
+BAD = {
+    'ignroe = ["RP070"]': ("ignroe", "'ignore' was meant?"),
+    'ignore = ["RP20O"]': ("ignore", "'RP20"),
+    'ignore = "RP070"': ("ignore", "codes"),
+    'ignore = [""]': ("ignore", "''"),
+    "select = [104]": ("select", "codes"),
+    '[severity]\nRP104 = "eror"': ("severity.RP104", "'error' was meant?"),
+    "[severity]\nRP104 = 1": ("severity.RP104", "one of error, warning, info"),
+    'severity = "error"': ("severity", "a table"),
+    "baseline = 3": ("baseline", "a file name"),
+    'per-path = "clips"': ("per-path", "[[per-path]]"),
+    '[[per-path]]\nignore = ["RP104"]': ("per-path[0].paths", "patterns"),
+    '[[per-path]]\npaths = ["*"]\nselect = ["RP1"]': ("per-path[0].select", "one of paths, ignore, severity"),
+    "ignore = [": ("rigpact.toml", "no TOML"),
+    'baseline = "nowhere.json"': ("nowhere.json", "an existing file"),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_configuration_is_one_line_with_its_place(
+    project: Any, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    """A misspelt key that is skipped in silence leaves a gate open, or shut, for no reason anybody finds."""
+    configure(project, text)
+
+    status, report = heard(capsys)
+
+    assert status == 2
+    assert report["error"].count("\n") == 1
+    assert all(part in report["error"] for part in BAD[text]), report["error"]
+
+
+def write_known(capsys: pytest.CaptureFixture[str], expires: str = "2999-01-01") -> int:
+    words = ["--write-baseline", "known.json", "--owner", "Ana", "--reason", "next export", "--expires", expires]
+    return heard_status(capsys, words)
+
+
+def heard_status(capsys: pytest.CaptureFixture[str], words: list[str]) -> int:
+    status = run_command_line(["check", "bundle.json", *words])
+    capsys.readouterr()
+    return status
+
+
+def test_known_findings_are_waived_and_counted(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """An old defect must not hide a new one; a new one must not wait for the old one's repair."""
+    assert write_known(capsys) == 0
+    configure(project, 'baseline = "known.json"')
+
+    status, report = heard(capsys)
+
+    assert (status, graded(report), report["ledger"]["waived"]) == (0, {}, 3)
+    assert {waiver["owner"] for waiver in report["summary"]["configuration"]["waived"]} == {"Ana"}
+    project.bundle["StdX"][12] = -0.25  # another number at the same place: still the same finding
+    project.bundle["StdY"][0] = 0.0  # another array: a new one
+    project.write("bundle")
+    status, report = heard(capsys)
+    assert (status, [finding["pointer"] for finding in report["findings"]]) == (1, ["/StdY/0", "/s_eff_Y/0"])
+
+
+@pytest.mark.parametrize("lacking", ["--owner", "--reason", "--expires"])
+def test_a_waiver_without_owner_reason_or_day_is_refused(
+    project: Any, capsys: pytest.CaptureFixture[str], lacking: str
+) -> None:
+    """A waiver that belongs to nobody stays for ever."""
+    words = {"--owner": "Ana", "--reason": "soon", "--expires": "2999-01-01"}
+    del words[lacking]
+
+    status = heard_status(
+        capsys, ["--write-baseline", "known.json", *(part for pair in words.items() for part in pair)]
+    )
+
+    assert status == 2
+    assert not (project.folder / "known.json").exists()
+
+
+def report_on(project: Any, day: date) -> Any:
+    configuration = read_configuration(configure(project, 'baseline = "known.json"'))
+    return configured_report(project.check(), configuration, day)
+
+
+def golden(code: str, report: Any, folder: Path) -> None:
+    document = report.to_json()
+    del document["summary"]
+    text = json.dumps(document, indent=1, ensure_ascii=False).replace(f"{folder}{os.sep}", "") + "\n"
+    path = GOLDEN / f"{code}.json"
+    if REGENERATE:
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_expired_waiver_fails_by_itself(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """On its last day a waiver holds; the day after, the defect is back and the promise is named."""
+    write_known(capsys, DAY.isoformat())
+
+    assert report_on(project, DAY).findings == ()
+    late = report_on(project, DAY + timedelta(days=1))
+
+    codes = [finding.rule.code for finding in late.findings]
+    assert sorted(codes) == ["RP070", "RP104", "RP131", "RP950", "RP950", "RP950"]
+    assert late.verdict == "fail"
+    golden("RP950", late, project.folder)
+
+
+def test_a_waiver_that_meets_nothing_is_reported(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would silence the same defect when it comes back."""
+    write_known(capsys, DAY.isoformat())
+    project.bundle["fps"] = 60
+
+    report = report_on(project, DAY)
+
+    assert [(finding.rule.code, finding.rule.severity) for finding in report.findings] == [("RP951", Severity.INFO)]
+    assert report.verdict == "pass"
+    golden("RP951", report, project.folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda known: known["findings"][0].pop("owner"), "owner"),
+        (lambda known: known["findings"][0].update(expires="soon"), "expires"),
+        (lambda known: known["findings"][0].update(expires="2030-02-31"), "2030-02-31"),
+        (lambda known: known.update(format="other"), "format"),
+    ],
+)
+def test_a_broken_file_of_known_findings_is_refused(
+    project: Any, capsys: pytest.CaptureFixture[str], change: Any, says: str
+) -> None:
+    """A file of waivers that is half read waives something else than people think."""
+    write_known(capsys)
+    path = project.folder / "known.json"
+    known = json.loads(path.read_text(encoding="utf-8"))
+    change(known)
+    path.write_text(json.dumps(known), encoding="utf-8")
+
+    with pytest.raises(UnusableInput, match=says):
+        report_on(project, DAY)

@@ -1,0 +1,94 @@
+"""A generated clip on the demo character, an honest run of it, and the diagnosis of runs that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.fixtures.mutants import Scene, generated_scene
+from rigpact.reference_runtime import Trace
+from rigpact.reports.command_line import run_command_line
+from rigpact.reports.diagnose import Diagnosis, diagnose
+from rigpact.reports.replay import Evidence
+
+Changes = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run `rigpact WORDS…` and return its exit status and output."""
+
+    def call(*words: object) -> Answer:
+        capfd.readouterr()
+        status = run_command_line([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Answer(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def scene() -> Scene:
+    """Sixteen frames of a sneak; short, and not adequate for everything."""
+    return generated_scene("sneak_turn", frames=16)
+
+
+@pytest.fixture(scope="session")
+def honest(scene: Scene) -> Trace:
+    """The scene as the contract says."""
+    return scene.record()
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Diagnoses recordings of one scene."""
+
+    scene: Scene
+
+    def evidence(self, stages: Any, only: tuple[str, ...] | None = None, **changes: Any) -> Evidence:
+        """Evidence with all stages or some, with the scene's clip and network unless `changes` say otherwise."""
+        kept = {name: rows for name, rows in stages.items() if only is None or name in only}
+        frame = self.scene.record().frame[: len(next(iter(kept.values())))]
+        whole = Evidence(frame, self.scene.clip.fps, self.scene.mode, kept, self.scene.clip, self.scene.network)
+        return replace(whole, **changes)
+
+    def __call__(self, stages: Any, only: tuple[str, ...] | None = None, **changes: Any) -> Diagnosis:
+        """The diagnosis of such evidence."""
+        return diagnose(self.evidence(stages, only, **changes), self.scene.contract)
+
+
+@pytest.fixture(scope="session")
+def doctor(scene: Scene) -> Doctor:
+    """Diagnoses recordings of the scene."""
+    return Doctor(scene)
+
+
+def names(diagnosis: Diagnosis) -> list[Changes]:
+    """Everything that the first cause offers."""
+    return [cause for first in diagnosis.causes[:1] for cause in (first.changes, *first.equivalents)]
+
+
+@pytest.fixture(scope="session")
+def demo_files(demo_bundle: Path) -> dict[str, Path]:
+    """The demo's files by name, as the command takes them."""
+    return {
+        "bundle": demo_bundle / "norm_template.json",
+        "companion": demo_bundle / "pretrain_template.json",
+        "model": demo_bundle / "model.onnx",
+        "clip": demo_bundle / "clips" / "Sneak_Turn.json",
+        "prediction": demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json",
+    }

@@ -1,0 +1,88 @@
+"""The figures of the diagnosis, guarded on a sample; `tox -e bench` prints them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rigpact.fixtures.mutants import generated_scene, interacting_pairs, random_pairs
+from rigpact.reports.diagnose import Diagnosis, Divergence
+from rigpact.reports.diagnosis_score import Figure, evidence_of, is_honest, is_named, score_conventions, score_defects
+
+
+def test_random_pairs_are_named(scene: Any) -> None:
+    """Two conventions wrong at once is the usual first day of an integration."""
+    figure = Figure("pairs", "")
+    score_conventions(figure, scene, random_pairs(scene.contract, 24, seed=3))
+    assert figure.wrong == []
+    assert figure.exact >= 12  # most word for word; the rest differ in what this clip cannot show
+
+
+def test_pairs_at_one_stage_are_named() -> None:
+    """They interact: mending one alone makes matters worse."""
+    scene = generated_scene("run_turn", frames=10)
+    figure = Figure("pairs", "")
+    score_conventions(figure, scene, interacting_pairs(scene.contract, 16, seed=4))
+    assert figure.wrong == []
+
+
+def test_defects_get_no_made_up_cause() -> None:
+    """Stage, frame and channel right, and no cause."""
+    figure = Figure("defects", "")
+    score_defects(figure, generated_scene("hop", frames=12), 18, seed=9)
+    assert figure.wrong == []
+    assert figure.total == 18
+
+
+def test_a_wrong_name_is_not_counted_as_right(scene: Any) -> None:
+    """The measure itself: a diagnosis of one mutant must not pass for another's."""
+    from rigpact.reports.diagnose import diagnose
+
+    mutant = scene.record({"compose_order": "prev_delta"})
+    diagnosis = diagnose(evidence_of(scene, mutant), scene.contract)
+    assert is_named(diagnosis, {"compose_order": "prev_delta"}, scene, mutant) == (True, True)
+    other = scene.record({"mirror": "x"})
+    assert is_named(diagnosis, {"mirror": "x"}, scene, other) == (False, False)
+    agreeing = Diagnosis("agrees", None, (), (), ())
+    assert is_named(agreeing, {"mirror": "x"}, scene, other) == (False, False)
+    assert is_named(agreeing, {"writeback": "none"}, scene, scene.record({"writeback": "none"})) == (True, False)
+
+
+def test_a_wrong_address_is_not_counted_as_right(scene: Any) -> None:
+    """The measure itself: stage, frame and channel are all asked for."""
+    from rigpact.reports.address import Address
+
+    excess = np.zeros((6, 4))
+    excess[3, 1] = 50.0
+
+    def answer(frame: int, stage: str, channel: int) -> Diagnosis:
+        return Diagnosis("unexplained", Divergence(frame, stage, Address(stage, channel), 1.0, ""), (), (), ())
+
+    assert is_honest(answer(3, "y_out", 1), "y_out", excess)
+    assert not is_honest(answer(2, "y_out", 1), "y_out", excess)
+    assert not is_honest(answer(3, "quat", 1), "y_out", excess)
+    assert not is_honest(answer(3, "y_out", 2), "y_out", excess)
+    assert not is_honest(Diagnosis("agrees", None, (), (), ()), "y_out", excess)
+    assert is_honest(Diagnosis("agrees", None, (), (), ()), "y_out", excess * 0.0)
+
+
+def test_a_search_for_pairs_stays_small_and_quick() -> None:
+    """A trace of poses alone with nothing to explain it: all pairs are tried, and a laptop must survive it."""
+    import time
+    import tracemalloc
+    from dataclasses import replace
+
+    from rigpact.reports.diagnose import diagnose
+
+    scene = generated_scene("sneak_turn", frames=13)
+    pose = scene.record().stages["y_out"].copy()
+    pose[:, 62] = 0.3
+    trace = replace(scene.record(), stages={"y_out": pose})
+    tracemalloc.start()
+    started = time.process_time()
+    assert diagnose(evidence_of(scene, trace), scene.contract).verdict == "unexplained"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150e6  # every pair of changes remembered would be gigabytes
+    assert time.process_time() - started < 120.0  # seconds of a busy machine, traced; about 10 on a quiet one

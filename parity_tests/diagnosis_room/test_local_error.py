@@ -1,0 +1,88 @@
+"""The stage where the defect is, told apart from the stages that only pass it on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import STAGES
+from rigpact.fixtures.mutants import SLIPS, random_defects, slip
+
+from .conftest import Doctor
+
+FOLLOWERS = {
+    "x_raw": {"state", "pose_hist_raw", "pose_hist", "y_norm", "y_out"},
+    "state": {"y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat"},
+    "pose_hist_raw": {"pose_hist", "y_norm", "y_out"},
+    "y_norm": {"y_raw", "delta6d", "next6d", "y_out", "quat"},
+    "delta6d": {"next6d", "y_out", "quat"},
+    "next6d": {"y_out", "quat"},
+    "y_out": {"quat"},
+}
+"""Some of the stages that a defect at a stage shows in, by the loop's own order of events."""
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
+    stage: str, scene: Any, honest: Any, doctor: Doctor
+) -> None:
+    """Looking at the pose, every defect looks like a broken composition."""
+
+    def spoilt(stages: Any, _scene: Any) -> np.ndarray:
+        values = stages[stage].copy()
+        values[3:, min(40, values.shape[1] - 1)] += 0.3  # a bone's rotation, where there are bones
+        return values
+
+    diagnosis = doctor(slip(scene, honest.stages, stage, spoilt))
+    verdicts = {entry.stage: entry for entry in diagnosis.stages}
+    assert [name for name, entry in verdicts.items() if entry.ok is False] == [stage]
+    assert diagnosis.first_divergence is not None
+    assert (diagnosis.first_divergence.frame, diagnosis.first_divergence.stage) == (3, stage)
+    inheriting = {name for name, entry in verdicts.items() if entry.ok and entry.inherited_error > entry.tolerance}
+    assert FOLLOWERS.get(stage, set()) <= inheriting
+    assert all(STAGES.index(name) > STAGES.index(stage) for name in inheriting)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in SLIPS if not entry.is_convention], ids=lambda entry: entry.name)
+def test_a_slip_is_located_and_not_explained_away(entry: Any, scene: Any, honest: Any, doctor: Doctor) -> None:
+    """A made-up cause costs more than none: someone changes a convention that was right."""
+    spoilt = slip(scene, honest.stages, entry.stage, entry.spoil)
+    diagnosis = doctor(spoilt)
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert diagnosis.first_divergence is not None
+    assert diagnosis.first_divergence.stage == entry.stage
+
+
+def test_random_defects_get_no_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
+    """Perturbed weights, offsets, noise, lost frames, flipped bits: none of them is a convention."""
+    for defect in random_defects(scene, 27, seed=20):
+        diagnosis = doctor(defect.stages)
+        assert diagnosis.causes == (), defect.name
+        if diagnosis.verdict == "agrees":  # honest only if nothing but the last bits differ
+            difference = np.abs(defect.stages[defect.stage] - honest.stages[defect.stage]).max()
+            assert difference < 1e-4, defect.name
+
+
+def test_a_changed_weight_of_the_model_is_seen_at_the_network(
+    tmp_path: Any, scene: Any, honest: Any, doctor: Doctor
+) -> None:
+    """The engine runs yesterday's export: every convention is right and the pose is not."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import numpy_helper
+
+    from rigpact.fixtures import demo_bundle
+    from rigpact.reference_runtime import OnnxNetwork
+
+    model = onnx.load(demo_bundle() / "model.onnx")
+    tensor = max(model.graph.initializer, key=lambda entry: int(np.prod(entry.dims)))
+    weights = numpy_helper.to_array(tensor).copy()
+    weights[weights.shape[0] // 2, 5] += 0.5
+    tensor.CopyFrom(numpy_helper.from_array(weights, tensor.name))
+    onnx.save(model, tmp_path / "changed.onnx")
+
+    changed = OnnxNetwork(tmp_path / "changed.onnx", scene.contract)
+    diagnosis = doctor(scene.with_network(changed).record().stages)
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert [entry.stage for entry in diagnosis.stages if entry.ok is False] == ["y_norm"]

@@ -1,0 +1,183 @@
+"""What users really have: one stage, one frame, another bone order, a NaN, the wrong bundle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.fixtures.mutants import generated_scene
+from rigpact.reference_runtime import Trace, write_trace
+from rigpact.reports.evidence import read_evidence
+
+from .conftest import Doctor, names
+
+BONES = 46
+
+
+def permuted(rows: np.ndarray, order: tuple[int, ...], width: int) -> np.ndarray:
+    """Slot i takes bone order[i]."""
+    flat = rows.reshape(len(rows), BONES, width)[:, list(order)]
+    return flat.reshape(len(rows), -1)
+
+
+def test_a_pose_alone_cannot_be_judged_and_says_what_is_missing(doctor: Doctor, honest: Any) -> None:
+    """A verdict on nothing would pass every broken engine that logs too little."""
+    diagnosis = doctor(honest.stages, ("y_out",), clip=None, network=None)
+    assert (diagnosis.verdict, diagnosis.exit_code) == ("undetermined", 2)
+    (stage,) = diagnosis.stages
+    assert stage.ok is None
+    assert stage.needs is not None
+    assert "record next6d" in stage.needs
+    assert "--clip" in stage.needs
+
+
+@pytest.mark.parametrize("truth", [{"compose_order": "prev_delta"}, {"denorm": "variance"}, {"mirror": "z"}], ids=str)
+def test_network_output_and_pose_are_enough_with_the_clip(scene: Any, doctor: Doctor, truth: dict[str, str]) -> None:
+    """Two logged vectors a frame are what an engine team agrees to; the clip gives the previous pose."""
+    mutant = scene.record(truth)
+    diagnosis = doctor(mutant.stages, ("y_norm", "y_out"), network=None)
+    assert diagnosis.verdict == "explained"
+    assert truth in names(diagnosis)
+
+
+SWAPPED = (*range(7), 30, *range(8, 30), 7, *range(31, BONES))
+SHUFFLED = tuple(np.random.default_rng(11).permutation(BONES).tolist())
+
+
+@pytest.mark.parametrize("order", [SWAPPED, SHUFFLED, tuple(range(BONES))[::-1]], ids=["two", "any", "reversed"])
+@pytest.mark.parametrize("stage", ["y_out", "quat"])
+def test_bones_in_another_order_are_matched(doctor: Doctor, honest: Any, order: tuple[int, ...], stage: str) -> None:
+    """The engine's bone table comes from another asset than the exporter's: poses are right, on the wrong bones."""
+    six = permuted(honest.stages["y_out"], order, 6)
+    stages = {**honest.stages, "y_out": six, "quat": permuted(honest.stages["quat"], order, 4)}
+    if stage == "quat":
+        del stages["y_out"]
+    diagnosis = doctor(stages)
+    assert diagnosis.verdict == "explained"
+    assert diagnosis.causes[0].changes == {"bone_order": order}
+
+
+def test_left_and_right_have_a_name(doctor: Doctor, honest: Any, scene: Any) -> None:
+    """A character that limps on the wrong leg: said in words, not as 46 numbers."""
+    bones = scene.contract.bone_names
+    other = {"l": "r", "r": "l"}
+    order = tuple(
+        bones.index(name[:-1] + other[name[-1]]) if name[-2:] in ("_l", "_r") else index
+        for index, name in enumerate(bones)
+    )
+    stages = {**honest.stages, "y_out": permuted(honest.stages["y_out"], order, 6)}
+    stages["quat"] = permuted(honest.stages["quat"], order, 4)
+    assert doctor(stages).causes[0].changes == {"bone_order": "left_right_swapped"}
+
+
+@pytest.mark.parametrize(
+    "truth", [{"compose_order": "prev_delta"}, {"rootvel_squash": "none"}, {"mirror": "x"}], ids=str
+)
+def test_one_frame_is_enough_for_what_one_frame_shows(scene: Any, doctor: Doctor, truth: dict[str, str]) -> None:
+    """The first frame is what people print."""
+    first = {name: rows[:1] for name, rows in scene.record(truth).stages.items()}
+    diagnosis = doctor(first)
+    assert diagnosis.verdict == "explained"
+    assert truth in names(diagnosis)
+
+
+def test_one_honest_frame_agrees(doctor: Doctor, honest: Any) -> None:
+    """Lags and histories have nothing to look back on in frame 0."""
+    assert doctor({name: rows[:1] for name, rows in honest.stages.items()}).verdict == "agrees"
+
+
+def test_a_nan_is_placed_and_never_explained(doctor: Doctor, honest: Any, scene: Any) -> None:
+    """A NaN that a convention were blamed for would come back after the fix."""
+    pose = honest.stages["y_out"].copy()
+    bone = scene.contract.bone_names.index("hand_r")
+    pose[5:, 6 * bone + 2] = np.nan
+    diagnosis = doctor({**honest.stages, "y_out": pose})
+    first = diagnosis.first_divergence
+    assert diagnosis.verdict == "unexplained"
+    assert diagnosis.causes == ()
+    assert first is not None
+    assert (first.frame, first.stage, first.address.bone, first.error) == (5, "y_out", "hand_r", None)
+
+
+def test_a_pose_of_nothing_but_nan_is_placed(doctor: Doctor, honest: Any) -> None:
+    """A broken weight makes every number NaN from frame 0 on; the search has no rotation left to compare."""
+    nothing = {name: np.full_like(honest.stages[name], np.nan) for name in ("y_norm", "y_raw", "y_out", "quat")}
+    diagnosis = doctor({**honest.stages, **nothing})
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert diagnosis.first_divergence is not None
+    assert (diagnosis.first_divergence.frame, diagnosis.first_divergence.stage) == (0, "y_norm")
+
+
+def test_a_convention_is_found_beside_a_nan_but_does_not_settle(scene: Any, doctor: Doctor) -> None:
+    """Both defects are real; naming one must not hide the other."""
+    mutant = dict(scene.record({"compose_order": "prev_delta"}).stages)
+    mutant["quat"] = mutant["quat"].copy()
+    mutant["quat"][3, 8] = np.nan
+    diagnosis = doctor(mutant)
+    assert diagnosis.verdict == "unexplained"
+    assert diagnosis.causes[0].changes == {"compose_order": "prev_delta"}
+
+
+def test_a_trace_of_another_bundle_is_said_to_be_one(tmp_path: Path, honest: Trace, scene: Any) -> None:
+    """Half of all parity hunts end with two bundles of the same name."""
+    path = tmp_path / "run.trace.jsonl"
+    write_trace(honest, path)
+    lines = path.read_text().splitlines()
+    header = json.loads(lines[0])
+    header["contract"]["bundle_sha256"] = "0" * 64
+    path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+    _, notes = read_evidence(path, scene.contract)
+    assert any("000000000000" in note and scene.contract.sha256[:12] in note for note in notes)
+
+
+def test_a_trace_of_other_widths_is_refused(tmp_path: Path, honest: Trace, scene: Any) -> None:
+    """A character with other bones: any number that came out would be about nothing."""
+    narrow = Trace(honest.header, honest.frame, honest.time_s, {"y_out": honest.stages["y_out"][:, :-6]})
+    write_trace(narrow, tmp_path / "run.trace.jsonl")
+    with pytest.raises(UnusableInput, match=r"270 numbers, expected 276.*right --bundle"):
+        read_evidence(tmp_path / "run.trace.jsonl", scene.contract)
+
+
+def test_other_statistics_are_no_convention(doctor: Doctor, scene: Any) -> None:
+    """A bundle of last week: every stage that uses its numbers differs, and no knob explains it."""
+    from dataclasses import replace
+
+    from rigpact.contract.statistics import Statistics
+
+    own = scene.contract.state_statistics
+    stale = replace(scene.contract, state_statistics=Statistics(own.mean + own.std * 0.25, own.std * 1.5))
+    diagnosis = doctor(replace(scene, contract=stale).record().stages)
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert diagnosis.first_divergence is not None
+    assert diagnosis.first_divergence.stage == "state"
+
+
+@pytest.mark.parametrize("frames", [slice(0, 6), slice(4, 10)], ids=["stopped early", "from the middle"])
+@pytest.mark.parametrize(
+    "truth", [{"angvel_source": "rotations", "angvel_lag": "+1"}, {"previous_pose_lag": "+1"}], ids=str
+)
+def test_a_recording_of_a_part_looks_ahead_in_the_clip(frames: slice, truth: dict[str, str]) -> None:
+    """Recorders are stopped before the clip ends: the frame after the last is in the clip, not a copy of the last."""
+    scene = generated_scene("run_turn", frames=14)
+    part = {name: rows[frames] for name, rows in scene.record(truth).stages.items()}
+    frame = np.arange(14, dtype=np.int64)[frames]
+    diagnosis = Doctor(scene)(part, frame=frame)
+    assert diagnosis.verdict == "explained"
+    assert truth in names(diagnosis)
+
+
+def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) -> None:
+    """From the middle of a run a window's z-score cannot be recomputed: it must not become the cause of a broken input."""
+    stages = {name: rows[4:] for name, rows in honest.stages.items()}
+    stages["cond"] = stages["cond"] + np.float32(0.25)
+    stages["angvel"] = stages["angvel"] * np.float32(1.3)
+    evidence = doctor.evidence(stages, clip=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
+    from rigpact.reports.diagnose import diagnose
+
+    diagnosis = diagnose(evidence, doctor.scene.contract)
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())

@@ -1,0 +1,97 @@
+"""Real exported files: what their training code does differently from the contract document is found and named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.fixtures.mutants import scene_of_files, words
+from rigpact.reports.diagnosis_score import Figure, real_scenes, score_conventions
+
+from .conftest import Doctor, names
+
+
+@pytest.fixture(scope="module")
+def found(real_data: Path) -> dict[str, Any]:
+    """The diagnosis of a real prediction with its recorded network output."""
+    from rigpact.contract import load_contract
+    from rigpact.reports.diagnose import diagnose
+    from rigpact.reports.evidence import read_evidence
+
+    bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
+    contract = load_contract(bundle, companion, {"output_mode": "residual"})
+    evidence, _ = read_evidence(
+        real_data / "Walk_F_prediction.json", contract, clip=real_data / "Walk_F.json",
+        replay=real_data / "Walk_F_network_output.json",
+    )  # fmt: skip
+    document: dict[str, Any] = json.loads(json.dumps(diagnose(evidence, contract).to_json()))
+    return document
+
+
+def _cause(found: dict[str, Any], stage: str) -> dict[str, Any]:
+    (cause,) = [cause for cause in found["causes"] if cause["stage"] == stage]
+    return cause
+
+
+def test_the_angular_velocity_input_is_named_to_the_last_knob(found: dict[str, Any]) -> None:
+    """Half the rotation vector, one frame ahead: three differences at one stage, found together on real data."""
+    cause = _cause(found, "angvel")
+    expected = {"angvel_source": "rotations", "angvel_angle": "half", "angvel_lag": "+1"}
+    assert expected in [cause["changes"], *cause["equivalents"]]
+    assert cause["frames_explained"] == cause["frames"]
+    assert cause["error_after"] < 1e-3
+    assert cause["error_before"] > 1.0
+
+
+def test_the_histories_first_rows_hold_their_own_target(found: dict[str, Any]) -> None:
+    """The network learnt on a history that no engine can have."""
+    cause = _cause(found, "pose_hist")
+    assert {"pose_history_start": "first_target"} in [cause["changes"], *cause["equivalents"]]
+    assert cause["frames_explained"] == cause["frames"]
+
+
+def test_the_leak_of_the_target_is_named_for_all_frames_but_the_first(found: dict[str, Any]) -> None:
+    """The recording composes with the target pose: a score that no engine will ever reach."""
+    cause = _cause(found, "y_out")
+    assert cause["changes"] == {"previous_pose_lag": "+1"}
+    assert (cause["frames_explained"], cause["frames"]) == (86, 87)
+
+
+def test_what_is_not_explained_in_all_frames_is_not_called_explained(found: dict[str, Any]) -> None:
+    """One frame of 87 is where the next defect hides."""
+    assert found["verdict"] == "unexplained"
+    assert [stage["stage"] for stage in found["stages"] if stage["ok"]] == ["state", "cond", "contacts"]
+
+
+TRUTHS = (
+    {"compose_order": "prev_delta"}, {"rot6d_columns": "xy"}, {"rot6d_packing": "rows"}, {"denorm": "variance"},
+    {"condition_direction": "trajectory"}, {"angvel_source": "rotations"}, {"pose_history_start": "first_target"},
+    {"input_order": ("cond", "state", "contacts", "angvel", "pose_hist")}, {"bone_order": "left_right_swapped"},
+    {"quaternion_order": "wxyz"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("clip", ["Walk_F.json", "Walk_L_To_R.json"])
+@pytest.mark.parametrize("truth", TRUTHS, ids=words)
+def test_single_changes_are_named_on_real_motion(real_data: Path, clip: str, truth: dict[str, Any]) -> None:
+    """Real statistics have channels without spread, where one float32 step is a tenth of a deviation."""
+    bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
+    scene = scene_of_files(bundle, companion, real_data / clip, output_mode="residual")
+    diagnosis = Doctor(scene)(scene.record(truth).stages)
+    assert diagnosis.verdict == "explained"
+    assert truth in names(diagnosis)
+
+
+def test_pairs_are_named_on_real_motion(real_data: Path) -> None:
+    """A sample; the benchmark draws the rest."""
+    figure = Figure("pairs", "")
+    pairs = [
+        {"rot6d_packing": "rows", "compose_order": "prev_delta"},
+        {"angvel_frame": "local", "angvel_angle": "half"},
+        {"yaw_encoding": "radians", "denorm": "state_stats"},
+    ]
+    score_conventions(figure, real_scenes(real_data)[1], pairs)
+    assert figure.wrong == []

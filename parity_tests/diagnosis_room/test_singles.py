@@ -1,0 +1,92 @@
+"""Every value of every knob, one at a time: named, or truly the same on the clip at hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.fixtures.mutants import single_changes, words
+from rigpact.fixtures.mutants.scene import demo_contract
+from rigpact.reports.code_hints import code_hint
+
+from .conftest import Doctor, names
+
+SINGLES = list(single_changes(demo_contract()))
+NEARLY_NOTHING = 1e-5
+"""Absolute; these mutants change rotations, unit directions or z-scores by far more, or by rounding only."""
+
+
+@pytest.mark.parametrize("truth", SINGLES, ids=words)
+def test_every_single_change_is_named(scene: Any, honest: Any, doctor: Doctor, truth: dict[str, Any]) -> None:
+    """`explain` that blames the wrong convention sends an engineer into the wrong file for a day."""
+    mutant = scene.record(truth)
+    diagnosis = doctor(mutant.stages)
+    if diagnosis.verdict == "agrees":
+        assert all(np.abs(mutant.stages[name] - rows).max() < NEARLY_NOTHING for name, rows in honest.stages.items())
+    else:
+        assert diagnosis.verdict == "explained"
+        assert len(diagnosis.causes) == 1
+        assert truth in names(diagnosis)
+        assert diagnosis.causes[0].error_after < diagnosis.causes[0].error_before
+
+
+@pytest.mark.parametrize("truth", SINGLES[::4], ids=words)
+def test_the_published_pose_alone_is_enough_with_clip_and_model(
+    scene: Any, doctor: Doctor, truth: dict[str, Any]
+) -> None:
+    """Most engines log nothing but the pose: what the pose depends on must be found from it."""
+    mutant = scene.record(truth)
+    diagnosis = doctor(mutant.stages, ("y_out",))
+    if diagnosis.verdict != "agrees":
+        assert diagnosis.verdict == "explained"
+        assert truth in names(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"compose_order": "prev_delta", "rot6d_columns": "xy"},
+        {"denorm": "std_only", "output_mode": "delta"},
+        {"mirror": "y", "bone_order": "left_right_swapped"},
+        {"angvel_angle": "half", "angvel_lag": "+1"},
+        {"pose_history_order": "newest_first", "pose_history_phase": "excludes_current"},
+        {"rootvel_squash": "linear", "quaternion_order": "wxyz"},
+    ],
+    ids=words,
+)
+def test_pairs_are_found_together(scene: Any, doctor: Doctor, truth: dict[str, Any]) -> None:
+    """Two defects at one stage hide each other from a search that mends one at a time."""
+    diagnosis = doctor(scene.record(truth).stages)
+    assert diagnosis.verdict == "explained"
+    found = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
+    assert found == truth or truth in names(diagnosis)
+
+
+def test_an_honest_run_agrees(doctor: Doctor, honest: Any) -> None:
+    """An alarm on a right engine costs the trust that the next alarm needs."""
+    diagnosis = doctor(honest.stages)
+    assert (diagnosis.verdict, diagnosis.first_divergence, diagnosis.causes) == ("agrees", None, ())
+    assert ("writeback", "none") in diagnosis.indistinguishable  # a teacher-driven run writes nothing back
+
+
+def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
+    """What `--set` declares is meant; the contract's default is then what differs."""
+    from rigpact.reports.diagnose import diagnose
+
+    declared = scene.contract.with_conventions({"compose_order": "prev_delta"})
+    mutant = scene.record({"compose_order": "prev_delta"})
+    assert diagnose(doctor.evidence(mutant.stages), declared).verdict == "agrees"
+    answer = diagnose(doctor.evidence(honest.stages), declared)
+    assert answer.causes[0].changes == {"compose_order": "delta_prev"}
+
+
+@pytest.mark.parametrize("knob", KNOBS.values(), ids=lambda knob: knob.name)
+def test_every_value_says_what_it_looks_like_in_code(knob: Any) -> None:
+    """A cause without a line to search for leaves an engineer with a word of ours."""
+    values = [tuple(knob.values[0].split(","))] if knob.name == "input_order" else list(knob.values)
+    hints = [code_hint(knob.name, value) for value in values]
+    assert all("C++: " in hint and "; Python: " in hint and "\n" not in hint for hint in hints)
+    assert len(set(hints)) == len(values)
