@@ -64,6 +64,12 @@ def spinning(change: Callable[[int, Vector], Vector]) -> Edit:
     return each_frame(edit)
 
 
+def swapped_sides(sample: Any) -> None:
+    for frame in sample.clip["Frames"]:
+        pelvis, left, right = frame["BoneRotations"]
+        frame["BoneRotations"] = [pelvis, right, left]
+
+
 def lagging(sample: Any) -> None:
     frames = sample.clip["Frames"]
     for frame, following in pairwise(frames):
@@ -129,5 +135,7 @@ CASES = (
          put([0.0, -0.11, 0.0], *CLIP_SKELETON, "ref_local_offsets_m", 1), "10.0 mm"),
     Case("RP903", "clip", "/meta/units", put("centimeters", "clip", "meta", "units"), "'centimeters' in the clip"),
     Case("RP904", "clip", "/Frames", each_frame(lambda _, frame: add(100.0, frame["RootPosition"], 0)), "RootPosition"),
+    Case("RP613", "clip", "/Frames/4", lambda s: add(50.0, s.clip["Frames"][4]["RootPosition"], 0), "RootPosition"),
+    Case("RP912", "clip", "/Frames/0/BoneRotations/1", swapped_sides, "exchanged"),
     Case("RP905", "clip", "/Frames/0/RootVelocityXY", put([0.2, 0.2], "bundle", "tanh_scales_rootvel"), "5.38 times"),
 )  # fmt: skip

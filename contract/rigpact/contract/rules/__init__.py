@@ -4,9 +4,13 @@ A rule is a frozen `Rule` (its texts) next to the small generator that yields it
 the family's file, list the rule in that file's `RULES`, call the generator from the family's `check_…`. Codes are never
 reused: a rule that goes leaves its code in `RETIRED`.
 
-    RP0xx JSON text, structure, layout   RP3xx companion         RP6xx teacher batches and predictions
-    RP1xx statistics                     RP4xx model signature   RP7xx traces
-    RP2xx rotation spec and skeleton     RP5xx clips             RP8xx comparison of two runs   RP9xx cross-file
+    RP0xx JSON text, structure, layout             RP5xx clips
+    RP1xx statistics, and what is derived of them  RP6xx teacher batches and predictions
+    RP2xx rotations, skeleton, declarations        RP7xx free
+    RP3xx companion                                RP8xx comparison of two runs
+    RP4xx model                                    RP9xx files that belong together; RP95x waivers
+
+rows.py, clip_features.py and view.py hold no rules: they turn files into what the rules judge.
 
 `engine_refuses` marks what `LoadSchemaAndStats` fails on, and what leaves nothing to compute with (a slice outside its
 vector): `load_contract` refuses both.
@@ -41,6 +45,7 @@ from rigpact.contract.rules import (
     prediction,
     root_motion,
     rotation_spec,
+    rows_of_clip,
     skeleton,
     statistics,
     statistics_meaning,
@@ -59,7 +64,7 @@ __all__ = ["ALL_RULES", "FAMILIES", "RETIRED", "Subject", "check", "check_bundle
 FAMILIES = (
     json_text, structure, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
     skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
-    root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across,
+    root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
     comparison, canary, baseline,
 )  # fmt: skip
 ALL_RULES: tuple[Rule, ...] = tuple(
@@ -158,7 +163,7 @@ def _check_rows(clips_seen: list[clips.ClipView], files: list[Rows]) -> Iterator
         yield from history.check_history(rows)
         if rows.file.document.kind is Kind.TEACHER_PREDICTION:
             yield from prediction.check_prediction(rows)
-    yield from across.check_across(clips_seen, files)
+    yield from rows_of_clip.check_rows_of_clips(clips_seen, files)
 
 
 def _files(subject: Subject) -> list[dict[str, str]]:
