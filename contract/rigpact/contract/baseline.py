@@ -8,11 +8,10 @@ finding (rules/baseline.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path, PurePath
-from typing import Any
 
 from rigpact.contract.configuration import Configuration
 from rigpact.contract.errors import UnusableInput
@@ -89,22 +88,55 @@ def configured_report(report: FindingsReport, configuration: Configuration | Non
     """
     if configuration is None:
         return report
-    heard = [_with_severity(finding, configuration) for finding in report.findings]
-    wanted = [finding for finding in heard if finding is not None]
-    waivers = read_baseline(configuration.baseline) if configuration.baseline else ()
-    holding = {waiver.fingerprint: waiver for waiver in waivers if waiver.holds(today)}
-    kept = [finding for finding in wanted if finding.fingerprint not in holding]
-    met = {finding.fingerprint for finding in report.findings}
-    used = [waiver for fingerprint, waiver in holding.items() if fingerprint in met]
-    about = tuple(_about_waivers(configuration, waivers, met, today))
-    gone = len(report.findings) - len(kept)
-    ledger = replace(report.ledger, declared=report.ledger.declared + gone, waived=report.ledger.waived + gone)
-    summary = {
-        "file": str(configuration.path),
-        "left_out": len(heard) - len(wanted),
-        "waived": [asdict(waiver) for waiver in used],
-    }
-    return FindingsReport((*kept, *about), ledger, {**report.summary, "configuration": summary})
+    hearing = Hearing(configuration, today)
+    heard = hearing.hear(report)
+    return replace(heard, findings=(*heard.findings, *hearing.about_waivers()))
+
+
+class Hearing:
+    """A configuration on one day, for any number of reports: it remembers which waivers met a finding."""
+
+    def __init__(self, configuration: Configuration, today: date) -> None:
+        """Read the waivers; UnusableInput for a file of waivers that is none."""
+        self._configuration, self._today = configuration, today
+        self.waivers = read_baseline(configuration.baseline) if configuration.baseline else ()
+        self._holding = {waiver.fingerprint: waiver for waiver in self.waivers if waiver.holds(today)}
+        self._met: set[str] = set()
+
+    def hear(self, report: FindingsReport) -> FindingsReport:
+        """The report as configured, with a summary of what was changed."""
+        met = {finding.fingerprint for finding in report.findings}
+        self._met |= met
+        heard = [_with_severity(finding, self._configuration) for finding in report.findings]
+        wanted = [finding for finding in heard if finding is not None]
+        kept = tuple(finding for finding in wanted if finding.fingerprint not in self._holding)
+        used = [waiver for fingerprint, waiver in self._holding.items() if fingerprint in met]
+        gone = len(report.findings) - len(kept)
+        ledger = replace(report.ledger, declared=report.ledger.declared + gone, waived=report.ledger.waived + gone)
+        left_out = {each.rule.code for each, answer in zip(report.findings, heard, strict=True) if answer is None}
+        summary = {
+            "file": str(self._configuration.path),
+            "left_out": len(heard) - len(wanted),
+            "left_out_rules": sorted(left_out),
+            "waived": [asdict(waiver) for waiver in used],
+        }
+        return FindingsReport(kept, ledger, {**report.summary, "configuration": summary})
+
+    def about_waivers(self) -> Iterator[Finding]:
+        """Findings about the waivers themselves: expired, or met by no finding of the reports heard so far."""
+        for index, waiver in enumerate(self.waivers):
+            rule = None
+            if not waiver.holds(self._today):
+                rule = rules.WAIVER_EXPIRED
+            elif waiver.fingerprint not in self._met:
+                rule = rules.WAIVER_UNUSED
+            if rule is not None:
+                values = {"code": waiver.code, "place": waiver.place, "owner": waiver.owner, "reason": waiver.reason}
+                pointer = json_pointer("findings", index)
+                finding = rule.at(self._configuration.baseline, pointer, expires=waiver.expires, **values)
+                heard = _with_severity(finding, self._configuration)
+                if heard is not None:
+                    yield heard
 
 
 def _with_severity(finding: Finding, configuration: Configuration) -> Finding | None:
@@ -112,21 +144,3 @@ def _with_severity(finding: Finding, configuration: Configuration) -> Finding | 
     if severity is None:
         return None
     return replace(finding, rule=replace(finding.rule, severity=severity))
-
-
-def _about_waivers(
-    configuration: Configuration, waivers: Sequence[Waiver], met: set[str], today: date
-) -> Iterator[Finding]:
-    for index, waiver in enumerate(waivers):
-        rule: Any = None
-        if not waiver.holds(today):
-            rule = rules.WAIVER_EXPIRED
-        elif waiver.fingerprint not in met:
-            rule = rules.WAIVER_UNUSED
-        if rule is not None:
-            values = {"code": waiver.code, "place": waiver.place, "owner": waiver.owner, "reason": waiver.reason}
-            pointer = json_pointer("findings", index)
-            finding = rule.at(configuration.baseline, pointer, expires=waiver.expires, **values)
-            heard = _with_severity(finding, configuration)
-            if heard is not None:
-                yield heard

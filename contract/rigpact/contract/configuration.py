@@ -12,15 +12,16 @@
     ignore = ["RP533"]
     severity = {RP526 = "info"}
 
+    [gate]                           # what `rigpact gate` is asked; see gate_settings.py
+
 Nothing here knows how a finding comes about. To add a setting: a key in `_KEYS`, a field, a reader.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -29,10 +30,12 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Severity
+from rigpact.contract.gate_settings import GateSettings, read_gate_settings
+from rigpact.contract.settings_table import SettingsTable, did_you_mean
 
 FILE_NAME = "rigpact.toml"
 _PROJECT_FILE = "pyproject.toml"
-_KEYS = ("select", "ignore", "severity", "baseline", "per-path")
+_KEYS = ("select", "ignore", "severity", "baseline", "per-path", "gate")
 _PATH_KEYS = ("paths", "ignore", "severity")
 
 
@@ -59,6 +62,7 @@ class Configuration:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     baseline: Path | None = None
     per_path: tuple[PathSettings, ...] = ()
+    gate: GateSettings | None = None
 
     def severity_of(self, code: str, file: str, severity: Severity) -> Severity | None:
         """How bad a finding of that code in that file is; None if nobody wants to hear of it."""
@@ -96,75 +100,73 @@ def find_configuration(start: Path) -> Path | None:
 
 def read_configuration(path: Path) -> Configuration:
     """Read a configuration; UnusableInput names the key, what it holds, and what may stand there."""
-    content = _read_toml(path)
+    return text_to_configuration(read_bytes(path), path)
+
+
+def text_to_configuration(text: bytes, path: Path) -> Configuration:
+    """Read the text of a configuration file, wherever it was kept; `path` is what it is called and where it would lie."""
+    content = _parse_toml(text, path)
     if path.name == _PROJECT_FILE:
         content = content.get("tool", {}).get("rigpact", {})
-    _refuse_unknown(path, "", content, _KEYS)
-    baseline = _text(path, "baseline", content["baseline"]) if "baseline" in content else None
+    table = SettingsTable(path, "", content).refuse_unknown(_KEYS)
+    baseline = table.text("baseline")
     return Configuration(
         path=path,
-        select=_codes(path, "select", content.get("select", [])),
-        ignore=_codes(path, "ignore", content.get("ignore", [])),
-        severity=_severities(path, "severity", content.get("severity", {})),
+        select=_codes(table, "select"),
+        ignore=_codes(table, "ignore"),
+        severity=_severities(table, "severity"),
         baseline=path.resolve().parent / baseline if baseline is not None else None,
-        per_path=_per_path(path, content.get("per-path", [])),
+        per_path=tuple(_per_path(entry) for entry in table.tables("per-path")),
+        gate=read_gate_settings(table.table("gate")) if "gate" in content else None,
     )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    return _parse_toml(read_bytes(path), path)
+
+
+def _parse_toml(text: bytes, path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_bytes(path).decode("utf-8-sig"))
+        return tomllib.loads(text.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UnusableInput(path, f"text that is no TOML ({error})", "a TOML file") from None
 
 
-def _per_path(path: Path, entries: Any) -> tuple[PathSettings, ...]:
-    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise UnusableInput(_place(path, "per-path"), repr(entries), "tables, each headed [[per-path]]")
-    read = []
-    for index, entry in enumerate(entries):
-        name = f"per-path[{index}]"
-        _refuse_unknown(path, name, entry, _PATH_KEYS)
-        patterns = entry.get("paths")
-        if not isinstance(patterns, list) or not patterns or not all(isinstance(each, str) for each in patterns):
-            raise UnusableInput(_place(path, f"{name}.paths"), repr(patterns), 'patterns, for example ["clips/*"]')
-        ignore = _codes(path, f"{name}.ignore", entry.get("ignore", []))
-        severity = _severities(path, f"{name}.severity", entry.get("severity", {}))
-        read.append(PathSettings(tuple(patterns), ignore, severity))
-    return tuple(read)
+def _per_path(entry: SettingsTable) -> PathSettings:
+    entry.refuse_unknown(_PATH_KEYS)
+    patterns = entry.content.get("paths")
+    if not isinstance(patterns, list) or not patterns or not all(isinstance(each, str) for each in patterns):
+        raise UnusableInput(entry.place("paths"), repr(patterns), 'patterns, for example ["clips/*"]')
+    return PathSettings(tuple(patterns), _codes(entry, "ignore"), _severities(entry, "severity"))
 
 
-def _codes(path: Path, key: str, values: Any) -> tuple[str, ...]:
+def _codes(table: SettingsTable, key: str) -> tuple[str, ...]:
+    values = table.content.get(key, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise UnusableInput(_place(path, key), repr(values), 'codes, for example ["RP204", "RP1"]')
+        raise UnusableInput(table.place(key), repr(values), 'codes, for example ["RP204", "RP1"]')
     for value in values:
-        _refuse_unknown_code(path, key, value)
+        _refuse_unknown_code(table.place(key), value)
     return tuple(values)
 
 
-def _severities(path: Path, key: str, table: Any) -> dict[str, Severity]:
-    if not isinstance(table, Mapping):
-        raise UnusableInput(_place(path, key), repr(table), 'a table, for example RP526 = "error"')
+def _severities(table: SettingsTable, key: str) -> dict[str, Severity]:
+    overrides = table.content.get(key, {})
+    if not isinstance(overrides, Mapping):
+        raise UnusableInput(table.place(key), repr(overrides), 'a table, for example RP526 = "error"')
     known = [severity.value for severity in Severity]
-    for code, value in table.items():
-        _refuse_unknown_code(path, key, code)
+    for code, value in overrides.items():
+        _refuse_unknown_code(table.place(key), code)
         if value not in known:
-            hint = _did_you_mean(str(value), known)
-            raise UnusableInput(_place(path, f"{key}.{code}"), repr(value), f"one of {', '.join(known)}", hint)
-    return {code: Severity(value) for code, value in table.items()}
+            hint = did_you_mean(str(value), known)
+            place = table.place(f"{key}.{code}")
+            raise UnusableInput(place, repr(value), f"one of {', '.join(known)}", hint)
+    return {code: Severity(value) for code, value in overrides.items()}
 
 
-def _refuse_unknown(path: Path, where: str, content: Mapping[str, Any], known: Iterable[str]) -> None:
-    for key in content:
-        if key not in known:
-            place = _place(path, f"{where}.{key}" if where else key)
-            raise UnusableInput(place, f"the key {key!r}", f"one of {', '.join(known)}", _did_you_mean(key, known))
-
-
-def _refuse_unknown_code(path: Path, key: str, code: str) -> None:
+def _refuse_unknown_code(place: str, code: str) -> None:
     if not code or not any(known.startswith(code) for known in known_codes()):
         expected = "a rule's code, or what codes begin with"
-        raise UnusableInput(_place(path, key), repr(code), expected, _did_you_mean(code, known_codes()))
+        raise UnusableInput(place, repr(code), expected, did_you_mean(code, known_codes()))
 
 
 @cache
@@ -173,23 +175,3 @@ def known_codes() -> tuple[str, ...]:
     from rigpact.contract.rules import ALL_RULES
 
     return tuple(rule.code for rule in ALL_RULES)
-
-
-def _text(path: Path, key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise UnusableInput(_place(path, key), repr(value), "a file name")
-    return value
-
-
-def _place(path: Path, key: str) -> str:
-    return f"{path}: {key}"
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    spelt = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), spelt, n=9, cutoff=0.5)
-    if not close:
-        return ""
-    # letters in their places count most: of all that is near RP07O, RP070 was meant
-    best = max(close, key=lambda each: sum(a == b for a, b in zip(each, word.lower(), strict=False)))
-    return f"{spelt[best]!r} was meant?"

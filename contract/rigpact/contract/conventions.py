@@ -169,17 +169,27 @@ def knob_value(name: str, value: Any) -> Any:
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
     """Read `KNOB=VALUE` words, as `--set` takes them."""
-    changes: dict[str, Any] = {}
+    return {name: knob_value(name, value) for name, value in split_settings(settings).items()}
+
+
+def split_settings(settings: Iterable[str]) -> dict[str, str]:
+    """Take `KNOB=VALUE` words apart, whatever system the knobs are of."""
+    changes: dict[str, str] = {}
     for word in settings:
         name, separator, value = word.partition("=")
         if not separator:
             raise UnusableInput(f"--set {word}", "no '='", "KNOB=VALUE", "for example --set output_mode=residual")
-        changes[name.strip()] = knob_value(name.strip(), value.strip())
+        changes[name.strip()] = value.strip()
     return changes
 
 
 def read_conventions(path: str | Path) -> dict[str, Any]:
     """Read the knobs that a TOML file declares, at its root or under `[conventions]`."""
+    return {name: knob_value(name, value) for name, value in conventions_table(path).items()}
+
+
+def conventions_table(path: str | Path) -> dict[str, Any]:
+    """The names and values of a TOML file of conventions, whatever system they are of."""
     try:
         declared = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -187,7 +197,7 @@ def read_conventions(path: str | Path) -> dict[str, Any]:
     table = declared.get("conventions", declared)
     if not isinstance(table, dict):
         raise UnusableInput(f"{path}#conventions", type(table).__name__, "a table")
-    return {name: knob_value(name, value) for name, value in table.items()}
+    return table
 
 
 def _as_list(value: Any) -> list[str]:

@@ -23,6 +23,7 @@ class Kind(StrEnum):
     RAW_CLIP = "raw_clip"
     TEACHER_BATCH = "teacher_batch"
     TEACHER_PREDICTION = "teacher_prediction"
+    SYSTEM_CONTRACT = "system_contract"
 
     @property
     def words(self) -> str:
@@ -49,6 +50,7 @@ class Document:
 
 
 _MARKS: tuple[tuple[Kind, Callable[[dict[str, Any]], bool]], ...] = (
+    (Kind.SYSTEM_CONTRACT, lambda root: root.get("format") == "rigpact-system"),
     (Kind.RAW_CLIP, lambda root: "Frames" in root),
     (Kind.TEACHER_PREDICTION, lambda root: "prediction" in root),
     (Kind.TEACHER_BATCH, lambda root: "teacher" in root),
@@ -74,7 +76,11 @@ def read_document(path: str | Path, expected: Kind | None = None) -> Document:
 def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
     """Tell what a parsed file is; UnusableInput when it is no known kind, or not the expected one."""
     path = file.path
-    wanted = expected.words if expected else "a bundle, companion, raw clip, teacher batch or teacher prediction"
+    wanted = (
+        expected.words
+        if expected
+        else "a bundle, companion, raw clip, teacher batch, teacher prediction or system contract"
+    )
     if not isinstance(file.data, dict):
         raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")
     kind = kind_of(file.data)

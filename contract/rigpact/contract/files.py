@@ -14,10 +14,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import orjson
 
 from rigpact.contract.errors import UnusableInput
@@ -28,23 +30,30 @@ MAX_FILE_BYTES = 2 << 30
 MAX_JSON_DEPTH = 64
 """The deepest honest file (a raw clip) nests 6 levels; orjson itself gives up at 1024."""
 _SHOWN_CHARACTERS = 40
+_BLOCK_BYTES = 1 << 17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KEY_END = re.compile(rb'"\s*:')
+_WHITESPACE = np.frombuffer(b" \t\r\n\v\f", np.uint8)
 
 
 @dataclass(frozen=True)
 class JsonFile:
-    """A parsed JSON file: where it came from, the bytes' hash, the value.
+    """A parsed JSON file: where it came from, its bytes, the value.
 
     `standard` is False when the text held NaN, Infinity or a number beyond float64: the engine's parser refuses those.
     `repeated_keys` are pointers to the keys that stand more than once in their object; `data` holds the last of them.
     """
 
     path: Path
-    sha256: str
+    content: bytes = field(repr=False)
     data: Any
     standard: bool
     repeated_keys: tuple[str, ...] = ()
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes; not worked out for the many files that nobody asks it of."""
+        return hashlib.sha256(self.content).hexdigest()
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -76,23 +85,21 @@ def read_json(path: str | Path) -> JsonFile:
 
 def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
     """Parse the bytes of a JSON file, wherever they were kept; `path` is what it is called."""
-    data, standard = parse_json(content, path)
-    digest = hashlib.sha256(content).hexdigest()
-    return JsonFile(Path(path), digest, data, standard, tuple(find_repeated_keys(content, data)))
+    data, standard = _parsed(content, path)
+    census = _census(content, data)
+    _refuse_deep_nesting(census, data, path)
+    return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, data, census)))
 
 
-def parse_json(content: bytes, place: object) -> tuple[Any, bool]:
+def _parsed(content: bytes, place: object) -> tuple[Any, bool]:
     """Return (value, standard) of JSON text; `place` is what errors call it."""
     content = content.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
-    standard = True
     try:
-        data = orjson.loads(content)
+        return orjson.loads(content), True
     except RecursionError:
         raise _too_deep(place) from None
     except orjson.JSONDecodeError as refusal:
-        data, standard = _parse_leniently(content, place, refusal), False
-    _refuse_deep_nesting(data, place)
-    return data, standard
+        return _parse_leniently(content, place, refusal), False
 
 
 def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeError) -> Any:
@@ -114,7 +121,54 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
         raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
 
 
-def _refuse_deep_nesting(data: Any, place: object) -> None:
+@dataclass(frozen=True)
+class _Census:
+    """What a parsed value holds, and what its text says: levels of nesting, keys of objects, `":` in the text.
+
+    depth and keys are None where not every container was visited.
+    """
+
+    depth: int | None
+    keys: int | None
+    key_ends: int
+
+
+def _census(content: bytes, data: Any) -> _Census:
+    """Count containers without looking at numbers one by one.
+
+    A list that begins with a number is taken for a row of numbers. If as many containers are found as the text opens, none was
+    missed: every container of the value was opened by a bracket of its own.
+    """
+    depth = found = keys = 0
+    level = _containers([data])
+    while level:
+        depth, found = depth + 1, found + len(level)
+        keys += sum(len(value) for value in level if type(value) is dict)
+        level = [child for value in level if not _begins_with_a_number(value) for child in _containers(value)]
+    opened, key_ends = _marks(content)
+    return _Census(depth, keys, key_ends) if found == opened else _Census(None, None, key_ends)
+
+
+def _marks(content: bytes) -> tuple[int, int]:
+    """How many brackets a text opens and how many `":` it holds, whitespace between the two left out."""
+    opened, quotes, text = 0, [], np.frombuffer(content, np.uint8)
+    for start in range(0, len(text), _BLOCK_BYTES):  # pieces that stay in the cache
+        block = text[start : start + _BLOCK_BYTES]
+        opened += int(np.count_nonzero((block | 0x20) == ord("{")))  # the bit by which [ and { differ
+        quotes.append(np.flatnonzero(block == ord('"')) + start + 1)
+    after = text[np.minimum(np.concatenate(quotes), len(text) - 1)]
+    if np.isin(after, _WHITESPACE).any():
+        return opened, len(_KEY_END.findall(content))
+    return opened, int(np.count_nonzero(after == ord(":")))
+
+
+def _begins_with_a_number(value: Any) -> bool:
+    return type(value) is list and bool(value) and type(value[0]) in (float, int)
+
+
+def _refuse_deep_nesting(census: _Census, data: Any, place: object) -> None:
+    if census.depth is not None and census.depth <= MAX_JSON_DEPTH:
+        return
     level = [data]
     for _ in range(MAX_JSON_DEPTH):
         level = [child for parent in level for child in _containers(parent)]
@@ -145,8 +199,14 @@ def find_repeated_keys(content: bytes, data: Any) -> Iterator[str]:
 
     The text's `":` are counted first: a file without repeats has as many as the parsed value has keys, and is done.
     """
-    keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)
-    if len(_KEY_END.findall(content)) == keys:
+    return _repeated_keys(content, data, _census(content, data))
+
+
+def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
+    keys = census.keys
+    if keys is None:
+        keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)
+    if census.key_ends == keys:
         return
     repeats: list[tuple[dict[str, Any], list[str]]] = []
 

@@ -64,7 +64,7 @@ class Finding:
     def fingerprint(self) -> str:
         """A name for this finding that survives other machines' paths and changed numbers."""
         identity = "\0".join((self.rule.code, PurePath(self.file).name, self.pointer))
-        return hashlib.sha256(identity.encode()).hexdigest()[:16]
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """The finding in the shape of the `rigpact-findings` format."""

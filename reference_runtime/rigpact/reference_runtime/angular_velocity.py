@@ -52,9 +52,15 @@ class AngularVelocityInput:
         self._source = SOURCE[self._source_name]
         self._factor = ANGLE_FACTOR[conventions.angvel_angle]
         self._in_frame = FRAME[conventions.angvel_frame]
+        self._is_in_parent = conventions.angvel_frame == "parent"
         self._lag = int(conventions.angvel_lag)
         if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
             raise _no_statistics(conventions.angvel_source)
+
+    @property
+    def reads_one_slice(self) -> bool:
+        """Whether nothing but the state's own angular velocity is looked at: the input changes only where that does."""
+        return self._source_name != "rotations" and self._is_in_parent
 
     def rows(self, motion: Motion) -> FloatArray:
         """AngVel input of the first `steps` frames, stored as float32."""
@@ -63,7 +69,8 @@ class AngularVelocityInput:
     def from_state(self, motion: Motion) -> FloatArray:
         """The state's raw angular velocity, normalised with the companion's statistics."""
         omega = self._vectors(motion.x_raw[:, self._slice])
-        omega = self._in_frame(omega, self._matrices(motion.x_raw))
+        if not self._is_in_parent:  # else nobody looks at the rotations
+            omega = self._in_frame(omega, self._matrices(motion.x_raw))
         return self._normalised(self._lagged(omega, motion.steps))
 
     def from_rotations(self, motion: Motion) -> FloatArray:

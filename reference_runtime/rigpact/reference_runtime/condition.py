@@ -5,6 +5,7 @@ Engine: `BuildCondVector`. To add a reading of the direction: a row in `DIRECTIO
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -90,9 +91,12 @@ class ConditionWindow:
         """Start empty, as `ResetARState` leaves it."""
         self._dtype = compute_dtype(contract.conventions)
         self._normalise = NORMALISE[contract.conventions.condition_norm]
-        self._samples: list[FloatArray] = []
+        self._looks_back = contract.conventions.condition_norm != "raw"
+        self._samples: deque[FloatArray] = deque(maxlen=WINDOW)
 
     def push(self, cond_raw: FloatArray) -> FloatArray:
         """Add a raw condition (C,) and return the Cond input (C,)."""
-        self._samples = [*self._samples[-(WINDOW - 1) :], cond_raw.astype(self._dtype)]
+        if not self._looks_back:
+            return cond_raw.astype(np.float32)
+        self._samples.append(cond_raw.astype(self._dtype))
         return stored(self._normalise(self._samples[-1], self._samples))

@@ -15,7 +15,7 @@ import numpy as np
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.clip import Clip, RawClip
@@ -84,7 +84,10 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
 
 
 class TeacherInputs:
-    """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip."""
+    """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip.
+
+    stages: (T, width) by name; previous_poses: (T, 6·B).
+    """
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
         """Compute every row at once; stepping only picks them."""
@@ -94,7 +97,7 @@ class TeacherInputs:
         if self.frame_limit < 1:
             raise UnusableInput("the clip", f"{len(rows.poses)} frame(s)", "at least two")
         steps = self.frame_limit
-        self._previous = rows.poses[np.clip(np.arange(steps) + lag, 0, None)]
+        self.previous_poses = rows.poses[np.clip(np.arange(steps) + lag, 0, None)]
         self._x_raw = rows.x_raw
         window = ConditionWindow(contract)
         stages: Stages = {
@@ -113,7 +116,7 @@ class TeacherInputs:
 
     def previous6d(self, frame: int) -> FloatArray:
         """The pose that ΔR is applied to, (6·B,)."""
-        pose: FloatArray = self._previous[frame]
+        pose: FloatArray = self.previous_poses[frame]
         return pose
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
@@ -156,47 +159,109 @@ class FreeRunInputs:
             raise UnusableInput("previous_pose_lag=+1", "a clip of one pose", "a clip with the pose after it")
         self.seed = _read_only(rows.x_raw[0])
         self.current = self.before = self.seed
+        self._carried = CarriedInputs(contract, self._writeback.renewed)
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
 
     def at(self, frame: int) -> Stages:
         """The input stages of one frame, from the carried state."""
-        row = frame % self._rows.steps
-        state = self._normaliser.normalise(self.current)
         pose_hist_raw = self._history.raw_row(self._recent, frame, self._padding)
-        frames = self._angvel_frames(self)
-        states = state[None] if self._angvel_frames is _current else self._normaliser.normalise(frames)
+        state, angvel = self._carried.inputs(self)
         return {
             "x_raw": self.current,
             "state": state,
-            "cond_raw": self._rows.cond_raw[row],
-            "cond": self._window.push(self._rows.cond_raw[row]),
-            "contacts": self._rows.contacts[row],
-            "angvel": self._angvel.rows(Motion(frames, states, self._rows.fps, 1))[0],
+            **self.driven(frame),
+            "angvel": angvel,
             "pose_hist_raw": pose_hist_raw,
-            "pose_hist": self._history.normalise(pose_hist_raw),
+            "pose_hist": self._history.z(pose_hist_raw),
         }
+
+    def driven(self, frame: int) -> Stages:
+        """What the clip gives a free run: the player's intent and the contacts."""
+        row = frame % self._rows.steps
+        cond_raw = self._rows.cond_raw[row]
+        return {"cond_raw": cond_raw, "cond": self._window.push(cond_raw), "contacts": self._rows.contacts[row]}
+
+    def normalised(self) -> FloatArray:
+        """The State input of the current raw state."""
+        return self._normaliser.normalise(self.current)
+
+    def renew(self, z: FloatArray, place: slice) -> None:
+        """Bring the z-scores of a slice that the write-back wrote up to date."""
+        self._normaliser.renew(z, self.current, place)
+
+    def angular_velocity(self, state: FloatArray) -> FloatArray:
+        """The AngVel input, from the current state or from what stands for it in free-run."""
+        frames = self._angvel_frames(self)
+        states = state[None] if self._angvel_frames is _current else self._normaliser.normalise(frames)
+        row: FloatArray = self._angvel.rows(Motion(frames, states, self._rows.fps, 1))[0]
+        return row
 
     def previous6d(self, frame: int) -> FloatArray:
         """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
         if self._lag > 0:
-            target: FloatArray = self._rows.poses[frame % (len(self._rows.poses) - 1) + 1]
-            return target
-        carried: FloatArray = (self.before if self._lag < 0 else self.current)[self._rotations]
+            return target_pose(self._rows, frame)
+        carried: FloatArray = (self.before if self._lag < 0 else self.current)[..., self._rotations]
         return carried
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
         """Write the output back into the raw state and push the new pose into the history."""
-        following = _read_only(self._writeback(self.current, y_out))
+        following = self._writeback(self.current, y_out)
+        if following is self.current:
+            following = following.copy()
+        following.setflags(write=False)  # nobody who looks at a stage can steer the loop with it
+        self._carried.follow(self.current, following)
         self.before, self.current = self.current, following
-        self._recent.append(following[self._rotations])
+        self._recent.append(following[..., self._rotations])
         return following
 
 
+def target_pose(rows: ClipRows, frame: int) -> FloatArray:
+    """The clip's own pose after a frame, (6·B,)."""
+    pose: FloatArray = rows.poses[frame % (len(rows.poses) - 1) + 1]
+    return pose
+
+
 def _read_only(x_raw: FloatArray) -> FloatArray:
-    """A copy that nobody who looks at a stage can steer the loop with."""
     kept = x_raw.copy()
     kept.setflags(write=False)
     return kept
+
+
+class CarriedInputs:
+    """The State and AngVel inputs of a free run, computed anew only where the write-back wrote.
+
+    Channels do not look at each other, so the others keep their bits. What somebody else put in place of the carried
+    state is normalised as a whole.
+    """
+
+    def __init__(self, contract: Contract, renewed: tuple[slice, ...] | None) -> None:
+        """renewed: the slices that the write-back renews; None where it may renew anything."""
+        normaliser, angvel = StateNormaliser(contract), AngularVelocityInput(contract)
+        place = contract.state[ANGULAR_VELOCITIES].range
+        self._renewed = renewed or ()
+        self._is_slicewise = renewed is not None and all(map(normaliser.is_plain, renewed))
+        self._keeps_angvel = self._is_slicewise and angvel.reads_one_slice and place not in self._renewed
+        self._origin: FloatArray | None = None
+        self._following: FloatArray | None = None
+        self._of: FloatArray | None = None
+        self._state = self._angvel = np.empty(0, np.float32)
+
+    def follow(self, origin: FloatArray, following: FloatArray) -> None:
+        """Remember that the write-back made `following` from `origin`."""
+        self._origin, self._following = origin, following
+
+    def inputs(self, run: FreeRunInputs) -> tuple[FloatArray, FloatArray]:
+        """State and AngVel inputs of the run's current raw state, arrays of their own."""
+        follows = run.current is self._following and self._of is self._origin and self._is_slicewise
+        if follows:
+            for place in self._renewed:
+                run.renew(self._state, place)
+        else:
+            self._state = run.normalised()
+        if not (follows and self._keeps_angvel):
+            self._angvel = run.angular_velocity(self._state)
+        self._of = run.current
+        return self._state.copy(), self._angvel.copy()
 
 
 def _current(inputs: FreeRunInputs) -> FloatArray:

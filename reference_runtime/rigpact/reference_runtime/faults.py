@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
 from rigpact.reference_runtime.angular_velocity import AngularVelocityInput
 from rigpact.reference_runtime.drive import ClipRows, FreeRunInputs, Stages
-from rigpact.reference_runtime.geometry import length, perpendicular
+from rigpact.reference_runtime.lanes import UNGUARDED
 from rigpact.reference_runtime.loop import LoopParts
 from rigpact.reference_runtime.normalisation import SQUASH, Squash, StateNormaliser, zscored
 from rigpact.reference_runtime.output import OutputStages
 from rigpact.reference_runtime.pose_history import PoseHistory
-from rigpact.reference_runtime.rot6d import Axes, Rot6d
+from rigpact.reference_runtime.rot6d import Rot6d
 
 KINDS: Mapping[str, str] = {
     "no-std-floor": "z-scores divide by std itself, not by max(|std|, 1e-6)",
@@ -163,7 +164,7 @@ class FaultyHistory(PoseHistory):
         """Replace the normalisation where it is the contract's."""
         super().__init__(contract)
         if contract.conventions.pose_history_norm == "tanh_zscore":
-            self._normalise = lambda value, auxiliary: squashing.auxiliary(value, auxiliary, 1e-6)
+            self._normalise = lambda value: squashing.auxiliary(value, self._statistics, 1e-6)
 
 
 class FaultyAngularVelocity(AngularVelocityInput):
@@ -221,27 +222,15 @@ def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
 
 
 class UnguardedRot6d(Rot6d):
-    """Gram–Schmidt that divides by the length whatever it is."""
+    """Gram–Schmidt that divides by the length whatever it is: 0 / 0 is NaN."""
 
-    def orthonormal(self, flat: FloatArray, previous: FloatArray) -> Axes:
-        """a / |a|, then b⊥ / |b⊥|; 0 / 0 is NaN."""
-        return _unguarded_pair(*self.split(flat))
-
-    def decode(self, flat: FloatArray) -> FloatArray:
-        """The same on the decode path."""
-        return self.assemble(*_unguarded_pair(*self.split(flat)))
-
-
-def _unguarded_pair(a: FloatArray, b: FloatArray) -> Axes:
-    first = a / length(a)
-    rest = perpendicular(b, first)
-    return first, rest / length(rest)
+    def __init__(self, conventions: Conventions) -> None:
+        """Leave out the guards that the conventions name."""
+        super().__init__(conventions)
+        self.reproject_guard = self.decode_guard = UNGUARDED
 
 
 class UnguardedOutputs(OutputStages):
     """Output stages without a fallback axis."""
 
-    def __init__(self, contract: Contract) -> None:
-        """Take the codec that has none."""
-        super().__init__(contract)
-        self.codec = UnguardedRot6d(contract.conventions)
+    codec_type = UnguardedRot6d

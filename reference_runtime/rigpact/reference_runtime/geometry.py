@@ -112,21 +112,19 @@ def matrix_to_quat(matrix: FloatArray) -> FloatArray:
     The largest of the four components is found first and is positive; the others are divided by it, so that no
     precision is lost near half turns.
     """
-    diagonal = np.stack([matrix[..., axis, axis] for axis in range(3)], axis=-1)
-    trace = diagonal.sum(axis=-1, keepdims=True)
-    # row c of `outer` is 4·q_c·q: pick the row of the largest component and normalise it
-    skew = _skew_part(matrix)
-    symmetric = matrix + np.swapaxes(matrix, -1, -2)
-    outer = np.empty((*matrix.shape[:-2], 4, 4), matrix.dtype)
-    outer[..., :3, :3] = symmetric
-    for axis in range(3):
-        outer[..., axis, axis] = 1.0 + 2.0 * diagonal[..., axis] - trace[..., 0]
-    outer[..., 3, :3] = outer[..., :3, 3] = skew
-    outer[..., 3, 3] = 1.0 + trace[..., 0]
-    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    r = np.moveaxis(matrix, (-2, -1), (0, 1))
+    trace = r[0, 0] + r[1, 1] + r[2, 2]
+    x, y, z = (1.0 + 2.0 * r[axis, axis] - trace for axis in range(3))
+    w = 1.0 + trace
+    xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]
+    xw, yw, zw = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    # row c holds 4·q_c·q: the row of the largest component, normalised
+    outer = ((x, xy, xz, xw), (xy, y, yz, yw), (xz, yz, z, zw), (xw, yw, zw, w))
+    largest = np.argmax(np.stack((x, y, z, w)), axis=0)
+    quat = [np.choose(largest, column) for column in outer]
+    size = np.sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(row / np.sqrt(np.sum(row * row, axis=-1, keepdims=True)))
+        return np.stack([component / size for component in quat], axis=-1)
 
 
 def rotation_vector(matrix: FloatArray) -> FloatArray:

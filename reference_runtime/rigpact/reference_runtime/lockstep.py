@@ -1,4 +1,4 @@
-"""Many free runs of one character at once: R starts, one network call a frame.
+"""Many free runs of one character at once: R starts or R clips, one network call a frame.
 
 The same stage functions as `FreeRunInputs`, with a leading axis of runs. Row r is what a loop of its own would compute, up
 to the rounding of a batched network.
@@ -7,6 +7,7 @@ to the rounding of a batched network.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.clip import Clip
-from rigpact.reference_runtime.drive import ClipRows, FreeRunInputs, Stages, clip_rows
+from rigpact.reference_runtime.condition import ConditionWindow
+from rigpact.reference_runtime.drive import ClipRows, FreeRunInputs, Stages, clip_rows, target_pose
 from rigpact.reference_runtime.network import Network, aligned
-from rigpact.reference_runtime.output import OutputStages
+from rigpact.reference_runtime.output import OutputRun, OutputStages
+from rigpact.reference_runtime.precision import QUIETLY
 
 ROWWISE_ANGVEL = {"aux_stats", "state_slice", "zeros"}
 """Sources that read one frame of one run; the others are taken run by run."""
@@ -26,9 +29,11 @@ ROWWISE_ANGVEL = {"aux_stats", "state_slice", "zeros"}
 class LockstepInputs(FreeRunInputs):
     """Free-run's inputs for R carried states (R, Dx)."""
 
-    def __init__(self, contract: Contract, rows: ClipRows, starts: FloatArray) -> None:
-        """Seed every run with its own raw state; condition and contacts are the same for all."""
-        super().__init__(contract, rows)
+    def __init__(self, contract: Contract, sources: Sequence[ClipRows], starts: FloatArray) -> None:
+        """Seed every run with its own raw state; condition and contacts come from its own clip, or from the only one."""
+        super().__init__(contract, sources[0])
+        self._sources = sources
+        self._windows = [ConditionWindow(contract) for _ in sources]
         self.seed = self.current = self.before = starts
         poses = starts[:, self._rotations]
         source = contract.conventions.angvel_source
@@ -36,42 +41,30 @@ class LockstepInputs(FreeRunInputs):
         # in free-run every lag reads the current frame; here a lag would read another run
         self._angvel = AngularVelocityInput(contract.with_conventions({"angvel_lag": "0"}))
         own_seed = contract.conventions.pose_history_start == "seed_pose"
-        self._padding = poses.T if own_seed else np.repeat(self._padding[:, None], len(starts), axis=1)
-        # the history concatenates poses along its first axis: runs stand in the second
-        self._recent = deque([poses.T], maxlen=self._history.reach)
+        self._padding = poses if own_seed else self._spread([self._history.padding(rows.poses) for rows in sources])
+        self._recent = deque([poses], maxlen=self._history.reach)
+
+    def _spread(self, values: Sequence[FloatArray]) -> FloatArray:
+        """One vector a clip as one a run, (R, width)."""
+        return np.stack(values) if len(values) > 1 else np.tile(values[0], (len(self.current), 1))
 
     def previous6d(self, frame: int) -> FloatArray:
         """The poses that ΔR is applied to, (R, 6·B)."""
         if self._lag > 0:
-            return np.tile(super().previous6d(frame), (len(self.current), 1))
-        carried: FloatArray = (self.before if self._lag < 0 else self.current)[:, self._rotations]
-        return carried
+            return self._spread([target_pose(rows, frame) for rows in self._sources])
+        return super().previous6d(frame)
 
-    def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
-        """Write the outputs back and push the new poses into the histories."""
-        following = self._writeback(self.current, y_out)
-        self.before, self.current = self.current, following
-        self._recent.append(following[:, self._rotations].T)
-        return following
-
-    def at(self, frame: int) -> Stages:
-        """The input stages of one frame, each (R, width)."""
-        row, count = frame % self._rows.steps, len(self.current)
-        state = self._normaliser.normalise(self.current)
-        pose_hist_raw = np.ascontiguousarray(self._history.raw_row(self._recent, frame, self._padding).T)
-        cond = self._window.push(self._rows.cond_raw[row])
+    def driven(self, frame: int) -> Stages:
+        """What the clips give the runs, each (R, width)."""
+        cond_raw = [rows.cond_raw[frame % rows.steps] for rows in self._sources]
+        cond = [window.push(row) for window, row in zip(self._windows, cond_raw, strict=True)]
+        contacts = [rows.contacts[frame % rows.steps] for rows in self._sources]
         return {
-            "x_raw": self.current,
-            "state": state,
-            "cond_raw": np.tile(self._rows.cond_raw[row], (count, 1)),
-            "cond": np.tile(cond, (count, 1)),
-            "contacts": np.tile(self._rows.contacts[row], (count, 1)),
-            "angvel": self._angular_velocity(state),
-            "pose_hist_raw": pose_hist_raw,
-            "pose_hist": self._history.normalise(pose_hist_raw),
+            name: self._spread(rows) for name, rows in (("cond_raw", cond_raw), ("cond", cond), ("contacts", contacts))
         }
 
-    def _angular_velocity(self, state: FloatArray) -> FloatArray:
+    def angular_velocity(self, state: FloatArray) -> FloatArray:
+        """The AngVel input of every run, (R, 3·B)."""
         if self._is_rowwise:
             return self._angvel.rows(Motion(self.current, state, self._rows.fps, len(state)))
         pairs = self._angvel_frames(self) if self._reads_pairs else self.seed[None]
@@ -85,27 +78,47 @@ class LockstepInputs(FreeRunInputs):
 
 
 class Lockstep:
-    """R free runs of one contract, network and clip; `step` gives every stage with a leading axis of runs."""
+    """R free runs of one contract and network; `step` gives every stage with a leading axis of runs."""
 
-    def __init__(self, contract: Contract, network: Network, clip: Clip, starts: FloatArray | None = None) -> None:
-        """starts: (R, Dx) raw states; the clip's first frame where None."""
-        rows = clip_rows(clip, contract)
-        seeds = rows.x_raw[:1] if starts is None else starts.astype(np.float32)
+    def __init__(
+        self, contract: Contract, network: Network, clips: Clip | Sequence[Clip], starts: FloatArray | None = None
+    ) -> None:
+        """clips: one that drives every run, or one a run. starts: (R, Dx) raw states; the clips' first frames where None.
+
+        UnusableInput where the clips differ in frame rate, or in number from the starts.
+        """
+        sources = [clip_rows(clip, contract) for clip in (clips if isinstance(clips, Sequence) else (clips,))]
+        seeds = np.stack([rows.x_raw[0] for rows in sources]) if starts is None else starts.astype(np.float32)
         if seeds.ndim != 2 or seeds.shape[1] != contract.state.width:
             raise UnusableInput("starts", f"shape {seeds.shape}", f"(runs, {contract.state.width})")
-        self.contract, self.network, self.rows = contract, network, rows
-        self._inputs = LockstepInputs(contract, rows, seeds)
+        if len(sources) not in (1, len(seeds)):
+            raise UnusableInput("clips", f"{len(sources)} clips", f"one, or one for each of {len(seeds)} starts")
+        rates = sorted({rows.fps for rows in sources})
+        if len(rates) > 1:
+            raise UnusableInput("clips", f"frame rates of {', '.join(f'{rate:g}' for rate in rates)}", "one frame rate")
+        self.contract, self.network, self.rows = contract, network, sources[0]
+        self._inputs = LockstepInputs(contract, sources, seeds)
         self._outputs = OutputStages(contract)
         self._published6d = np.tile(self._outputs.identity_pose(), (len(seeds), 1))
         self.frame = 0
 
     def step(self) -> Stages:
-        """Run one frame of every run."""
-        stages = self._inputs.at(self.frame)
+        """Run one frame of every run and return its stages in loop order."""
+        stages, run, following = self._run_frame()
+        return stages | self._outputs.stages_of(run) | {"x_raw_next": following}
+
+    def advance(self) -> FloatArray:
+        """Run one frame of every run and return what they publish, y_out (R, Dy)."""
+        return self._run_frame()[1].y_out
+
+    @QUIETLY
+    def _run_frame(self) -> tuple[Stages, OutputRun, FloatArray]:
+        inputs, frame = self._inputs, self.frame
+        stages = inputs.at(frame)
         vectors = [stages[name] for name in self.contract.conventions.input_order]
-        y_norm = self.network.run(aligned(vectors, self.network.bound_widths), self.frame)
-        stages |= self._outputs(y_norm, self._inputs.previous6d(self.frame), self._published6d)
-        self._published6d = stages["y_out"][:, self._outputs.rotations]
-        stages["x_raw_next"] = self._inputs.advance(self.frame, stages["y_out"])
-        self.frame += 1
-        return stages
+        stages["y_norm"] = y_norm = self.network.run(aligned(vectors, self.network.bound_widths), frame)
+        run = self._outputs.run(y_norm, inputs.previous6d(frame), self._published6d)
+        self._published6d = run.y_out[:, self._outputs.rotations]
+        following = inputs.advance(frame, run.y_out)
+        self.frame = frame + 1
+        return stages, run, following

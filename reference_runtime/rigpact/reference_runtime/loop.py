@@ -21,8 +21,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.clip import Clip, RawClip
 from rigpact.reference_runtime.drive import ClipRows, FreeRunInputs, Stages, TeacherInputs, clip_rows
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
-from rigpact.reference_runtime.output import OutputStages
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.output import KeptRun, OutputRun, OutputStages
+from rigpact.reference_runtime.precision import QUIETLY, stored
 from rigpact.reference_runtime.trace import Trace, TraceHeader
 
 Mode = Literal["teacher", "free", "playback"]
@@ -72,15 +72,17 @@ class Loop:
         A bundle without pose-history statistics takes the history's length from the network, as the engine does.
         """
         parts = parts or LoopParts()
-        self.contract = _with_history_length(contract, network, clip)
+        self.contract = with_history_length(contract, network, clip)
         self.network, self.mode = network, mode
         self._rows = clip_rows(clip, self.contract)
         self.fps = self._rows.fps
         self._inputs = (parts.inputs or INPUTS_OF_MODE[mode])(self.contract, self._rows)
         self._outputs = parts.outputs(self.contract)
-        self._published6d = self._outputs.identity_pose()
+        self._published6d = self._outputs.identity_pose()[None]
         self.frame = 0
         self.alignments: set[InputAlignment] = set()
+        self._order = self.contract.conventions.input_order
+        self._answer_shape = (1, self.contract.output.width)
 
     @property
     def frame_limit(self) -> int | None:
@@ -89,29 +91,62 @@ class Loop:
 
     def step(self) -> Stages:
         """Run one frame and return its stages in loop order."""
-        stages = self._inputs.at(self.frame)
-        y_norm = self._infer(stages)
-        stages |= self._outputs(y_norm, self._inputs.previous6d(self.frame), self._published6d)
-        self._published6d = stages["y_out"][self._outputs.rotations]
-        following = self._inputs.advance(self.frame, stages["y_out"])
+        stages, run, following = self._run_frame()
+        stages |= {name: values[0] for name, values in self._outputs.stages_of(run).items()}
         if following is not None:
             stages["x_raw_next"] = following
-        self.frame += 1
         return stages
 
+    def advance(self) -> FloatArray:
+        """Run one frame and return what it publishes, y_out (Dy,); the same frame as `step`, whose stages nobody keeps."""
+        published: FloatArray = self._run_frame()[1].y_out[0]
+        return published
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Run the frames and return every stage, (T, width): bit for bit what as many calls of `step` give."""
+        rows, runs = [], []
+        for _ in frames:
+            stages, run, following = self._run_frame()
+            runs.append(KeptRun(run))
+            if following is not None:
+                stages["x_raw_next"] = following
+            rows.append(stages)
+        if not rows:
+            return {}
+        known = _stacked(rows) | self._outputs.stages_of_kept(runs)
+        return {name: known[name] for name in STAGES if name in known}
+
+    @QUIETLY
+    def _run_frame(self) -> tuple[Stages, OutputRun, FloatArray | None]:
+        """The stages up to the network's answer, the run of those after it, and the next raw state."""
+        inputs, frame = self._inputs, self.frame
+        stages = inputs.at(frame)
+        y_norm = self._infer(stages)
+        stages["y_norm"] = y_norm[0]
+        run = self._outputs.run(y_norm, inputs.previous6d(frame)[None], self._published6d)
+        self._published6d = run.y_out[:, self._outputs.rotations]
+        following = inputs.advance(frame, run.y_out[0])
+        self.frame = frame + 1
+        return stages, run, following
+
     def _infer(self, stages: Stages) -> FloatArray:
-        order = self.contract.conventions.input_order
-        vectors = [stages[name][None] for name in order]
-        for position, (name, vector, bound) in enumerate(zip(order, vectors, self.network.bound_widths, strict=True)):
+        vectors = [stages[name][None] for name in self._order]
+        if self.frame == 0:
+            self._note_alignments(vectors)
+        if self.alignments:
+            vectors = aligned(vectors, self.network.bound_widths)
+        y_norm = self.network.run(vectors, self.frame)
+        if y_norm.shape != self._answer_shape:
+            found = " × ".join(map(str, y_norm.shape))
+            raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {self._answer_shape[1]}")
+        return y_norm
+
+    def _note_alignments(self, vectors: list[FloatArray]) -> None:
+        """A vector has the same width in every frame: what is cut or padded is known from the first."""
+        bound_widths = self.network.bound_widths
+        for position, (name, vector, bound) in enumerate(zip(self._order, vectors, bound_widths, strict=True)):
             if bound not in (None, vector.shape[-1]):
                 self.alignments.add(InputAlignment(position, name, vector.shape[-1], int(bound or 0)))
-        y_norm = self.network.run(aligned(vectors, self.network.bound_widths), self.frame)
-        width = self.contract.output.width
-        if y_norm.shape != (1, width):
-            found = " × ".join(map(str, y_norm.shape))
-            raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {width}")
-        answer: FloatArray = y_norm[0]
-        return answer
 
 
 class Playback:
@@ -172,17 +207,22 @@ def start_run(
 
 def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | None, mode: Mode) -> Trace:
     """Step through `frames` and keep every stage; float32 arrays (T, width)."""
-    rows: list[Stages] = [runner.step() for _ in frames]
-    if not rows:
+    stages = runner.record(frames) if isinstance(runner, Loop) else _stacked([runner.step() for _ in frames])
+    count = np.arange(len(stages["y_out"]) if stages else 0, dtype=np.int64)
+    if not count.size:
         raise UnusableInput("frames", "none", "at least one")
-    names = [name for name in STAGES if all(name in row for row in rows)]
-    stages = {name: np.stack([row[name] for row in rows]) for name in names}
-    count = np.arange(len(rows), dtype=np.int64)
     header = TraceHeader(fps=runner.fps, mode=mode, clip=clip_name, bundle_sha256=runner.contract.sha256)
     return Trace(header, count, count / runner.fps, stages)
 
 
-def _with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
+def _stacked(rows: list[Stages]) -> Stages:
+    """Stages that every frame has, (T, width), in loop order."""
+    names = [name for name in STAGES if rows and all(name in row for row in rows)]
+    return {name: np.stack([row[name] for row in rows]) for name in names}
+
+
+def with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
+    """A contract without pose-history statistics takes the history's length from the network, as the engine does."""
     if contract.pose_history_length is not None:
         return contract
     widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)

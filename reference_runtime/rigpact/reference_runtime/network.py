@@ -7,7 +7,8 @@ every event is kept in `alignments`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -65,6 +66,7 @@ class OnnxNetwork:
         self._session = session
         self._names = [entry.name for entry in self.signature.inputs]
         self._output = self.signature.outputs[0].name
+        self._bound = threading.local()
         self._takes_one_row = any(entry.shape[0] == 1 for entry in self.signature.inputs)
         self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
 
@@ -73,8 +75,49 @@ class OnnxNetwork:
         if self._takes_one_row and len(inputs[0]) > 1:
             rows = [self.run([vector[row : row + 1] for vector in inputs], frame) for row in range(len(inputs[0]))]
             return np.concatenate(rows)
+        kept: dict[Any, _Binding] = self._bound.__dict__
+        bound = kept.get(len(inputs[0]))
+        if bound is not None and bound.takes(inputs):
+            return bound.run(inputs)
         output: FloatArray = self._session.run([self._output], dict(zip(self._names, inputs, strict=True)))[0]
+        if len(kept) == _BINDINGS_KEPT:
+            kept.clear()
+        kept[len(inputs[0])] = _Binding(
+            self._session, dict(zip(self._names, inputs, strict=True)), self._output, output
+        )
         return output
+
+
+_BINDINGS_KEPT = 4
+
+
+class _Binding:
+    """Buffers that a session reads and writes itself: a call then costs what the network costs.
+
+    They belong to one thread. Same kernels, same bits as a call with arrays.
+    """
+
+    def __init__(self, session: Any, inputs: Mapping[str, FloatArray], name: str, output: FloatArray) -> None:
+        """Bind buffers of the shapes that the session just took and gave."""
+        self._session, self._binding = session, session.io_binding()
+        self._inputs = [np.empty(vector.shape, vector.dtype) for vector in inputs.values()]
+        self._kinds = [(buffer.shape, buffer.dtype) for buffer in self._inputs]
+        self._output = np.empty(output.shape, output.dtype)
+        for input_name, buffer in zip(inputs, self._inputs, strict=True):
+            self._binding.bind_input(input_name, "cpu", 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data)
+        shape, address = self._output.shape, self._output.ctypes.data
+        self._binding.bind_output(name, "cpu", 0, self._output.dtype.type, shape, address)
+
+    def takes(self, inputs: Vectors) -> bool:
+        """Whether the vectors are of the bound shapes; what is not goes to the session, which says what is wrong."""
+        return [(vector.shape, vector.dtype) for vector in inputs] == self._kinds
+
+    def run(self, inputs: Vectors) -> FloatArray:
+        """The session's answer, an array of its own."""
+        for buffer, vector in zip(self._inputs, inputs, strict=True):
+            buffer[...] = vector
+        self._session.run_with_iobinding(self._binding)
+        return self._output.copy()
 
 
 def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -> None:

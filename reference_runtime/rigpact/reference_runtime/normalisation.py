@@ -121,6 +121,18 @@ class StateNormaliser:
             z[..., place] = squash.after(z[..., place], scale)
         return stored(z)
 
+    def is_plain(self, place: slice) -> bool:
+        """Whether a slice of channels holds numbers that are z-scored as they are: no yaw, no velocity."""
+        features = [self._yaw_range, *(entry[0] for entry in self._squashed)]
+        return all(place.stop <= feature.start or feature.stop <= place.start for feature in features)
+
+    def renew(self, z: FloatArray, x_raw: FloatArray, place: slice) -> None:
+        """Write the z-scores of a plain slice of `x_raw` (..., Dx) into z: the same bits as `normalise` gives there."""
+        value = x_raw[..., place].astype(self._dtype)
+        np.subtract(value, self._mean[place], value)
+        np.divide(value, self._std[place], value)
+        z[..., place] = value
+
     def denormalise(self, z: FloatArray) -> FloatArray:
         """`DenormX_Z_To_Raw`: the inverse, velocities and yaw clamped to what tanh and wrapping can give."""
         value = z.astype(self._dtype)
@@ -143,7 +155,26 @@ def zscored(value: FloatArray, statistics: Statistics) -> FloatArray:
     return (value - mean) / std
 
 
-def squashed_zscored(value: FloatArray, auxiliary: SquashedStatistics, floor: float) -> FloatArray:
+class SquashedZscore:
     """(tanh(value / max(|scale|, floor)) - mean) / max(|std|, 1e-6): an auxiliary input's normalisation."""
-    scale = np.maximum(np.abs(auxiliary.scale), np.float32(floor)).astype(value.dtype)
-    return zscored(np.tanh(value / scale), auxiliary.statistics)
+
+    def __init__(self, auxiliary: SquashedStatistics, floor: float, dtype: type[np.floating]) -> None:
+        """Keep the statistics in the precision of the maths."""
+        scale = np.maximum(np.abs(auxiliary.scale), np.float32(floor)).astype(dtype)
+        self._mean = auxiliary.statistics.mean.astype(dtype)
+        std = auxiliary.statistics.std_floored.astype(dtype)
+        with np.errstate(divide="ignore", over="ignore"):  # without its floor a divisor may be zero
+            self._per_scale, self._per_std = 1 / scale, 1 / std
+
+    def __call__(self, value: FloatArray) -> FloatArray:
+        """Overwrite a value (..., width) with its z-score."""
+        np.multiply(value, self._per_scale, value)
+        np.tanh(value, value)
+        np.subtract(value, self._mean, value)
+        np.multiply(value, self._per_std, value)
+        return value
+
+
+def squashed_zscored(value: FloatArray, auxiliary: SquashedStatistics, floor: float) -> FloatArray:
+    """The z-score of an auxiliary input's value (..., width), in the precision of `value`."""
+    return SquashedZscore(auxiliary, floor, value.dtype.type)(value.copy())

@@ -14,20 +14,24 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
-from rigpact.reference_runtime.normalisation import squashed_zscored
-from rigpact.reference_runtime.precision import compute_dtype, stored
+from rigpact.reference_runtime.normalisation import SquashedZscore
+from rigpact.reference_runtime.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.rot6d import Rot6d
 
+Normalise = Callable[[FloatArray], FloatArray]
+"""Overwrites a value (..., H·6·B) and returns it."""
 
-def _tanh_scaled(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-    return np.tanh(value / np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype))
+
+def _tanh_scaled(auxiliary: SquashedStatistics, dtype: type[np.floating]) -> Normalise:
+    scale = np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(dtype)
+    return lambda value: np.tanh(np.divide(value, scale, value), value)
 
 
-NORMALISE: Mapping[str, Callable[[FloatArray, SquashedStatistics], FloatArray]] = {
-    "tanh_zscore": lambda value, auxiliary: squashed_zscored(value, auxiliary, AUXILIARY_SCALE_FLOOR),
+NORMALISE: Mapping[str, Callable[[SquashedStatistics, type[np.floating]], Normalise]] = {
+    "tanh_zscore": lambda auxiliary, dtype: SquashedZscore(auxiliary, AUXILIARY_SCALE_FLOOR, dtype),
     "tanh": _tanh_scaled,
-    "tanh_unit_scale": lambda value, _auxiliary: np.tanh(value),
-    "raw": lambda value, _auxiliary: value,
+    "tanh_unit_scale": lambda _auxiliary, _dtype: lambda value: np.tanh(value, value),
+    "raw": lambda _auxiliary, _dtype: lambda value: value,
 }
 ORDER: Mapping[str, slice] = {"oldest_first": slice(None), "newest_first": slice(None, None, -1)}
 DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
@@ -53,8 +57,9 @@ class PoseHistory:
         # oldest to newest, relative to the current frame
         self._offsets = np.arange(1 - length, 1)[ORDER[conventions.pose_history_order]]
         self._offsets = self._offsets - DELAY[conventions.pose_history_phase]
-        self._normalise = NORMALISE[conventions.pose_history_norm]
         self._statistics = contract.pose_history or unit_statistics(length * contract.bone_count * 6)
+        self._normalise = NORMALISE[conventions.pose_history_norm](self._statistics, self._dtype)
+        self._entries = [int(offset) for offset in self._offsets]
 
     @property
     def reach(self) -> int:
@@ -78,13 +83,19 @@ class PoseHistory:
         return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
 
     def raw_row(self, recent: deque[FloatArray], frame: int, padding: FloatArray) -> FloatArray:
-        """Feature (H·6·B,) at `frame` from the most recent poses, the last of which is the current one."""
+        """Feature (..., H·6·B) at `frame` from the most recent poses (..., 6·B), the last of which is the current one."""
+        known, first = len(recent), self._first
         entries = [
-            recent[int(offset) - 1] if frame + offset >= self._first and 1 - offset <= len(recent) else padding
-            for offset in self._offsets
+            recent[offset - 1] if frame + offset >= first and 1 - offset <= known else padding
+            for offset in self._entries
         ]
-        return stored(np.concatenate(entries))
+        return np.concatenate(entries, axis=-1, dtype=np.float32, casting="same_kind")
 
+    @QUIETLY
     def normalise(self, raw: FloatArray) -> FloatArray:
         """z of a raw feature (..., H·6·B)."""
-        return stored(self._normalise(raw.astype(self._dtype), self._statistics))
+        return self.z(raw)
+
+    def z(self, raw: FloatArray) -> FloatArray:
+        """The same for who has silenced numpy already, as a loop has."""
+        return self._normalise(raw.astype(self._dtype)).astype(np.float32)

@@ -17,6 +17,10 @@ def compute_dtype(conventions: Conventions) -> type[np.floating]:
     return COMPUTE_DTYPE[conventions.math]
 
 
+QUIETLY = np.errstate(divide="ignore", invalid="ignore", over="ignore")
+"""Decorates what computes with any number a file may hold: what is not finite goes on, and is found by the rules."""
+
+
 def stored(value: FloatArray) -> FloatArray:
     """Round to float32, as the engine does on storing; an overflow becomes infinite and is found by the rules."""
     with np.errstate(over="ignore"):

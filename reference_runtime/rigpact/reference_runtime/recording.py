@@ -30,9 +30,10 @@ CLIP_STAGES = ("x_raw", "y_out")
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A trace, the stages that its kind of file can hold, and the target poses if the file has them.
+    """A trace, the stages that its kind of file can hold, and the clip's own poses if the file has them.
 
-    targets6d, copied6d: (T, 6·B) pose of frame t + 1 and of frame t as the training data have them, NaN where unknown.
+    poses6d: (P, 6·B) poses as the training data have them, P >= T; row t is that of frame t. target_rows: (T,) the row of the
+    pose of the frame after, -1 where it is unknown.
     """
 
     path: Path
@@ -40,8 +41,34 @@ class Recording:
     trace: Trace
     possible: frozenset[str]
     bone_names: tuple[str, ...] | None = None
-    targets6d: FloatArray | None = None
-    copied6d: FloatArray | None = None
+    poses6d: FloatArray | None = None
+    target_rows: NDArray[np.int64] | None = None
+
+    def targets_at(self, rows: NDArray[np.int64]) -> FloatArray:
+        """(len(rows), 6·B) the pose of the frame after each of these rows, NaN where unknown."""
+        if self.poses6d is None or self.target_rows is None:
+            raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
+        following = self.target_rows[rows]
+        targets: FloatArray = self.poses6d[following]  # row -1 is read too, and replaced
+        targets[following < 0] = np.nan
+        return targets
+
+    def copied_at(self, rows: NDArray[np.int64]) -> FloatArray:
+        """(len(rows), 6·B) the pose of each of these rows."""
+        if self.poses6d is None:
+            raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
+        copied: FloatArray = self.poses6d[rows]
+        return copied
+
+    @property
+    def targets6d(self) -> FloatArray | None:
+        """Every row's target, (T, 6·B); None where the file has no poses."""
+        return None if self.poses6d is None else self.targets_at(np.arange(len(self.trace.frame)))
+
+    @property
+    def copied6d(self) -> FloatArray | None:
+        """Every row's own pose, (T, 6·B); None where the file has no poses."""
+        return None if self.poses6d is None else self.copied_at(np.arange(len(self.trace.frame)))
 
 
 def read_recording(path: str | Path, contract: Contract | None = None) -> Recording:
@@ -51,6 +78,9 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
     """
     if is_trace_path(path):
         trace = read_trace(path)
+        if trace.header.system is not None:
+            expected = f"the contract of {trace.header.system} beside it"
+            raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
         return Recording(Path(path), "trace", trace, frozenset(STAGES), **_trace_targets(trace, contract))
     document = read_document(path)
     if document.kind is Kind.RAW_CLIP:
@@ -66,15 +96,15 @@ def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
     if contract is None or trace.header.mode != "teacher" or "x_raw" not in stages:
         return {}
     poses = stages["x_raw"][:, contract.state[ROTATIONS].range]
-    return {"targets6d": _following(poses, trace.frame), "copied6d": poses}
+    return {"poses6d": poses, "target_rows": _following(trace.frame)}
 
 
-def _following(poses: FloatArray, frame: NDArray[np.int64]) -> FloatArray:
-    """Row t holds the pose of frame t + 1; NaN where the next recorded frame is not the next one."""
-    targets = np.full_like(poses, np.nan)
+def _following(frame: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of the frame after each, -1 where the next recorded frame is not the next one."""
+    rows = np.full(len(frame), -1, np.int64)
     consecutive = np.flatnonzero(np.diff(frame) == 1)
-    targets[consecutive] = poses[consecutive + 1]
-    return targets
+    rows[consecutive] = consecutive + 1
+    return rows
 
 
 def _clip_recording(document: Document, contract: Contract | None) -> Recording:
@@ -92,8 +122,8 @@ def _clip_recording(document: Document, contract: Contract | None) -> Recording:
         trace=_trace(stages, clip.fps, document.path),
         possible=frozenset(CLIP_STAGES if contract else ("y_out",)),
         bone_names=_declared_bones(document.data.get("meta")),
-        targets6d=clip.rotations6d[1:],
-        copied6d=clip.rotations6d[:-1],
+        poses6d=clip.rotations6d,
+        target_rows=np.arange(1, steps + 1),
     )
 
 
@@ -114,8 +144,8 @@ def _teacher_recording(document: Document, contract: Contract | None) -> Recordi
         title=document.kind.words,
         trace=_trace(present, teacher.fps, document.path),
         possible=frozenset(TEACHER_STAGES),
-        targets6d=None if poses is None else _following(poses, np.arange(len(poses), dtype=np.int64)),
-        copied6d=poses,
+        poses6d=poses,
+        target_rows=None if poses is None else _following(np.arange(len(poses), dtype=np.int64)),
     )
 
 

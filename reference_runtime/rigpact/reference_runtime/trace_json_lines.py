@@ -30,6 +30,8 @@ _C_TOKENS = re.compile(
     re.IGNORECASE,
 )
 _CHUNK_BYTES = 1 << 20
+_BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
+"""Frames that are kept together while reading, and the most numbers of them."""
 _UNREADABLE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 
 
@@ -86,7 +88,7 @@ def read_json_lines(path: Path) -> Trace:
         rows.append(entry, f"{path}:{number}")
     if not rows.frames:
         raise UnusableInput(path, "a header and no whole frame", "at least one frame")
-    stages = {name: np.stack(values) for name, values in rows.stages.items()}
+    stages = {name: rows.joined(name) for name in widths}
     return Trace(header, np.array(rows.frames, np.int64), np.array(rows.times_s), stages, truncation)
 
 
@@ -156,7 +158,7 @@ class _Rows:
     widths: dict[str, int]
     frames: list[int] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
-    stages: dict[str, list[FloatArray]] = field(default_factory=dict)
+    _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
 
     def append(self, entry: Any, place: str) -> None:
         """Add one frame; UnusableInput where it does not fit the header or the frames before it."""
@@ -175,17 +177,38 @@ class _Rows:
             raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(self.widths)}")
         read = {name: _row(stages[name], width, f"{place}#/stages/{name}") for name, width in self.widths.items()}
         for name, row in read.items():
-            self.stages.setdefault(name, []).append(row)
+            self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))
+
+    def _keep(self, name: str, row: FloatArray) -> None:
+        """Put a row into the stage's last block: large pieces go back to the system when they are joined, rows do not."""
+        blocks = self._blocks.setdefault(name, [])
+        height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
+        place = len(self.frames) % height
+        if place == 0:
+            blocks.append(np.empty((height, len(row)), np.float32))
+        blocks[-1][place] = row
+
+    def joined(self, name: str) -> FloatArray:
+        """The stage as one array; its blocks are given up, so that both never lie in memory for all stages."""
+        blocks = self._blocks.pop(name)
+        missing = len(blocks) * len(blocks[0]) - len(self.frames)
+        blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]
+        return np.concatenate(blocks)
 
 
 def _row(values: Any, width: int, place: str) -> FloatArray:
     if not isinstance(values, list) or len(values) != width:
         found = f"{len(values)} numbers" if isinstance(values, list) else repr(values)[:60]
         raise UnusableInput(place, found, f"{width} numbers")
+    if set(map(type, values)) != {float}:
+        _check_numbers(values, place)
+    with np.errstate(over="ignore"):
+        return np.array(values, np.float64).astype(np.float32)
+
+
+def _check_numbers(values: list[Any], place: str) -> None:
     for index, value in enumerate(values):
         if type(value) is not float and not is_number(value) and not (isinstance(value, str) and value in _NON_FINITE):
             raise UnusableInput(f"{place}/{index}", repr(value)[:60], "a number")
-    with np.errstate(over="ignore"):
-        return np.array(values, np.float64).astype(np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.registry import SYSTEMS, find_system
 from rigpact.contract.version import rigpact_version
 
 FORMAT, VERSION = "rigpact-trace", 1
@@ -29,6 +31,8 @@ class TraceHeader:
     bundle_sha256: str | None = None
     producer: str = "rigpact"
     producer_version: str = field(default_factory=rigpact_version)
+    system: str | None = None
+    """One of the hosted systems, whose vectors the stages are; None for the enemy animation."""
 
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
@@ -41,14 +45,15 @@ class TraceHeader:
             "mode": self.mode,
             "clip": self.clip,
             "stages": widths,
-        }
+        } | ({} if self.system is None else {"system": self.system})
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
 
-    `truncation` tells where a file that was cut off ends; None for a whole one.
+    `truncation` tells where a file that was cut off ends; None for a whole one. `mapping` is the file that the arrays lie in,
+    if they are not in memory.
     """
 
     header: TraceHeader
@@ -56,6 +61,12 @@ class Trace:
     time_s: NDArray[np.float64]
     stages: dict[str, FloatArray]
     truncation: str | None = None
+    mapping: mmap.mmap | None = field(default=None, repr=False)
+
+    def release(self) -> None:
+        """Give back the memory of what was read of a mapped file so far; it is read again when it is looked at again."""
+        if self.mapping is not None and hasattr(self.mapping, "madvise"):  # not on Windows, which gives back by itself
+            self.mapping.madvise(mmap.MADV_DONTNEED)
 
     @property
     def widths(self) -> dict[str, int]:
@@ -80,18 +91,33 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
         bundle_sha256=_optional_text(contract, "bundle_sha256", f"{place}#/contract"),
         producer=str(producer.get("name", "unknown")),
         producer_version=str(producer.get("version", "unknown")),
+        system=_system_name(entry, place),
     )
-    return header, _widths(entry.get("stages"), f"{place}#/stages")
+    return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
 
 
-def _widths(stages: Any, place: str) -> dict[str, int]:
+def _system_name(entry: dict[str, Any], place: str) -> str | None:
+    name = _optional_text(entry, "system", f"{place}#")
+    return None if name is None else find_system(name, f"{place}#/system").definition.name
+
+
+def _stage_widths(system: str | None) -> dict[str, int | None]:
+    """The stages that a system's trace may hold; the enemy's widths are its bundle's."""
+    if system is None:
+        return dict.fromkeys(STAGES)
+    return {name: layout.width for name, layout in SYSTEMS[system].definition.vectors.items()}
+
+
+def _widths(stages: Any, place: str, known: dict[str, int | None]) -> dict[str, int]:
     if not isinstance(stages, dict) or not stages:
         raise UnusableInput(place, _shown(stages), "an object of stage widths")
     for name, width in stages.items():
-        if name not in STAGES:
-            raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(STAGES)}")
+        if name not in known:
+            raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(known)}")
         if not is_integer(width) or not 0 < width <= _MAX_WIDTH:
             raise UnusableInput(f"{place}/{name}", _shown(width), "the stage's width")
+        if known[name] not in (None, width):
+            raise UnusableInput(f"{place}/{name}", f"{width} numbers", f"{known[name]}, as the system has them")
     return dict(stages)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def read_safetensors(path: Path) -> Trace:
     """Map the tensors of the file; UnusableInput names the tensor that does not fit the header."""
     index, offset = _read_index(path)
     header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
-    mapped = np.memmap(path, np.uint8, mode="r")
+    with path.open("rb") as stream:
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped = np.frombuffer(mapping, np.uint8)
     expected = {**dict.fromkeys(widths, ("<f4", 2)), "frame": ("<i8", 1), "time": ("<f8", 1)}
     tensors = {}
     for name, (dtype, rank) in expected.items():
@@ -44,7 +47,7 @@ def read_safetensors(path: Path) -> Trace:
                 f"{path}#{name}", f"{tensor.dtype} of rank {tensor.ndim}", f"{np.dtype(dtype)} of rank {rank}"
             )
     _check_shapes(path, widths, tensors)
-    return Trace(header, tensors["frame"], tensors["time"], {name: tensors[name] for name in widths})
+    return Trace(header, tensors["frame"], tensors["time"], {name: tensors[name] for name in widths}, mapping=mapping)
 
 
 def _check_shapes(path: Path, widths: dict[str, int], tensors: dict[str, NDArray[Any]]) -> None:

@@ -19,13 +19,23 @@ from rigpact.reference_runtime.rot6d import Rot6d
 
 
 class WriteBack:
-    """Raw state (..., Dx) and published output (..., Dy) to the next raw state, under one contract."""
+    """Raw state (..., Dx) and published output (..., Dy) to the next raw state, under one contract.
+
+    renewed: the slices of the state that are written, everything else keeps its bits; None where that is not known.
+    """
 
     def __init__(self, contract: Contract, fps: float) -> None:
         """Look the convention up once."""
-        self._state, self._output, self._fps = contract.state, contract.output, fps
+        self._state, self._fps = contract.state, fps
         self._codec, self._dtype = Rot6d(contract.conventions), compute_dtype(contract.conventions)
         self._write = WRITEBACK[contract.conventions.writeback]
+        self._shared = [
+            (contract.state[entry.name].range, entry.range)
+            for entry in contract.output
+            if entry.name in contract.state and contract.state[entry.name].size == entry.size
+        ]
+        renews = RENEWS[contract.conventions.writeback]
+        self.renewed: tuple[slice, ...] | None = None if renews is None else tuple(renews(self))
 
     def __call__(self, x_raw: FloatArray, y_out: FloatArray) -> FloatArray:
         """The next raw state; the arguments stay as they are."""
@@ -34,9 +44,8 @@ class WriteBack:
     def output_slices(self, x_raw: FloatArray, y_out: FloatArray) -> FloatArray:
         """Copy every output slice whose name and size match a state slice."""
         following: FloatArray = x_raw.copy()
-        for entry in self._output:
-            if entry.name in self._state and self._state[entry.name].size == entry.size:
-                following[..., self._state[entry.name].range] = y_out[..., entry.range]
+        for place, source in self._shared:
+            following[..., place] = y_out[..., source]
         return following
 
     def everything(self, x_raw: FloatArray, y_out: FloatArray) -> FloatArray:
@@ -58,4 +67,9 @@ WRITEBACK: Mapping[str, Callable[[WriteBack, FloatArray, FloatArray], FloatArray
     "output_slices": WriteBack.output_slices,
     "none": lambda _self, x_raw, _y_out: x_raw,
     "all": WriteBack.everything,
+}
+RENEWS: Mapping[str, Callable[[WriteBack], list[slice]] | None] = {
+    "output_slices": lambda own: [place for place, _ in own._shared],
+    "none": lambda _own: [],
+    "all": None,
 }

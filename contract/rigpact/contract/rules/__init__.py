@@ -6,9 +6,11 @@ reused: a rule that goes leaves its code in `RETIRED`.
 
     RP0xx JSON text, structure, layout             RP5xx clips
     RP1xx statistics, and what is derived of them  RP6xx teacher batches and predictions
-    RP2xx rotations, skeleton, declarations        RP7xx free
+    RP2xx rotations, skeleton, declarations        RP7xx other systems' contracts and data
     RP3xx companion                                RP8xx comparison of two runs
-    RP4xx model                                    RP9xx files that belong together; RP95x waivers
+                                                   RP85x to RP88x a training side's functions
+    RP4xx model                                    RP9xx files that belong together; RP95x waivers;
+                                                   RP96x and RP97x the gate
 
 rows.py, clip_features.py and view.py hold no rules: they turn files into what the rules judge.
 
@@ -36,6 +38,8 @@ from rigpact.contract.rules import (
     declaration,
     derived,
     feet,
+    gate,
+    geometry,
     history,
     json_text,
     layout,
@@ -51,6 +55,8 @@ from rigpact.contract.rules import (
     statistics_meaning,
     structure,
     symmetry,
+    system_data,
+    systems,
     teacher,
     teacher_rows,
     timing,
@@ -65,7 +71,7 @@ FAMILIES = (
     json_text, structure, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
     skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
     root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
-    comparison, canary, baseline,
+    comparison, canary, baseline, gate, geometry, systems, system_data,
 )  # fmt: skip
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in FAMILIES for rule in family.RULES), key=lambda rule: rule.code)

@@ -81,6 +81,7 @@ _UNREAD = {
     Kind.RAW_CLIP: (("ClipAction",), ("meta",)),
     Kind.TEACHER_BATCH: (("clip",), ("source_json",)),
     Kind.TEACHER_PREDICTION: (("clip",), ("model",), ("source_json",), ("teacher_json",), ("diagnostics",)),
+    Kind.SYSTEM_CONTRACT: (),
 }  # fmt: skip
 """Parts that neither side needs to load the file: a defect there is a warning, and stops nothing."""
 

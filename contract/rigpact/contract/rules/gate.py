@@ -1,0 +1,139 @@
+"""RP960-RP979: what the gate says about a whole project. The measuring is in rigpact.reports.gate."""
+
+from rigpact.contract.findings import Rule, Severity
+
+PART_NOT_JUDGED = Rule(
+    code="RP960",
+    name="part-not-judged",
+    severity=Severity.ERROR,
+    message="{part} could not be judged: {reason}",
+    hint="repair what it names, or take the question out of [gate] on purpose",
+    why="a question that was asked and has no answer is not a pass",
+)
+CONVENTION_DIFFERS = Rule(
+    code="RP961",
+    name="convention-differs",
+    severity=Severity.ERROR,
+    message="{recording} was computed with {changes}: with it {effect}{code}",
+    hint="change that on the side that recorded it, or declare it for both with [gate.conventions]",
+    why="one convention read in two ways turns every pose by a little or by all; the stages after it only inherit that",
+)
+NOT_EXPLAINED = Rule(
+    code="RP962",
+    name="difference-not-explained",
+    severity=Severity.ERROR,
+    message="{recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it",
+    hint="look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error",
+    why="a defect that is no convention: a wrong index, a stale buffer, another weight",
+)
+POSE_BEYOND_LIMIT = Rule(
+    code="RP964",
+    name="pose-beyond-limit",
+    severity=Severity.ERROR,
+    message="{bone} is off by {error:.3g} {unit} at frame {frame}; [gate.thresholds] allows {limit:g}",
+    hint="find out why, or declare another limit on purpose",
+    why="the project said what still looks right; this does not",
+)
+BEYOND_DECLARED_TOLERANCE = Rule(
+    code="RP965",
+    name="stage-beyond-declared-tolerance",
+    severity=Severity.ERROR,
+    message="{stage} differs by more than {factor:g} derived tolerances from frame {frame} on; "
+    "largest {ratio:.3g} at frame {worst_frame}",
+    hint="`rigpact diff` names bone and channel; `tolerance-factor` in [gate.thresholds] is what is allowed",
+    why="the factor says what is put down to the platform; beyond it the two sides compute different things",
+)
+FREE_RUN_NOT_FINITE = Rule(
+    code="RP966",
+    name="free-run-not-finite",
+    severity=Severity.ERROR,
+    message="the free run on {clip} is not finite from frame {frame} on: born in {stage}, {where}",
+    hint="`rigpact nan` names the operation, what announced it, and a guard that it survives",
+    why="the character vanishes or collapses and does not come back",
+)
+FREE_RUN_DIVERGES = Rule(
+    code="RP967",
+    name="free-run-diverges",
+    severity=Severity.ERROR,
+    message="the free run on {clip} grows without end over {frames} frames",
+    hint="`rigpact nan` names the guard that it survives",
+    why="what grows each frame reaches infinity a few seconds later, in a session longer than the test",
+)
+OUTSIDE_ENVELOPE = Rule(
+    code="RP968",
+    name="free-run-outside-envelope",
+    severity=Severity.ERROR,
+    message="{recording} leaves what rounding explains at frame {frame}, {bone}: {degrees:.3g} degrees off,"
+    " {allowed:.3g} allowed",
+    hint="compare the same run teacher-driven: there the first wrong stage is named",
+    why="free runs drift apart by rounding, but no faster than their own envelope; this is a defect, not chaos",
+)
+BREAKING_CHANGE = Rule(
+    code="RP969",
+    name="breaking-change",
+    severity=Severity.ERROR,
+    message="since {base}: {message} ({kind}; {classes})",
+    hint="if it is meant, `rigpact breaking --against REV --record FILE` writes the entry that acknowledges it",
+    why="somebody's code, network or recordings stop fitting the day this is merged",
+)
+CHANGE_ACKNOWLEDGED = Rule(
+    code="RP970",
+    name="breaking-change-acknowledged",
+    severity=Severity.INFO,
+    message="what breaks since {base} ({count} in all) stands in {record}; the contract's version rises by a {step} step",
+    hint="nothing to do here; the entry lists who has to do what",
+    why="a change that everybody was told of is a release, not a defect",
+)
+CLIPS_CANNOT_SHOW = Rule(
+    code="RP971",
+    name="clips-cannot-show",
+    severity=Severity.WARNING,
+    message="no clip tells {knob} = {value} from the contract's {declared}{more}: {advice}",
+    hint="`rigpact adequacy --synthesise probe.json` writes a clip that shows all that can be shown",
+    why="an engine with that convention passes every comparison on these clips",
+)
+OVER_BUDGET = Rule(
+    code="RP972",
+    name="over-budget",
+    severity=Severity.ERROR,
+    message="{what}: {found:,}; the budget is {limit:,}",
+    hint="make the model smaller, or declare another budget on purpose",
+    why="the frame has so many milliseconds for all characters together",
+)
+OVER_TIME_BUDGET = Rule(
+    code="RP973",
+    name="over-time-budget",
+    severity=Severity.ERROR,
+    message="the median inference takes longer than {margin:g} times its budget of {limit:g} µs",
+    hint="what was measured is printed beside the verdict; run it again on an idle machine before believing it",
+    why="the frame has so many milliseconds for all characters together",
+)
+PART_WAIVED = Rule(
+    code="RP974",
+    name="part-waived",
+    severity=Severity.INFO,
+    message="{what} is waived until {expires} ({owner}: {reason}); {count} findings are not counted",
+    hint="repair it before that day; then remove the entry from [[gate.waive]]",
+    why="a waiver is a debt with an owner and a day",
+)
+PART_WAIVER_EXPIRED = Rule(
+    code="RP975",
+    name="part-waiver-expired",
+    severity=Severity.ERROR,
+    message="the waiver of {what} expired on {expires} ({owner}: {reason})",
+    hint="repair it, or ask its owner for a new day",
+    why="a defect that was to be repaired by then is still there; without an end every waiver is for ever",
+)
+PART_WAIVER_UNUSED = Rule(
+    code="RP976",
+    name="part-waiver-unused",
+    severity=Severity.INFO,
+    message="the waiver of {what} meets nothing that fails ({owner}: {reason})",
+    hint="remove it from [[gate.waive]]",
+    why="left in place it silences the next defect there",
+)
+RULES = (
+    PART_NOT_JUDGED, CONVENTION_DIFFERS, NOT_EXPLAINED, POSE_BEYOND_LIMIT, BEYOND_DECLARED_TOLERANCE,
+    FREE_RUN_NOT_FINITE, FREE_RUN_DIVERGES, OUTSIDE_ENVELOPE, BREAKING_CHANGE, CHANGE_ACKNOWLEDGED, CLIPS_CANNOT_SHOW,
+    OVER_BUDGET, OVER_TIME_BUDGET, PART_WAIVED, PART_WAIVER_EXPIRED, PART_WAIVER_UNUSED,
+)  # fmt: skip

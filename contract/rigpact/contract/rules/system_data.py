@@ -1,0 +1,201 @@
+"""RP720 to RP730: recordings and data sets of the hosted systems, judged by what each field says of itself.
+
+A data set that is one pose, a packet of which most is zero, a quaternion that is none: training runs on all of them, and its
+loss falls. Rows come as arrays; who reads them from which file does not matter here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.rules.wording import listed
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.definition import SystemContract
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.problem import Problem
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+UNIT_WITHIN = 1e-3
+"""Six printed digits of four numbers, composed a few times, stay well within; a quaternion of another order does not."""
+FEWEST_ROWS = 16
+"""Below this many rows nothing is said of variety: a snippet may stand still."""
+LEAST_DIFFERENT = 0.05
+
+NOT_FINITE = Rule(
+    code="RP720", name="system-value-not-finite", severity=_ERROR,
+    message="{vector}: {address} is {value} in row {row} ({count} such values)",
+    hint="find where it is born; rigpact explain names the first stage",
+    why="one such value spreads through the whole pose, and ends a training",
+)  # fmt: skip
+OUT_OF_RANGE = Rule(
+    code="RP721", name="system-value-out-of-range", severity=_ERROR,
+    message="{vector}: {address} is {value:g} in row {row}, declared are {low} to {high} ({count} such values)",
+    hint="another unit, or another field's number?",
+    why="the network never saw such a value; its answer to it means nothing",
+)  # fmt: skip
+QUATERNION_NOT_UNIT = Rule(
+    code="RP722", name="system-quaternion-not-unit", severity=_ERROR,
+    message="{vector}: {field} has length {length:.4g} in row {row} ({count} such quaternions)",
+    hint="normalise; a length of 0 is a packet that was never filled",
+    why="rotating by it scales, and composing it scales more with each bone",
+)  # fmt: skip
+DIRECTION_NOT_UNIT = Rule(
+    code="RP723", name="system-direction-not-unit", severity=_ERROR,
+    message="{vector}: {field} has length {length:.4g} in row {row} ({count} such directions)",
+    hint="normalise, or give the default direction where nothing was hit",
+    why="the network reads its length as part of the slope",
+)  # fmt: skip
+FLAG_IN_BETWEEN = Rule(
+    code="RP724", name="system-flag-neither-0-nor-1", severity=_ERROR,
+    message="{vector}: the flag {field} is {value:g} in row {row} ({count} such values)",
+    hint="write 0 or 1; anything between belongs to another field",
+    why="a mask of it weighs losses and targets by a number that nobody chose",
+)  # fmt: skip
+DEAD_COLUMNS = Rule(
+    code="RP725", name="system-columns-dead", severity=Severity.INFO,
+    message="{vector}: {count} of {width} numbers never change in {rows} rows: {fields}",
+    hint="were they filled at all? compare the sender's byte count with 4 bytes a float",
+    why="weights of a constant input stay as they were drawn: the first other value gives noise",
+)  # fmt: skip
+ALL_ZERO = Rule(
+    code="RP726", name="system-vector-tail-zero", severity=_ERROR,
+    message="{vector}: everything from number {start} ({address}) to the end is 0 in all {rows} rows",
+    hint="a copy by numbers instead of bytes? 63 floats are 252 bytes",
+    why="flags of 0 mask the loss: training converges at once and has learned nothing",
+)  # fmt: skip
+ONE_POSE = Rule(
+    code="RP727", name="system-data-set-is-one-pose", severity=_ERROR,
+    message="{vector}: {unique} different rows in {rows}",
+    hint="record motion; augmentation noise does not make poses",
+    why="a constant answers every row, so any loss on it is meaningless",
+)  # fmt: skip
+DATA_CONTRADICTS = Rule(
+    code="RP728", name="system-data-contradicts-rig", severity=_ERROR,
+    message="{found}, expected {expected}: {consequence}",
+    hint="compare the exporter's geometry with the contract's constants, one row by hand",
+    why="the loss teaches another geometry than the rig has",
+)  # fmt: skip
+OTHER_SYSTEM = Rule(
+    code="RP729", name="system-of-recording-differs", severity=_ERROR,
+    message="recorded as {found}, the contract is of {expected}",
+    hint="check it with its own contract",
+    why="stages of equal names mean other things",
+)  # fmt: skip
+OTHER_CONTRACT = Rule(
+    code="RP730", name="system-contract-of-recording-differs", severity=_WARNING,
+    message="recorded under the contract {found}, this one is {expected}",
+    hint="record again under the contract that ships",
+    why="conventions or constants may have changed between the two",
+)  # fmt: skip
+RULES = (
+    NOT_FINITE, OUT_OF_RANGE, QUATERNION_NOT_UNIT, DIRECTION_NOT_UNIT, FLAG_IN_BETWEEN, DEAD_COLUMNS, ALL_ZERO, ONE_POSE,
+    DATA_CONTRADICTS, OTHER_SYSTEM, OTHER_CONTRACT,
+)  # fmt: skip
+
+
+def check_rows(
+    contract: SystemContract, stages: Mapping[str, FloatArray], file: object, varied: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Yield every finding about recorded rows, {vector: (T, width)}, all of them of the contract's vectors.
+
+    varied: vectors that something is learned from, so that their rows must not be one pose.
+    """
+    for name, rows in stages.items():
+        layout = contract.vectors[name]
+        not_finite = list(_check_finite(name, layout, rows, file))
+        yield from not_finite
+        if not_finite:
+            continue
+        for field in layout:
+            yield from _check_field(name, field, layout, rows, file)
+        if name in varied:
+            yield from _check_variety(name, layout, rows, file)
+
+
+def problem_to_finding(problem: Problem, file: object) -> Finding:
+    """What a system's own gate found in its data, as a finding."""
+    pointer = f"/stages/{problem.pointer.lstrip('/')}"
+    return DATA_CONTRADICTS.at(
+        file, pointer, found=problem.found, expected=problem.expected, consequence=problem.why
+    )  # fmt: skip
+
+
+def _check_finite(vector: str, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, channel = (int(index) for index in bad[0])
+        yield NOT_FINITE.at(
+            file, f"/stages/{vector}/{channel}", vector=vector, address=layout.address(channel),
+            value=str(rows[row, channel]), row=row, count=len(bad),
+        )  # fmt: skip
+
+
+def _check_field(
+    vector: str, field: Field, layout: FieldLayout, rows: FloatArray, file: object
+) -> Iterator[Finding]:  # fmt: skip
+    values: FloatArray = rows[:, field.range].astype(np.float64)
+    pointer = f"/stages/{vector}/{field.start}"
+    if field.kind in _UNIT_RULE:
+        lengths = np.sqrt(np.sum(values**2, axis=1))
+        wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
+        if len(wrong):
+            yield _UNIT_RULE[field.kind].at(
+                file, pointer, vector=vector, field=field.name, length=float(lengths[wrong[0]]), row=int(wrong[0]),
+                count=len(wrong),
+            )  # fmt: skip
+    elif field.kind is FieldKind.FLAG:
+        between = np.argwhere((values != 0.0) & (values != 1.0))
+        if len(between):
+            row, channel = between[0]
+            yield FLAG_IN_BETWEEN.at(
+                file, pointer, vector=vector, field=field.name, value=float(values[row, channel]), row=int(row),
+                count=len(between),
+            )  # fmt: skip
+    elif field.low is not None or field.high is not None:
+        yield from _check_range(vector, field, layout, values, file)
+
+
+_UNIT_RULE: Mapping[FieldKind, Rule] = {
+    FieldKind.QUATERNION_XYZW: QUATERNION_NOT_UNIT,
+    FieldKind.DIRECTION: DIRECTION_NOT_UNIT,
+}
+
+
+def _check_range(
+    vector: str, field: Field, layout: FieldLayout, values: FloatArray, file: object
+) -> Iterator[Finding]:  # fmt: skip
+    low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
+    wrong = np.argwhere((values < low) | (values > high))
+    if len(wrong):
+        row, channel = (int(index) for index in wrong[0])
+        yield OUT_OF_RANGE.at(
+            file, f"/stages/{vector}/{field.start + channel}", vector=vector,
+            address=layout.address(field.start + channel), value=float(values[row, channel]), row=row, low=low, high=high,
+            count=len(wrong),
+        )  # fmt: skip
+
+
+def _check_variety(vector: str, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
+    count, width = rows.shape
+    if count < FEWEST_ROWS:
+        return
+    unique = len(np.unique(np.round(rows.astype(np.float64), 6), axis=0))
+    if unique < max(2, LEAST_DIFFERENT * count):
+        yield ONE_POSE.at(file, f"/stages/{vector}", vector=vector, unique=unique, rows=count)
+        return
+    filled = np.flatnonzero((rows != 0.0).any(axis=0))
+    start = int(filled[-1]) + 1 if len(filled) else 0
+    if width - start > width // 4:
+        yield ALL_ZERO.at(
+            file, f"/stages/{vector}/{start}", vector=vector, start=start, address=layout.address(start), rows=count
+        )
+        return
+    dead = np.flatnonzero(np.ptp(rows, axis=0) == 0.0)
+    if len(dead):
+        yield DEAD_COLUMNS.at(
+            file, f"/stages/{vector}/{dead[0]}", vector=vector, count=len(dead), width=width, rows=count,
+            fields=listed([layout.address(int(channel)) for channel in dead]),
+        )  # fmt: skip

@@ -1,0 +1,110 @@
+"""One table of a configuration file, read key by key; what may not stand there is refused with its place.
+
+Knows nothing of what the keys mean: configuration.py and gate_settings.py do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+
+
+@dataclass(frozen=True)
+class SettingsTable:
+    """A table at a dotted name of a file; `content` is what it holds. Absent keys give None, or nothing."""
+
+    path: Path
+    name: str
+    content: Mapping[str, Any]
+
+    def refuse_unknown(self, known: Iterable[str]) -> SettingsTable:
+        """Return the table; UnusableInput for a key that is not known, with the one that was meant."""
+        for key in self.content:
+            if key not in known:
+                expected = f"one of {', '.join(known)}"
+                raise UnusableInput(self.place(key), f"the key {key!r}", expected, did_you_mean(key, known))
+        return self
+
+    def place(self, key: str = "") -> str:
+        """What an error calls a key of this table."""
+        return f"{self.path}: {'.'.join(filter(None, (self.name, key)))}"
+
+    def text(self, key: str, expected: str = "a file name") -> str | None:
+        """Non-empty text."""
+        value = self.content.get(key)
+        if value is None or (isinstance(value, str) and value):
+            return value
+        raise UnusableInput(self.place(key), repr(value), expected)
+
+    def required_text(self, key: str, expected: str) -> str:
+        """Text that must be there."""
+        value = self.text(key, expected)
+        if value is None:
+            raise UnusableInput(self.place(), f"no {key}", expected)
+        return value
+
+    def texts(self, key: str, expected: str) -> tuple[str, ...]:
+        """A list of texts; one text stands for itself."""
+        value = self.content.get(key, [])
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(each, str) and each for each in values):
+            raise UnusableInput(self.place(key), repr(value), expected)
+        return tuple(values)
+
+    def number(self, key: str) -> float | None:
+        """A positive finite number."""
+        value = self.content.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            raise UnusableInput(self.place(key), repr(value), "a positive number")
+        return float(value)
+
+    def count(self, key: str) -> int | None:
+        """A positive whole number."""
+        value = self.number(key)
+        if value is None:
+            return None
+        if value != int(value):
+            raise UnusableInput(self.place(key), repr(self.content[key]), "a whole number")
+        return int(value)
+
+    def flag(self, key: str) -> bool:
+        """True or false; false where it is absent."""
+        value = self.content.get(key, False)
+        if not isinstance(value, bool):
+            raise UnusableInput(self.place(key), repr(value), "true or false")
+        return value
+
+    def table(self, key: str) -> SettingsTable:
+        """A table inside; an empty one where it is absent."""
+        value = self.content.get(key, {})
+        name = ".".join(filter(None, (self.name, key)))
+        if not isinstance(value, Mapping):
+            raise UnusableInput(self.place(key), repr(value), f"a table, headed [{name}]")
+        return SettingsTable(self.path, name, value)
+
+    def tables(self, key: str) -> tuple[SettingsTable, ...]:
+        """A list of tables."""
+        value = self.content.get(key, [])
+        name = ".".join(filter(None, (self.name, key)))
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            raise UnusableInput(self.place(key), repr(value), f"tables, each headed [[{name}]]")
+        return tuple(SettingsTable(self.path, f"{name}[{index}]", each) for index, each in enumerate(value))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word that is nearest, if one is near."""
+    spelt = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), spelt, n=9, cutoff=0.5)
+    if not close:
+        return ""
+    # letters in their places count most: of all that is near RP07O, RP070 was meant
+    best = max(close, key=lambda each: sum(a == b for a, b in zip(each, word.lower(), strict=False)))
+    return f"{spelt[best]!r} was meant?"

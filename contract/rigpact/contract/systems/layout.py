@@ -1,0 +1,124 @@
+"""What a flat vector holds: named fields with unit, space and kind, and a hash over all of it.
+
+Width alone never decides whether two sides mean the same: two orders of the same 63 numbers pass every size check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class FieldKind(StrEnum):
+    """What the numbers of a field are."""
+
+    POSITION = "position"
+    DIRECTION = "direction"
+    QUATERNION_XYZW = "quaternion_xyzw"
+    ROTATION_VECTOR = "rotation_vector"
+    EULER_XYZ = "euler_xyz"
+    FLAG = "flag"
+    SCALAR = "scalar"
+    RIG_PARAMETER = "rig_parameter"
+    MESH_POINTS = "mesh_points"
+    ACCELERATION = "acceleration"
+    ANGULAR_RATE = "angular_rate"
+    MEAN = "mean"
+    LOG_VARIANCE = "log_variance"
+    LOGITS = "logits"
+    PROBABILITY = "probability"
+    RAW = "raw"
+
+
+@dataclass(frozen=True)
+class Field:
+    """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so."""
+
+    name: str
+    start: int
+    size: int
+    kind: FieldKind
+    unit: str = ""
+    space: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def stop(self) -> int:
+        """First index after the field."""
+        return self.start + self.size
+
+    @property
+    def range(self) -> slice:
+        """The field as Python's own index object."""
+        return slice(self.start, self.stop)
+
+    def to_json(self) -> dict[str, Any]:
+        """The field as it stands in a contract file."""
+        return {
+            "name": self.name, "start": self.start, "size": self.size, "kind": self.kind.value, "unit": self.unit,
+            "space": self.space, "low": self.low, "high": self.high,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """The fields of one vector, in order of their start."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers in the vector."""
+        return max((field.stop for field in self.fields), default=0)
+
+    @property
+    def layout_hash(self) -> str:
+        """SHA-256 over names, places, kinds, units and spaces: equal only where every number means the same.
+
+        Ranges are left out: they judge values and do not change what a value means.
+        """
+        meaning = [[f.name, f.start, f.size, f.kind.value, f.unit, f.space] for f in self.fields]
+        return hashlib.sha256(json.dumps(meaning, separators=(",", ":"), ensure_ascii=True).encode()).hexdigest()
+
+    def __iter__(self) -> Iterator[Field]:
+        """Iterate over the fields."""
+        return iter(self.fields)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a field of that name exists."""
+        return any(field.name == name for field in self.fields)
+
+    def __getitem__(self, name: str) -> Field:
+        """Return the field of that name; KeyError where there is none."""
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(name)
+
+    def address(self, channel: int) -> str:
+        """Name the place of a channel: `foot_r_target[2]`."""
+        field = next((each for each in self.fields if each.start <= channel < each.stop), None)
+        if field is None:
+            return f"channel {channel}"
+        return field.name if field.size == 1 else f"{field.name}[{channel - field.start}]"
+
+    def to_json(self) -> dict[str, Any]:
+        """The layout as it stands in a contract file, with its hash."""
+        return {"fields": [field.to_json() for field in self.fields], "layout_hash": self.layout_hash}
+
+
+def tiled(
+    *entries: tuple[str, int, FieldKind, str, str] | tuple[str, int, FieldKind, str, str, float, float],
+) -> FieldLayout:
+    """Lay fields end to end: (name, size, kind, unit, space) or the same with low and high."""
+    fields, start = [], 0
+    for entry in entries:
+        name, size, *rest = entry
+        fields.append(Field(str(name), start, int(size), *rest))
+        start += int(size)
+    return FieldLayout(tuple(fields))

@@ -1,0 +1,127 @@
+"""What a set of training data for the IK network must not be: one pose, out of the rig's reach, at odds with its kinematics.
+
+A data set is two arrays: contexts (N, 50) in metres and radians, not scaled, and rotation vectors (N, 69). Everything is
+judged from those: the hips' axes stand in the context, so the kinematics of the labels must meet the effectors in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.blender_ik import DEFINITION
+from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS, IkConstants
+from rigpact.contract.systems.problem import Problem
+from rigpact.reference_runtime.geometry import length
+from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
+from rigpact.reference_runtime.systems.blender_ik.rotations import canonical_vector, vector_to_matrix
+from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
+
+FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
+"""At least two poses, and one in twenty must differ from all before it."""
+KINEMATICS_M, BEYOND_LIMIT_RAD, STILL = 1e-4, np.deg2rad(0.1), 1e-6
+_CONTEXT = DEFINITION.vectors["context"]
+_CONSTANT_BY_CONTRACT = ("_ground_normal", "_desired_contact")
+
+
+def data_problems(
+    context: FloatArray, rotations: FloatArray, rig: IkConstants, held_out: FloatArray | None = None
+) -> Iterator[Problem]:
+    """Everything that makes a data set useless or wrong; `held_out` are the contexts (M, 50) it is to be tested on."""
+    wanted = (("context", context, _CONTEXT.width), ("rotations", rotations, 3 * len(BONES)))
+    shapes = [(name, rows.shape, width) for name, rows, width in wanted if rows.ndim != 2 or rows.shape[1] != width]
+    for name, shape, width in shapes:
+        yield Problem(name, f"shape {shape}", f"(N, {width})", "numbers would be read as others")
+    if not shapes and not len(context) == len(rotations) > 0:
+        yield Problem("rotations", f"{len(rotations)} rows", f"{len(context)}, one a context", "no row has its label")
+    elif not shapes and not (np.isfinite(context).all() and np.isfinite(rotations).all()):
+        yield Problem("context, rotations", "a value that is not finite", "numbers", "one such row ends the training")
+    elif not shapes:
+        yield from _variety_problems(context, rotations, rig)
+        yield from _label_problems(rotations, rig)
+        yield from _kinematics_problems(context, rotations, rig)
+        yield from _motion_problems(context)
+        if held_out is not None:
+            yield from _leak_problems(context, held_out)
+
+
+def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
+    different = len(np.unique(np.round(rotations, 6), axis=0))
+    if different < max(FEWEST_POSES, LEAST_DIFFERENT * len(rotations)):
+        yield Problem(
+            "rotations", f"{different} different poses in {len(rotations)} rows",
+            f"at least {max(FEWEST_POSES, round(LEAST_DIFFERENT * len(rotations)))}",
+            "any loss on it is meaningless: a constant answers every row",
+        )  # fmt: skip
+        return
+    room = (rig.limits_rad[..., 1] - rig.limits_rad[..., 0]).reshape(-1) > STILL
+    still = np.flatnonzero(room & (np.ptp(rotations, axis=0) < STILL))
+    if still.size:
+        names = ", ".join(DEFINITION.vectors["rotations"].address(int(place)) for place in still[:3])
+        yield Problem(
+            "rotations", f"{still.size} components that never move ({names})", "motion where the limits leave room",
+            "the network learns to keep those joints stiff",
+        )  # fmt: skip
+    fixed = [_CONTEXT.address(int(place)) for place in np.flatnonzero(np.ptp(context, axis=0) < STILL)]
+    dead = [name for name in fixed if not name.split("[")[0].endswith(_CONSTANT_BY_CONTRACT)]
+    if dead:
+        yield Problem(
+            "context", f"{len(dead)} inputs that never change ({', '.join(dead[:3])})", "inputs that carry something",
+            "their weights stay as they were drawn, and the first other value at run time is noise",
+        )  # fmt: skip
+
+
+def _label_problems(rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
+    vectors = rotations.reshape(-1, len(BONES), 3).astype(np.float64)
+    beyond = np.maximum(vectors - rig.limits_rad[..., 1], rig.limits_rad[..., 0] - vectors).max(axis=0)
+    bone, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+    if beyond[bone, axis] > BEYOND_LIMIT_RAD:
+        yield Problem(
+            f"rotations/{BONES[bone]}[{axis}]", f"{np.rad2deg(beyond[bone, axis]):.1f} degrees beyond its limit",
+            "labels within the limits", "the limit loss and the pose loss pull against each other; the clamp undoes the pose",
+        )  # fmt: skip
+    angles = length(vectors)[..., 0]
+    row, bone = np.unravel_index(int(np.argmax(angles)), angles.shape)
+    if angles[row, bone] > np.pi + STILL:
+        shorter = ", ".join(f"{value:.3f}" for value in canonical_vector(vectors[row, bone]))
+        yield Problem(
+            f"rotations/{BONES[bone]}", f"an angle of {np.rad2deg(angles[row, bone]):.0f} degrees in row {row}",
+            f"at most 180, ({shorter})", "the same rotation has two labels: take -q where w < 0 before the logarithm",
+        )  # fmt: skip
+
+
+def _kinematics_problems(context: FloatArray, rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
+    vectors = rotations.reshape(-1, len(BONES), 3).astype(np.float64)
+    heads, world = forward_kinematics(chain_of(rig), vector_to_matrix(vectors), np.zeros((len(vectors), 3)))
+    reached = np.einsum("tba,tkb->tka", world[:, 0], heads[:, EFFECTOR_BONES])
+    told = context[:, : 6 * len(EFFECTORS)].reshape(len(context), -1, 6)[..., :3]
+    distance = np.sqrt(((reached - told) ** 2).sum(axis=2))
+    row, effector = np.unravel_index(int(np.argmax(distance)), distance.shape)
+    if distance[row, effector] > KINEMATICS_M:
+        yield Problem(
+            f"context/{EFFECTORS[effector]}_position",
+            f"{distance[row, effector]:.4f} m from where its label puts it in row {row}, {distance.mean():.4f} m on average",
+            f"at most {KINEMATICS_M:g} m", "the effector loss teaches another geometry than the rig has",
+        )  # fmt: skip
+
+
+def _motion_problems(context: FloatArray) -> Iterator[Problem]:
+    phase, task = context[:, _CONTEXT["phase"].start], context[:, _CONTEXT["task"].start]
+    if phase.min() < 0.0 or phase.max() > 1.0:
+        yield Problem("context/phase", f"{phase.min():g} to {phase.max():g}", "0 to 1", "another unit of the phase")
+    known = (task == np.round(task)) & (task >= 0) & (task < len(TASKS))
+    if not known.all():
+        wrong = task[~known][0]
+        yield Problem("context/task", f"{wrong:g}", f"a whole number from 0 to {len(TASKS) - 1}", "no such task")
+
+
+def _leak_problems(context: FloatArray, held_out: FloatArray) -> Iterator[Problem]:
+    seen = {row.tobytes() for row in np.round(context, 6) + 0.0}
+    leaked = sum(row.tobytes() in seen for row in np.round(held_out, 6) + 0.0)
+    if leaked:
+        yield Problem(
+            "held_out", f"{leaked} of {len(held_out)} rows that training sees", "none",
+            "frames of one clip on both sides: the score tells what was memorised",
+        )  # fmt: skip

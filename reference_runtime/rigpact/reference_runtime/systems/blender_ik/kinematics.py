@@ -1,0 +1,65 @@
+"""Forward kinematics with rest orientations: local rotations of 23 bones to where their heads are in the world.
+
+W_root = B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W = W_parent (B_parentᵀ B) A; B rest orientation,
+h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.blender_ik_rig import IkConstants
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A rig ready for kinematics: each bone's place and turn in its parent at rest; bones by depth.
+
+    offsets: (J, 3) m in the parent's axes; turns: (J, 3, 3) parent to bone at rest; levels: (bones, parents) after the root.
+    """
+
+    offsets: FloatArray
+    turns: FloatArray
+    levels: tuple[tuple[list[int], list[int]], ...]
+
+
+def chain_of(rig: IkConstants, *, orientations: FloatArray | None = None) -> Chain:
+    """The chain of a rig; `orientations` (J, 3, 3) stand in for the rig's own."""
+    rest = rig.orientations if orientations is None else orientations
+    parents = np.array(rig.parents)
+    above = rest[np.maximum(parents, 0)]
+    between = rig.heads_m - rig.heads_m[np.maximum(parents, 0)]
+    offsets = np.einsum("jba,jb->ja", above, between)
+    turns = np.swapaxes(above, 1, 2) @ rest
+    turns[parents < 0] = rest[parents < 0]
+    return Chain(offsets, turns, _levels(rig.parents))
+
+
+def _levels(parents: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], ...]:
+    depth = [0] * len(parents)
+    for bone, parent in enumerate(parents):
+        depth[bone] = 0 if parent < 0 else depth[parent] + 1
+    rows = ([bone for bone, its in enumerate(depth) if its == level] for level in range(1, max(depth) + 1))
+    return tuple((bones, [parents[bone] for bone in bones]) for bones in rows)
+
+
+def forward_kinematics(
+    chain: Chain, local: FloatArray, root_m: FloatArray, *, local_first: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Heads (..., J, 3) in metres and world orientations (..., J, 3, 3).
+
+    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) where the root's head is. `local_first` turns a bone before
+    its rest turn instead of behind it.
+    """
+    turned = local @ chain.turns if local_first else chain.turns @ local
+    orientations = turned.copy()
+    heads = np.empty(local.shape[:-1])
+    heads[..., 0, :] = root_m
+    for bones, parents in chain.levels:
+        above = orientations[..., parents, :, :]
+        orientations[..., bones, :, :] = above @ turned[..., bones, :, :]
+        heads[..., bones, :] = heads[..., parents, :] + (above @ chain.offsets[bones][..., None])[..., 0]
+    return heads, orientations

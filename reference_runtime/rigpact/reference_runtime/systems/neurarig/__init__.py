@@ -1,0 +1,1 @@
+"""NeuraRig's loop: the engine's pose into a packet, the network, its rotations into a reply, the legs; and the datagrams."""

@@ -1,0 +1,44 @@
+"""From a packet to a reply by the graph's own stages: what every learner answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.definition import SystemContract
+from rigpact.reference_runtime.systems.network import Evaluate
+from rigpact.reference_runtime.systems.neurarig.graph import graph
+
+
+def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[FloatArray], FloatArray]:
+    """A function from a packet (63,) to a reply (24,): scaled, through the network, unit, w not negative."""
+    stages = [
+        stage for stage in graph(contract, evaluate).stages if stage.name not in ("packet", "joints", "foot_error")
+    ]
+
+    def answer(packet: FloatArray) -> FloatArray:
+        known = {"packet": np.asarray(packet, np.float32)[None]}
+        for stage in stages:
+            known[stage.name] = stage.compute(known, contract.conventions)
+        reply: FloatArray = known["reply"][0]
+        return reply
+
+    return answer
+
+
+class FixedModel:
+    """A `Learner` that has learned: a model answers, and nothing changes it."""
+
+    def __init__(self, contract: SystemContract, evaluate: Evaluate) -> None:
+        """Keep the model."""
+        self._answer = answer_with(contract, evaluate)
+
+    def learn(self, values: FloatArray) -> float | None:
+        """Nothing is learned."""
+        return None
+
+    def answer(self, values: FloatArray) -> FloatArray:
+        """The reply's floats for a packet (63,)."""
+        return self._answer(values)

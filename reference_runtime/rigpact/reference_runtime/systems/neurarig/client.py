@@ -1,0 +1,107 @@
+"""An engine's side of the wire: send frames at a rate, keep what comes back beside what was sent."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.systems.neurarig.server import DEFAULT_HOST, DEFAULT_PORT
+from rigpact.reference_runtime.systems.neurarig.wire import (
+    LARGEST_DATAGRAM,
+    LEGS,
+    Profile,
+    Reply,
+    decode_at_client,
+    encode_frame,
+    encode_handshake,
+)
+
+LAST_REPLY_S = 0.5
+
+
+@dataclass
+class Played:
+    """What a client sent and got. replies (N, reply floats), `frame_of` (N,) the frame each is taken to answer."""
+
+    sent: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    replies: list[FloatArray] = field(default_factory=list)
+    frame_of: list[int] = field(default_factory=list)
+
+
+def play(
+    frames: FloatArray, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, rate_hz: float = 60.0,
+    profile: Profile = LEGS, sleep: Callable[[float], None] = time.sleep,
+) -> Played:  # fmt: skip
+    """Shake hands, send rows (T, frame floats) at a rate and collect the replies.
+
+    The protocol numbers nothing: a reply is taken to answer the frame before it, in order, from the first that is answered.
+    """
+    played = Played()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+        try:
+            wire.connect((host, port))
+        except (OSError, OverflowError) as error:
+            raise UnusableInput(f"{host}:{port}", f"an address that cannot be reached ({error})", "a server") from None
+        wire.settimeout(0.0)  # nothing waits for a reply
+        start = time.monotonic()
+        _send(wire, encode_handshake(profile.bones), (host, port))
+        for index, row in enumerate(frames):
+            ahead = start + index / rate_hz - time.monotonic()
+            if ahead > 0.0:
+                sleep(ahead)
+            _send(wire, encode_frame(row), (host, port))
+            played.sent += 1
+            _collect(wire, played, profile)
+        _collect_last(wire, played, profile)
+        played.seconds = time.monotonic() - start
+    first = played.sent - len(played.replies)
+    played.frame_of = list(range(max(first, 0), max(first, 0) + len(played.replies)))
+    return played
+
+
+def _send(wire: socket.socket, datagram: bytes, address: tuple[str, int]) -> None:
+    try:
+        wire.send(datagram)
+    except ConnectionRefusedError:
+        raise UnusableInput(
+            f"{address[0]}:{address[1]}", "nobody who listens", "a server", "rigpact neurarig serve"
+        ) from None
+
+
+def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
+    """Take everything that has come; whether there was anything."""
+    found = False
+    while True:
+        try:
+            message = decode_at_client(wire.recv(LARGEST_DATAGRAM), profile)
+        except BlockingIOError:
+            return found
+        except (ConnectionRefusedError, ConnectionResetError):
+            return found  # the next send says so
+        found = True
+        if isinstance(message, Reply):
+            played.replies.append(message.values)
+        else:
+            played.refused += 1
+
+
+def _collect_last(wire: socket.socket, played: Played, profile: Profile) -> None:
+    """Wait for the last replies, as long as any still come."""
+    deadline = time.monotonic() + LAST_REPLY_S
+    while time.monotonic() < deadline and len(played.replies) < played.sent:
+        if _collect(wire, played, profile):
+            deadline = time.monotonic() + LAST_REPLY_S
+        time.sleep(0.005)
+
+
+def replies_of(played: Played, width: int) -> FloatArray:
+    """The replies as rows, (N, width)."""
+    return np.stack(played.replies) if played.replies else np.zeros((0, width), np.float32)

@@ -1,0 +1,64 @@
+"""What training data of a rig must not be: meshes that its parameters do not make, or meshes of another rig."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.problem import Problem
+from rigpact.contract.systems.rig_inversion import DUPLICATE_VERTICES, PARAMETERS, VERTICES, RigConstants
+from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
+
+SAME_MESH, FEWEST = 1e-5, 2
+
+
+def mesh_problems(mesh: FloatArray) -> Iterator[Problem]:
+    """What shows in meshes alone, rows (N, 24): the duplicate vertex must be one in every row."""
+    if mesh.ndim != 2 or mesh.shape[1] != 3 * len(VERTICES) or not len(mesh):
+        yield Problem("mesh", f"shape {mesh.shape}", f"(N, {3 * len(VERTICES)})", "numbers would be read as others")
+        return
+    if not np.isfinite(mesh).all():
+        yield Problem("mesh", "a value that is not finite", "numbers", "one such row ends the training")
+        return
+    first, second = DUPLICATE_VERTICES
+    vertices = mesh.reshape(len(mesh), len(VERTICES), 3)
+    apart = vertex_distance(vertices[:, first], vertices[:, second])
+    row = int(np.argmax(apart))
+    if apart[row] > SAME_MESH:
+        yield Problem(
+            f"mesh/vertex_{second}", f"{apart[row]:.3g} from vertex {first} in row {row}", "the same place",
+            "another order of vertices, or a mesh flattened by axes",
+        )  # fmt: skip
+
+
+def data_problems(parameters: FloatArray, mesh: FloatArray, rig: RigConstants) -> Iterator[Problem]:
+    """What shows in pairs, parameters (N, 6) and meshes (N, 24): each mesh must be what the rig makes of its parameters."""
+    found = list(mesh_problems(mesh))
+    yield from found
+    if parameters.ndim != 2 or parameters.shape[1] != len(PARAMETERS) or len(parameters) != len(mesh):
+        yield Problem("parameters", f"shape {parameters.shape}", f"({len(mesh)}, 6)", "no mesh has its parameters")
+        return
+    outside = ~((parameters >= 0.0) & (parameters <= 1.0))
+    if outside.any():
+        row, place = (int(index) for index in np.argwhere(outside)[0])
+        yield Problem(
+            f"parameters/{PARAMETERS[place]}",
+            f"{parameters[row, place]:g} in row {row}",
+            "0 to 1",
+            "the sigmoid never gets there",
+        )
+        return
+    if len(np.unique(parameters, axis=0)) < FEWEST:
+        yield Problem(
+            "parameters", f"one set of parameters in {len(parameters)} rows", "several", "a constant answers it"
+        )
+    if not found:
+        apart = vertex_distance(rig_mesh(parameters, rig), mesh.reshape(len(mesh), -1, 3)).max(axis=1)
+        row = int(np.argmax(apart))
+        if apart[row] > SAME_MESH:
+            yield Problem(
+                "mesh", f"{apart[row]:.3g} from the rig's own mesh in row {row}", f"at most {SAME_MESH:g}",
+                "the approximation learns another rig",
+            )  # fmt: skip
