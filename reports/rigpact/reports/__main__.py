@@ -2,4 +2,5 @@
 
 from rigpact.reports.command_line import main
 
-main()
+if __name__ == "__main__":  # the processes of a sweep import this module again under another name
+    main()

@@ -68,10 +68,12 @@ class ClipAdequacy:
     margins: Mapping[Choice, float]
     limits: tuple[str, ...]
 
+    clear_margin: float = CLEAR_MARGIN
+
     @property
     def separated(self) -> frozenset[Choice]:
         """The values that this clip tells from the contract's, clearly."""
-        return frozenset(choice for choice, margin in self.margins.items() if margin >= CLEAR_MARGIN)
+        return frozenset(choice for choice, margin in self.margins.items() if margin >= self.clear_margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +121,14 @@ def choices() -> list[Choice]:
 
 def assess(clips: Mapping[str, Clip], probe: Clip, contract: Contract) -> Adequacy:
     """Measure what each clip separates; the probe says what is separable at all."""
-    measured = tuple(measure(name, clip, contract) for name, clip in clips.items())
-    best = measure("probe", probe, contract)
-    separable = best.separated.union(*(clip.separated for clip in measured))
-    inseparable = tuple(choice for choice in _others(contract) if choice not in separable)
-    return Adequacy(measured, separable, inseparable, _smallest_set(measured))
+    return weigh([measure(name, clip, contract) for name, clip in clips.items()], measure("probe", probe, contract))
+
+
+def weigh(clips: Sequence[ClipAdequacy], probe: ClipAdequacy) -> Adequacy:
+    """What measured clips show together, beside what the probe shows to be separable."""
+    separable = probe.separated.union(*(clip.separated for clip in clips))
+    inseparable = tuple(choice for choice in probe.margins if choice not in separable)
+    return Adequacy(tuple(clips), separable, inseparable, _smallest_set(clips))
 
 
 def measure(name: str, clip: Clip, contract: Contract) -> ClipAdequacy:

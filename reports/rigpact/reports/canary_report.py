@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -18,16 +18,10 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules import Subject
 from rigpact.contract.rules import canary as rules
-from rigpact.reports.canary import (
-    Binding,
-    PositionalModel,
-    Probe,
-    find_binding,
-    inputs_without_effect,
-    matching,
-    read_probe,
-)
 from rigpact.reports.terminal import plain
+
+if TYPE_CHECKING:
+    from rigpact.reports.canary import Binding, Probe
 
 
 def with_canary(report: FindingsReport, subject: Subject, wanted: Path | None) -> FindingsReport:
@@ -56,6 +50,9 @@ def _recorded(subject: Subject) -> Path | None:
 
 
 def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
+    # a check without a recording, as in a hook before every commit, does not wait for the runtime
+    from rigpact.reports.canary import PositionalModel, find_binding, inputs_without_effect, matching, read_probe
+
     if subject.bundle is None or subject.model is None:
         raise UnusableInput("--canary", "no bundle and model beside it", "a bundle and --onnx FILE")
     if subject.model.graph is not None and not subject.model.graph.is_contained:

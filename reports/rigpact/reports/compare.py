@@ -25,42 +25,11 @@ from rigpact.reference_runtime.rot6d import Rot6d
 from rigpact.reference_runtime.tolerances import pose_tolerance_without_contract, stage_tolerances
 from rigpact.reports.address import Address, channel_address
 from rigpact.reports.pose_error import PoseError, pose_error
+from rigpact.reports.stage_comparison import StageComparison, StageMeter
+from rigpact.reports.terminal import tracked
 
-Z_STAGES = ("state", "cond", "angvel", "pose_hist")
-UNJUDGEABLE_Z = 1.0
-"""A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
-
-
-@dataclass(frozen=True, eq=False)
-class StageComparison:
-    """One stage of both sides over the shared frames: |a - b| and its tolerance, both (T, width).
-
-    `judged` (width,) marks the channels that can be judged at all; values that are not finite are infinitely wrong.
-    """
-
-    stage: str
-    error: FloatArray
-    tolerance: FloatArray
-    judged: NDArray[np.bool_]
-    frames: NDArray[np.int64]
-
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """Which values are beyond their tolerance."""
-        return (self.error > self.tolerance) & self.judged | ~np.isfinite(self.error)
-
-    @property
-    def worst(self) -> tuple[int, int]:
-        """Row and channel of the largest error: among the values beyond their tolerance if there are any."""
-        candidates = self.over if self.over.any() else np.broadcast_to(self.judged, self.error.shape)
-        row, channel = np.unravel_index(int(np.argmax(np.where(candidates, self.error, -1.0))), self.error.shape)
-        return int(row), int(channel)
-
-    @property
-    def first_frame_over(self) -> int | None:
-        """First shared frame with a value beyond its tolerance."""
-        rows = np.flatnonzero(self.over.any(axis=1))
-        return int(self.frames[rows[0]]) if len(rows) else None
+FRAMES_AT_ONCE = 128
+"""Frames that are looked at together: what a comparison holds in memory, whatever the length of the recordings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +63,20 @@ class Comparison:
         return channel_address(stage, channel, self.contract, self.bones)
 
     @property
+    def stage_order(self) -> Sequence[str]:
+        """Every stage that a recording may hold, in the order of the loop."""
+        return STAGES
+
+    @property
     def first_divergence(self) -> tuple[int, str] | None:
         """Frame and stage where the two sides first part; of one frame, the first stage of the loop."""
-        starts = [(result.first_frame_over, STAGES.index(name)) for name, result in self.stages.items()]
+        order = list(self.stage_order)
+        starts = [(result.first_frame_over, order.index(name)) for name, result in self.stages.items()]
         known = [(frame, place) for frame, place in starts if frame is not None]
         if not known:
             return None
         frame, place = min(known)
-        return frame, STAGES[place]
+        return frame, order[place]
 
 
 def compare(
@@ -127,13 +102,42 @@ def compare(
     waived = dict(_waived(a, b, held, only, contract))
     missing = dict(_missing(a, b, [name for name in held if name not in waived]))
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
-    values_a = {name: a.trace.stages[name][rows_a] for name in chosen}
-    values_b = {name: b.trace.stages[name][rows_b] for name in chosen}
-    stages = _measure(values_a, values_b, frames, contract, free="free" in (a.trace.header.mode, b.trace.header.mode))
+    pairs = _Pairs(a, b, rows_a, rows_b, chosen)
+    stages, pose, baseline = _measure(pairs, frames, contract, skeleton)
     bones = _bone_names(a, b, contract)
-    pose, baseline = _pose_results(a, b, rows_a, rows_b, values_a, values_b, contract, skeleton)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
     return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The rows that both sides have, and the stages to compare."""
+
+    a: Recording
+    b: Recording
+    rows_a: NDArray[np.int64]
+    rows_b: NDArray[np.int64]
+    stages: Sequence[str]
+
+    def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """Each side's values of some shared frames, by stage."""
+        sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
+        of_a, of_b = ({name: side.trace.stages[name][rows] for name in self.stages} for side, rows in sides)
+        return of_a, of_b
+
+    @property
+    def is_free(self) -> bool:
+        """Whether either side fed itself."""
+        return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
+
+    def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
+        """The side that knows the clip's own poses, and its rows."""
+        return (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
+
+    def release(self) -> None:
+        """Give back the memory of what was read."""
+        self.a.trace.release()
+        self.b.trace.release()
 
 
 def _waived(
@@ -164,97 +168,111 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
 
 
 def _measure(
-    values_a: Mapping[str, FloatArray],
-    values_b: Mapping[str, FloatArray],
-    frames: NDArray[np.int64],
-    contract: Contract | None,
-    *,
-    free: bool,
-) -> dict[str, StageComparison]:
+    pairs: _Pairs, frames: NDArray[np.int64], contract: Contract | None, skeleton: Skeleton | None
+) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
     if contract is not None:
-        _check_widths(values_a, contract)
-        with np.errstate(invalid="ignore", over="ignore"):
-            bounds = stage_tolerances(contract, values_a)
-    else:
-        bounds = {name: pose_tolerance_without_contract(rows) for name, rows in values_a.items()}
+        _check_widths(pairs, contract)
+    meters = {name: StageMeter(name, pairs.a.trace.widths[name]) for name in pairs.stages}
+    poses = _PoseMeter(pairs, contract, skeleton) if "y_out" in meters else None
+    bound_of = _Bounds(pairs, contract)
     # in free-run frame n inherits the rounding of the n frames before it
-    growth = (frames - frames[0] + 1.0)[:, None] if free and len(frames) else 1.0
-    return {
-        name: _stage_comparison(name, values_a[name], values_b[name], bounds[name] * growth, frames)
-        for name in values_a
-    }
+    growth = (frames - frames[0] + 1.0)[:, None] if pairs.is_free and len(frames) else None
+    starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
+    for start in tracked(starts, "frames, some hundred at a time"):
+        part = slice(start, start + FRAMES_AT_ONCE)
+        of_a, of_b = pairs.values(part)
+        bounds = bound_of(part, of_a)
+        for name, meter in meters.items():
+            meter.add(of_a[name], of_b[name], bounds[name] if growth is None else bounds[name] * growth[part])
+        if poses is not None:
+            poses.add(part, of_a["y_out"], of_b["y_out"])
+        pairs.release()
+    stages = {name: meter.result(frames) for name, meter in meters.items()}
+    return stages, *(poses.result() if poses else (None, None))
 
 
-def _check_widths(values: Mapping[str, FloatArray], contract: Contract) -> None:
-    for name, rows in values.items():
-        expected = contract.stage_widths.get(name)
-        if expected is not None and rows.shape[1] != expected:
-            found = f"{rows.shape[1]} numbers"
+class _Bounds:
+    """Tolerances of a part of the frames."""
+
+    def __init__(self, pairs: _Pairs, contract: Contract | None) -> None:
+        """The condition's bound looks at all frames: its window is normalised by what it has seen."""
+        self._contract = contract
+        narrow = {
+            name: pairs.a.trace.stages[name][pairs.rows_a] for name in pairs.stages if name in ("cond_raw", "cond")
+        }
+        self._cond = None if contract is None else _stage_tolerances(contract, narrow).get("cond")
+
+    def __call__(self, part: slice, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The bound of every stage, from one side's values of these frames."""
+        if self._contract is None:
+            return {name: pose_tolerance_without_contract(rows) for name, rows in values.items()}
+        bounds = _stage_tolerances(self._contract, values)
+        if self._cond is not None:
+            bounds["cond"] = self._cond[part]
+        return bounds
+
+
+def _stage_tolerances(contract: Contract, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return stage_tolerances(contract, values)
+
+
+def _check_widths(pairs: _Pairs, contract: Contract) -> None:
+    for name in pairs.stages:
+        expected, width = contract.stage_widths.get(name), pairs.a.trace.widths[name]
+        if expected is not None and width != expected:
+            found = f"{width} numbers"
             raise UnusableInput(f"stage {name}", found, f"{expected} under this bundle", "the right --bundle?")
-
-
-def _stage_comparison(
-    name: str, a: FloatArray, b: FloatArray, tolerance: FloatArray, frames: NDArray[np.int64]
-) -> StageComparison:
-    a64: FloatArray = a.astype(np.float64)
-    b64: FloatArray = b.astype(np.float64)
-    if name == "quat":
-        b64 = _same_hemisphere(a64, b64)
-    with np.errstate(invalid="ignore"):
-        error = np.abs(a64 - b64)
-    error[~(np.isfinite(a64) & np.isfinite(b64))] = np.inf
-    tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
-    judged = np.ones(a.shape[1], bool)
-    if name in Z_STAGES:
-        judged = np.median(tolerance, axis=0) <= UNJUDGEABLE_Z
-    return StageComparison(name, error, tolerance, judged, frames)
-
-
-def _same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
-    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation."""
-    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
-    with np.errstate(invalid="ignore"):
-        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
-    return np.where(flips, -quats_b, quats_b).reshape(b.shape)
 
 
 def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
     return contract.bone_names if contract else a.bone_names or b.bone_names or ()
 
 
-def _pose_results(
-    a: Recording,
-    b: Recording,
-    rows_a: NDArray[np.int64],
-    rows_b: NDArray[np.int64],
-    values_a: Mapping[str, FloatArray],
-    values_b: Mapping[str, FloatArray],
-    contract: Contract | None,
-    skeleton: Skeleton | None,
-) -> tuple[PoseError | None, Baseline | None]:
-    if "y_out" not in values_a:
-        return None, None
-    codec = Rot6d(contract.conventions if contract else Conventions())
-    place = contract.output[ROTATIONS].range if contract else slice(None)
-    poses = (values_a["y_out"][:, place], values_b["y_out"][:, place])
-    with np.errstate(invalid="ignore", over="ignore"):
-        pose = pose_error(*poses, codec, skeleton)
-        holder, rows = (a, rows_a) if a.targets6d is not None else (b, rows_b)
-        if holder.targets6d is None or holder.copied6d is None:
+class _PoseMeter:
+    """Errors of poses, frame by frame: of one side against the other, and of each against the clip's own next pose."""
+
+    def __init__(self, pairs: _Pairs, contract: Contract | None, skeleton: Skeleton | None) -> None:
+        """Make room for every frame."""
+        self._codec = Rot6d(contract.conventions if contract else Conventions())
+        self._place = contract.output[ROTATIONS].range if contract else slice(None)
+        self._skeleton = skeleton
+        self._holder, self._rows = pairs.targets_holder()
+        six = len(range(pairs.a.trace.widths["y_out"])[self._place])
+        room = len(pairs.rows_a), six // 6
+        self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
+        poses = self._holder.poses6d
+        self._against = () if poses is None or poses.shape[1] != six else tuple(np.empty(room) for _ in range(3))
+        self._frames_against = 0
+
+    def add(self, part: slice, a: FloatArray, b: FloatArray) -> None:
+        """Take in the `y_out` of both sides, (T, Dy)."""
+        poses = a[:, self._place], b[:, self._place]
+        with np.errstate(invalid="ignore", over="ignore"):
+            between = pose_error(*poses, self._codec, self._skeleton)
+            self._deg[part] = between.deg
+            if self._cm is not None:
+                self._cm[part] = between.cm
+            if self._against:
+                self._add_targets(poses, self._rows[part])
+
+    def _add_targets(self, poses: tuple[FloatArray, FloatArray], rows: NDArray[np.int64]) -> None:
+        targets = self._holder.targets_at(rows)
+        known = np.isfinite(targets).all(axis=1)
+        if not known.any():
+            return
+        place = slice(self._frames_against, self._frames_against + int(known.sum()))
+        for room, guess in zip(self._against, (*poses, self._holder.copied_at(rows)), strict=True):
+            room[place] = pose_error(guess[known], targets[known], self._codec, None).deg
+        self._frames_against = place.stop
+
+    def result(self) -> tuple[PoseError, Baseline | None]:
+        """Every frame's error, and the means against the clip over the frames where it is known."""
+        pose, frames = PoseError(self._deg, self._cm), self._frames_against
+        if not frames:
             return pose, None
-        return pose, _baseline(poses, holder.targets6d[rows], holder.copied6d[rows], codec)
-
-
-def _baseline(
-    poses: tuple[FloatArray, FloatArray], targets: FloatArray, copied: FloatArray, codec: Rot6d
-) -> Baseline | None:
-    known = np.isfinite(targets).all(axis=1)
-    if not known.any() or targets.shape[1] != poses[0].shape[1]:
-        return None
-    a_deg, b_deg, copy_last_deg = (
-        float(pose_error(guess[known], targets[known], codec, None).deg.mean()) for guess in (*poses, copied)
-    )
-    return Baseline(a_deg, b_deg, copy_last_deg, frames=int(known.sum()))
+        a_deg, b_deg, copy_last_deg = (float(room[:frames].mean()) for room in self._against)
+        return pose, Baseline(a_deg, b_deg, copy_last_deg, frames)
 
 
 def _ledger(
@@ -269,6 +287,6 @@ def _ledger(
     frames = len(a.trace.frame) + len(b.trace.frame) - shared
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
-    compared = sum(int(result.judged.sum()) * len(result.frames) for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * len(result.frames) for result in stages.values())
+    compared = sum(int(result.judged.sum()) * result.frame_count for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

@@ -18,7 +18,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.address import Address, channel_address
 from rigpact.reports.code_hints import code_hint
 from rigpact.reports.explanation import Explanation, search
-from rigpact.reports.hypotheses import Changes, Hypotheses
+from rigpact.reports.hypotheses import Hypotheses
+from rigpact.reports.judged_changes import Changes
 from rigpact.reports.replay import Evidence, Replay, needed_for
 from rigpact.reports.stage_error import UNIT, StageError, error_between, largest_in_unit
 
@@ -179,7 +180,7 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
                 stage,
                 local_error=largest_in_unit(error, contract),
                 inherited_error=_inherited(whole, error, contract),
-                tolerance=_middle(error.tolerance),
+                tolerance=middle_tolerance(error.tolerance),
                 ok=error.ok,
                 unit=unit,
             )
@@ -187,7 +188,7 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     return verdicts
 
 
-def _middle(tolerance: FloatArray) -> float | None:
+def middle_tolerance(tolerance: FloatArray) -> float | None:
     """The median over all channels whose tolerance is known; None where none is."""
     known = tolerance[~np.isnan(tolerance)]
     return float(np.median(known)) if len(known) else None

@@ -65,15 +65,16 @@ def _print_cause(cause: Cause, console: Console) -> None:
     fall = f"falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
     if cause.frames_explained < cause.frames:
         fall = f"is within rounding in {cause.frames_explained} of {cause.frames} frames, but not in all"
-    console.print(Text(f"With {_changes(cause.changes)} the error of {cause.stage} {fall}"))
+    console.print(Text(f"With {changes_text(cause.changes)} the error of {cause.stage} {fall}"))
     for hint in cause.code_hints:
         console.print(Text(f"  {hint}", style="cyan"))
     if cause.equivalents:
-        words = "; ".join(_changes(changes) for changes in cause.equivalents[:6])
+        words = "; ".join(changes_text(changes) for changes in cause.equivalents[:6])
         console.print(Text(f"  the same on this data: {words}"))
 
 
-def _changes(changes: dict[str, Any]) -> str:
+def changes_text(changes: dict[str, Any]) -> str:
+    """Changes of conventions in words: `compose_order = prev_delta and …`."""
     return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import read_clip
-from rigpact.reference_runtime.network import OnnxNetwork, read_replay
+from rigpact.reference_runtime.clip import Clip, read_clip
+from rigpact.reference_runtime.network import Network, OnnxNetwork, read_replay
 from rigpact.reference_runtime.recording import Recording, read_recording
 from rigpact.reports.replay import Evidence
 
@@ -22,20 +23,29 @@ def read_evidence(
     replay: recorded network outputs, taken as the recording's own y_norm where it has none.
     """
     recording = read_recording(path, contract)
-    trace = recording.trace
-    stages = dict(trace.stages)
-    if replay is not None:
-        stages.setdefault("y_norm", _replayed(replay, recording))
+    driving = read_clip(clip) if clip is not None else None
+    network = OnnxNetwork(onnx, contract) if onnx is not None else None
+    evidence = recording_to_evidence(recording, contract, driving, network)
+    if replay is not None and "y_norm" not in evidence.recorded:
+        stages = {**evidence.recorded, "y_norm": _replayed(replay, recording)}
+        evidence = replace(evidence, recorded={name: stages[name] for name in STAGES if name in stages})
+    return evidence, _notes(recording, contract)
+
+
+def recording_to_evidence(
+    recording: Recording, contract: Contract, clip: Clip | None, network: Network | None
+) -> Evidence:
+    """What a replay can look at in a recording that was read already; UnusableInput for a stage of another width."""
     _check_widths(recording, contract)
-    evidence = Evidence(
+    trace = recording.trace
+    return Evidence(
         frame=trace.frame,
         fps=trace.header.fps,
         mode="free" if trace.header.mode == "free" else "teacher",
-        recorded={name: stages[name] for name in STAGES if name in stages},
-        clip=read_clip(clip) if clip is not None else None,
-        network=OnnxNetwork(onnx, contract) if onnx is not None else None,
+        recorded={name: trace.stages[name] for name in STAGES if name in trace.stages},
+        clip=clip,
+        network=network,
     )
-    return evidence, _notes(recording, contract)
 
 
 def _replayed(replay: Path, recording: Recording) -> FloatArray:

@@ -12,6 +12,7 @@ from pathlib import Path
 from rigpact.contract.conventions import KNOBS, STAGES, Knob
 from rigpact.contract.files import write_bytes
 from rigpact.reports.breaking_page import breaking_page
+from rigpact.reports.configuration_page import configuration_page
 from rigpact.reports.rules_page import rules_page
 
 _CONVENTIONS_HEAD = """# Conventions
@@ -52,6 +53,7 @@ def _knob_row(knob: Knob) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "conventions.md": conventions_page,
     "breaking.md": breaking_page,
+    "configuration.md": configuration_page,
     "rules.md": rules_page,
 }
 

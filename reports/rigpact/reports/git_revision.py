@@ -45,6 +45,14 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     return content
 
 
+def known_revision(folder: Path, revision: str) -> bool:
+    """Whether a folder lies in a repository that knows a revision; False without git."""
+    try:
+        return bool(_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
+    except UnusableInput:
+        return False
+
+
 def _git(folder: Path, *words: str) -> bytes:
     """What git prints; nothing where it refuses."""
     try:

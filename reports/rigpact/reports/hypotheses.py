@@ -18,20 +18,18 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.judged_changes import Changes, JudgedChanges
 from rigpact.reports.replay import Evidence, Replay, at_rows, path_of
 from rigpact.reports.shared_stages import SharedStages
 from rigpact.reports.stage_error import StageError, stage_error
 
-Changes = dict[str, Any]
 BENIGN_KNOBS = frozenset({"math"})
 """Knobs that are never a defect."""
 _BONE_STAGES = {"y_out": 6, "quat": 4}
 FEW_FRAMES = 6
-ENOUGH = 0.5
-"""Share of the values judged without a change that must still be judged under it: what cannot be looked at explains nothing."""
 
 
-class Hypotheses:
+class Hypotheses(JudgedChanges):
     """Changes of conventions, judged on one body of evidence."""
 
     def __init__(self, evidence: Evidence, contract: Contract) -> None:
@@ -45,6 +43,11 @@ class Hypotheses:
     def _has_verdict(self, stage: str) -> bool:
         error = self.error(stage, {})
         return error is not None and error.judged > 0
+
+    @property
+    def frame_count(self) -> int:
+        """Number of recorded frames."""
+        return len(self.evidence.frame)
 
     def matters(self, knob: str, stage: str) -> bool:
         """Whether a knob can change the replay of a recorded stage."""
@@ -70,42 +73,6 @@ class Hypotheses:
             return stage_error(replay, stage)
         except UnusableInput:
             return None
-
-    def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
-        """Worst error of a stage in tolerances; infinite where the changes make it impossible to replay."""
-        error = self.error(stage, changes)
-        return np.inf if error is None else error.worst_finite_excess
-
-    def frames_within(self, stage: str, changes: Mapping[str, Any]) -> int:
-        """Number of frames in which a stage is within its tolerance."""
-        error = self.error(stage, changes)
-        return 0 if error is None else error.frames_within
-
-    def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether nothing that can be judged of a stage speaks against the changes."""
-        return self.excess(stage, changes) <= 1.0
-
-    def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether a stage is within its tolerance, and enough of it can be judged under the changes to say so."""
-        error, before = self.error(stage, changes), self.error(stage, {})
-        enough = 0.0 if before is None else ENOUGH * before.judged
-        return self.may_fit(stage, changes) and error is not None and error.judged >= enough
-
-    def failing(self, changes: Mapping[str, Any]) -> list[str]:
-        """Judged stages beyond their tolerance, in loop order."""
-        return [stage for stage in self.judged if not self.fits(stage, changes)]
-
-    def explains(self, changes: Mapping[str, Any]) -> bool:
-        """Whether every judged stage is within its tolerance under the changes."""
-        return all(self.fits(stage, changes) for stage in self.judged)
-
-    def allows(self, changes: Mapping[str, Any]) -> bool:
-        """Whether nothing that can be judged speaks against the changes."""
-        return all(self.may_fit(stage, changes) for stage in self.judged)
-
-    def worst_excess(self, changes: Mapping[str, Any]) -> float:
-        """Worst error over all judged stages, in tolerances."""
-        return max((self.excess(stage, changes) for stage in self.judged), default=np.inf)
 
     def singles(self, stages: Iterable[str], base: Mapping[str, Any]) -> list[Changes]:
         """Every single change, on top of `base`, that can matter to one of the stages."""

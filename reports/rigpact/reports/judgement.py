@@ -9,7 +9,9 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules import comparison as rules
-from rigpact.reports.compare import Comparison, StageComparison
+from rigpact.reference_runtime.trace import Trace
+from rigpact.reports.compare import FRAMES_AT_ONCE, Comparison
+from rigpact.reports.stage_comparison import StageComparison
 
 
 def judge(comparison: Comparison) -> FindingsReport:
@@ -55,14 +57,27 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
     for side in (comparison.a, comparison.b):
         for name in comparison.stages:
             values = side.trace.stages[name]
-            bad = np.argwhere(~np.isfinite(values))
-            if len(bad):
-                row, channel = (int(index) for index in bad[0])
+            row, channel, count = _first_not_finite(side.trace, name)
+            if count:
                 yield rules.NOT_FINITE.at(
                     side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
-                    value=str(values[row, channel]), frame=int(side.trace.frame[row]), count=len(bad),
+                    value=str(values[row, channel]), frame=int(side.trace.frame[row]), count=count,
                     address=comparison.address(name, channel),
                 )  # fmt: skip
+
+
+def _first_not_finite(trace: Trace, stage: str) -> tuple[int, int, int]:
+    """Row and channel of the first value of a stage that is not finite, and how many there are."""
+    values, place, count = trace.stages[stage], (0, 0), 0
+    for start in range(0, len(values), FRAMES_AT_ONCE):
+        finite = np.isfinite(values[start : start + FRAMES_AT_ONCE])
+        trace.release()
+        if finite.all():
+            continue
+        bad = np.argwhere(~finite)
+        place = place if count else (start + int(bad[0, 0]), int(bad[0, 1]))
+        count += len(bad)
+    return *place, count
 
 
 def _differences(comparison: Comparison) -> Iterator[Finding]:
@@ -70,12 +85,11 @@ def _differences(comparison: Comparison) -> Iterator[Finding]:
         first = result.first_frame_over
         if first is None:
             continue
-        row, channel = result.worst
+        channel = result.worst_channel
         yield rules.STAGE_DIFFERS.at(
-            comparison.b.path, f"/stages/{name}/{channel}", stage=name, frame=first,
-            channels=int(result.over.sum()), total=result.over.size, error=float(result.error[row, channel]),
-            tolerance=float(result.tolerance[row, channel]), worst_frame=int(result.frames[row]),
-            address=comparison.address(name, channel),
+            comparison.b.path, f"/stages/{name}/{channel}", stage=name, frame=first, channels=result.over,
+            total=result.total, error=result.worst_error, tolerance=result.worst_tolerance,
+            worst_frame=result.worst_frame, address=comparison.address(name, channel),
         )  # fmt: skip
 
 
@@ -95,16 +109,15 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
 
 
 def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:
-    row, channel = result.worst
     return {
         "stage": result.stage,
         "worst": {
-            "error": _finite_or_none(result.error[row, channel]),
-            "tolerance": float(result.tolerance[row, channel]),
-            "frame": int(result.frames[row]),
-            "time_s": float(result.frames[row] / comparison.a.trace.header.fps),
-            "channel": channel,
-            "address": str(comparison.address(result.stage, channel)),
+            "error": _finite_or_none(result.worst_error),
+            "tolerance": result.worst_tolerance,
+            "frame": result.worst_frame,
+            "time_s": float(result.worst_frame / comparison.a.trace.header.fps),
+            "channel": result.worst_channel,
+            "address": str(comparison.address(result.stage, result.worst_channel)),
         },
         "channels_unjudged": int((~result.judged).sum()),
         "first_frame_over": result.first_frame_over,

@@ -14,8 +14,9 @@ from rigpact.contract.rules import ALL_RULES, FAMILIES
 
 _HEAD = """# Rules
 
-What `rigpact check` and, for RP8xx, the comparing commands can find. Codes are never reused. `rigpact rule RP104` prints
-one of these sections; `rigpact.toml` selects, ignores and re-grades them (see configuration.md).
+What `rigpact check` finds; RP80x are of the comparing commands, RP85x to RP88x of `rigpact geometry`, RP96x and RP97x of
+`rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections; `rigpact.toml` selects, ignores and
+re-grades them (see configuration.md).
 
 This page is generated; see `rigpact.reports.generated_docs`. The examples are what the tests of the rules provoke.
 

@@ -6,7 +6,7 @@ Text that comes from user files (bone names, paths) is hostile: it is printed as
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from rigpact.contract.findings import Finding, FindingsReport, Severity
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 
 Item = TypeVar("Item")
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -39,7 +39,24 @@ def plain(text: object) -> str:
 
 def print_json(document: object) -> None:
     """Print a machine-readable answer, keys in the order given."""
-    sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode() + "\n")
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: object) -> str:
+    """A machine-readable answer with a newline at its end, keys in the order given; what is not finite becomes null."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(_encodable(document), option=options).decode("utf-8")
+
+
+def _encodable(value: object) -> object:
+    """The value with half surrogate pairs, as keys and undecodable file names may hold them, written as escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(each) for each in value]
+    return value
 
 
 def print_report(report: FindingsReport, console: Console | None = None) -> None:
@@ -62,14 +79,22 @@ def print_finding(finding: Finding, console: Console) -> None:
 
 def print_verdict(report: FindingsReport, console: Console) -> None:
     """Print the verdict, the number of findings by severity and the ledger."""
-    ledger = report.ledger
     counts = [f"{report.count(severity)} {severity.value}" for severity in Severity]
+    line = verdict_word(report.verdict)
+    line.append(f": {', '.join(counts)}; {account_text(report.ledger)}", style="default")
+    console.print(line)
+
+
+def verdict_word(verdict: Verdict) -> Text:
+    """The verdict in capitals, in its colour."""
+    return Text(verdict.upper(), style=_VERDICT_STYLES[verdict])
+
+
+def account_text(ledger: Ledger) -> str:
+    """The ledger in words."""
     account = f"{ledger.compared} of {ledger.declared} judged"
     account += f", {ledger.waived} waived" if ledger.waived else ""
-    account += f", {ledger.missing} missing" if ledger.missing else ""
-    line = Text(report.verdict.upper(), style=_VERDICT_STYLES[report.verdict])
-    line.append(f": {', '.join(counts)}; {account}", style="default")
-    console.print(line)
+    return account + (f", {ledger.missing} missing" if ledger.missing else "")
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -90,6 +115,18 @@ def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
         return
     with _bar(console) as progress:
         yield from progress.track(items, description=what)
+
+
+@contextmanager
+def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr for work that comes in any order; call the yielded function with how many were done."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with _bar(console) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.advance(task, done)
 
 
 @contextmanager

@@ -17,25 +17,38 @@ import typer
 from rigpact.reports.command_line.adequacy import adequacy
 from rigpact.reports.command_line.breaking import breaking
 from rigpact.reports.command_line.check import check
+from rigpact.reports.command_line.check_each import check_each
 from rigpact.reports.command_line.codegen import codegen
 from rigpact.reports.command_line.demo import demo
 from rigpact.reports.command_line.describe import describe
 from rigpact.reports.command_line.diff import diff
 from rigpact.reports.command_line.explain import explain
+from rigpact.reports.command_line.gate import gate
+from rigpact.reports.command_line.geometry import geometry
+from rigpact.reports.command_line.init import init
 from rigpact.reports.command_line.nan import nan
+from rigpact.reports.command_line.neurarig import neurarig
+from rigpact.reports.command_line.report import report
 from rigpact.reports.command_line.rule import rule
 from rigpact.reports.command_line.run import run
+from rigpact.reports.command_line.selftest import selftest
+from rigpact.reports.command_line.sweep import sweep
+from rigpact.reports.command_line.systems import systems
 
 app = typer.Typer(
     name="rigpact",
     help="Keep the two halves of a neural animation runtime in agreement.",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # help in boxes takes three times as long to start as the plain one
     pretty_exceptions_enable=False,
 )
-for _command in (check, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen):
+for _command in (
+    init, gate, report, selftest,
+    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry, systems,
+):  # fmt: skip
     app.command()(_command)
+app.add_typer(neurarig, name="neurarig")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback signature

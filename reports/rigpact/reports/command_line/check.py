@@ -17,13 +17,13 @@ from rigpact.reports.command_line.known_findings import (
     configured,
     save_baseline,
 )
-from rigpact.reports.command_line.options import Companion, Format, OutputFormat, Strict
+from rigpact.reports.command_line.options import Companion, Strict
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
 
 if TYPE_CHECKING:
-    from rigpact.contract.documents import Document
-    from rigpact.contract.rules import Subject
+    from rigpact.reports.systems.interface import CheckRequest
 
-_MODEL_SUFFIX = ".onnx"
+_MODEL_SUFFIX, _TRACE_MARK = ".onnx", ".trace."
 
 
 def check(
@@ -31,7 +31,8 @@ def check(
         list[Path] | None,
         typer.Argument(
             metavar="PATH…",
-            help="Bundle, companion, clips, teacher batches and predictions, told apart by their content.",
+            help="Bundle, companion, clips, teacher batches and predictions, or a system contract with recordings, told apart by "
+            "their content.",
         ),
     ] = None,
     companion: Companion = None,
@@ -49,67 +50,41 @@ def check(
     expires: Expires = None,
     *,
     strict: Strict = False,
-    output_format: Format = OutputFormat.TEXT,
+    output_format: FormatOfReport = ReportFormat.TEXT,
 ) -> None:
     """Say what is wrong with a bundle, and with files and a model that belong to it.
 
     Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
     """
-    from rigpact.contract.rules import check as check_subject
-    from rigpact.reports.canary_report import print_canary, with_canary
+    from rigpact.reports.canary_report import print_canary
+    from rigpact.reports.systems.registry import system_of_documents
     from rigpact.reports.terminal import print_json, print_report, stdout
 
-    subject = _read_subject(paths or [], companion, onnx)
+    request = _read_request(paths or [], companion, onnx, canary)
     configuration = configuration_from_option(config)
-    report = with_canary(check_subject(subject), subject, canary)
+    report = system_of_documents(request.documents).check(request)
     if write_baseline is not None:
         save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
         raise typer.Exit
     report = configured(report, configuration)
-    if output_format is OutputFormat.JSON:
+    if output_format is ReportFormat.JSON:
         print_json(report.to_json())
-    else:
+    elif output_format is ReportFormat.TEXT:
         print_canary(report, stdout())
         print_report(report)
+    else:
+        print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def _read_subject(paths: list[Path], companion: Path | None, onnx: Path | None) -> Subject:
-    from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.model_file import read_model
-    from rigpact.contract.rules import Subject
+def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
+    from rigpact.contract.documents import read_document
+    from rigpact.reports.systems.enemy_animation import refuse_second
+    from rigpact.reports.systems.interface import CheckRequest
 
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
-    documents = [read_document(path) for path in paths if path.suffix.lower() != _MODEL_SUFFIX]
-    companions = [document for document in documents if document.kind is Kind.COMPANION]
-    if companion is not None:
-        companions.append(read_document(companion, Kind.COMPANION))
-    if not documents and not models and not companions:
-        raise _nothing_given()
-    _refuse_second(models, "models")
-    return Subject(
-        bundle=_only([document for document in documents if document.kind is Kind.BUNDLE], "bundles"),
-        companion=_only(companions, "companions"),
-        others=tuple(document for document in documents if document.kind not in {Kind.BUNDLE, Kind.COMPANION}),
-        model=read_model(models[0]) if models else None,
-    )
-
-
-def _only(documents: list[Document], what: str) -> Document | None:
-    _refuse_second([document.path for document in documents], what)
-    return documents[0] if documents else None
-
-
-def _refuse_second(paths: list[Path], what: str) -> None:
-    from rigpact.contract.errors import UnusableInput
-
-    if len(paths) > 1:
-        raise UnusableInput(paths[1], f"{len(paths)} {what}", "one", "check each with the files that belong to it")
-
-
-def _nothing_given() -> Exception:
-    from rigpact.contract.errors import UnusableInput
-
-    return UnusableInput(
-        "PATH", "no file", "at least one file to check", "for example rigpact check norm_template.json"
-    )
+    recordings = [path for path in paths if _TRACE_MARK in path.name]
+    others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
+    refuse_second(models, "models")
+    documents = tuple(read_document(path) for path in others)
+    return CheckRequest(documents, tuple(recordings), models[0] if models else None, companion, canary)

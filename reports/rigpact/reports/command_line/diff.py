@@ -10,12 +10,10 @@ import typer
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
-    Format,
-    OutputFormat,
     Settings,
     Strict,
-    contract_from_options,
 )
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
 
 File = Annotated[Path, typer.Argument(help="A trace, a teacher prediction or batch, or a raw clip.")]
 
@@ -37,7 +35,7 @@ def diff(
     table: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Write the error of every bone and frame as CSV.")
     ] = None,
-    output_format: Format = OutputFormat.TEXT,
+    output_format: FormatOfReport = ReportFormat.TEXT,
     strict: Strict = False,
 ) -> None:
     """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
@@ -46,24 +44,19 @@ def diff(
     something was not compared; 2: nothing could be compared.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.recording import read_recording
-    from rigpact.reports.compare import compare
     from rigpact.reports.comparison_text import print_comparison
-    from rigpact.reports.judgement import judge
+    from rigpact.reports.systems.interface import ContractFiles, DiffRequest
+    from rigpact.reports.systems.registry import system_of
     from rigpact.reports.terminal import print_json, stdout
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
-    contract = contract_from_options(bundle, companion, settings, conventions) if bundle else None
-    first, second = read_recording(a, contract), read_recording(b, contract)
-    comparison = compare(first, second, contract, only=tuple(stage or ()))
-    report = judge(comparison)
-    if table is not None:
-        from rigpact.reports.error_table import write_error_table
-
-        write_error_table(comparison, table)
-    if output_format is OutputFormat.JSON:
+    files = ContractFiles(bundle, companion, settings or (), conventions)
+    report = system_of(bundle).diff(DiffRequest(a, b, files, tuple(stage or ()), table))
+    if output_format is ReportFormat.JSON:
         print_json(report.to_json())
-    else:
+    elif output_format is ReportFormat.TEXT:
         print_comparison(report, stdout())
+    else:
+        print_rendered(report, "diff", "Two recordings", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))

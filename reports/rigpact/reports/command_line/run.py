@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,12 +15,7 @@ from rigpact.reports.command_line.options import (
     OutputFormat,
     Settings,
     Strict,
-    contract_from_options,
 )
-
-if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
-    from rigpact.reference_runtime.network import Network
 
 
 class RunMode(StrEnum):
@@ -32,10 +27,11 @@ class RunMode(StrEnum):
 
 
 def run(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
     *,
     clip: Annotated[
-        Path, typer.Option("--clip", metavar="FILE", help="Raw clip, teacher batch or teacher prediction to drive it.")
+        Path,
+        typer.Option("--clip", metavar="FILE", help="Raw clip, teacher file or, of another system, a trace to drive it."),
     ],
     out: Annotated[
         Path,
@@ -67,33 +63,20 @@ def run(
     Free-run takes condition and contacts from the clip, which loops; the pose comes from the loop's own output.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.clip import read_clip
-    from rigpact.reference_runtime.ground_contacts import GroundedInputs
-    from rigpact.reference_runtime.loop import LoopParts, start_run
-    from rigpact.reports.run_report import describe_run, print_run, record_run, write_run
+    from rigpact.reports.run_report import print_run
+    from rigpact.reports.systems.interface import ContractFiles, RunRequest
+    from rigpact.reports.systems.registry import system_of
     from rigpact.reports.terminal import print_json, stdout
 
     if onnx and replay:
         raise UnusableInput("--onnx and --replay", "both", "one of them")
-    contract = contract_from_options(bundle, companion, settings, conventions)
-    driving = read_clip(clip)
-    if floor_contacts and mode is not RunMode.FREE:
-        raise UnusableInput("--floor-contacts", f"a {mode.value} run", "--mode free")
-    parts = LoopParts(GroundedInputs) if floor_contacts else None
-    runner = start_run(contract, _network(onnx, replay, contract), driving, mode.value, parts)
-    trace = record_run(runner, driving, mode.value, frames)
-    write_run(out, trace, runner.contract, driving, model=(onnx or replay or clip).name)
-    report = describe_run(runner, trace, bundle, out)
+    files = ContractFiles(bundle, companion, settings or (), conventions)
+    request = RunRequest(
+        files, clip, out, onnx=onnx, replay=replay, mode=mode.value, frames=frames, floor_contacts=floor_contacts
+    )
+    report = system_of(bundle).run(request)
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:
         print_run(report, stdout())
     raise typer.Exit(report.exit_code(strict=strict))
-
-
-def _network(onnx: Path | None, replay: Path | None, contract: Contract) -> Network | None:
-    from rigpact.reference_runtime.network import OnnxNetwork, read_replay
-
-    if onnx:
-        return OnnxNetwork(onnx, contract)
-    return read_replay(replay) if replay else None

@@ -1,0 +1,81 @@
+"""`rigpact geometry`: a training side's own rotation functions, measured."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings, Strict
+
+if TYPE_CHECKING:
+    from rigpact.contract.conventions import Conventions
+
+
+class Library(StrEnum):
+    """What the functions are written in."""
+
+    NUMPY = "numpy"
+    TORCH = "torch"
+
+
+def geometry(
+    module: Annotated[
+        str, typer.Argument(metavar="MODULE", help="pkg.mod, or path/to/file.py. It is imported, that is: it runs.")
+    ],
+    *,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="ROLE=FUNCTION", help="Which function plays a role; may be repeated."),
+    ] = None,
+    backend: Annotated[
+        Library | None, typer.Option("--backend", help="Library of the functions; else torch if their module uses it.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the inputs; the same seed, the same answer.")] = 0,
+    bundle: Annotated[
+        Path | None, typer.Option("--bundle", metavar="FILE", help="Take the declared columns from this bundle.")
+    ] = None,
+    companion: Companion = None,
+    settings: Settings = None,
+    conventions: ConventionsFile = None,
+    output_format: Format = OutputFormat.TEXT,
+    strict: Strict = False,
+) -> None:
+    """Test a module's rotation functions: what each really computes, and how it behaves where formulas break down.
+
+    Exit status 0: they are the contract's; 1: findings; 2: no function to test, or a module that cannot be imported.
+    """
+    from rigpact.reports.geometry_parity.calling import user_functions
+    from rigpact.reports.geometry_parity.examination import examine
+    from rigpact.reports.geometry_parity.examination_text import print_examination
+    from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping
+    from rigpact.reports.terminal import print_json, stdout, working
+
+    declared = _declared(bundle, companion, settings, conventions)
+    names = parse_mapping(mapping or ())
+    loaded = load_module(module)
+    functions = user_functions(find_functions(loaded, module, names), loaded, backend.value if backend else None)
+    with working("asking every function"):
+        report = examine(module, functions, declared, seed)
+    if output_format is OutputFormat.JSON:
+        print_json(report.to_json())
+    else:
+        print_examination(report, stdout())
+    raise typer.Exit(report.exit_code(strict=strict))
+
+
+def _declared(
+    bundle: Path | None, companion: Path | None, settings: list[str] | None, file: Path | None
+) -> Conventions:
+    """The conventions to hold the functions against.
+
+    What a bundle says of `output_mode` is the network's; a training function takes a residual unless it is declared.
+    """
+    from rigpact.contract import load_contract
+    from rigpact.contract.conventions import Conventions, parse_settings, read_conventions
+
+    base = load_contract(bundle, companion).conventions if bundle else Conventions()
+    changes = {**(read_conventions(file) if file else {}), **parse_settings(settings or ())}
+    return base.replaced({"output_mode": "residual", **changes})

@@ -1,0 +1,164 @@
+"""`rigpact neurarig serve` and `play`: both ends of NeuraRig's wire, on this machine unless told otherwise."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rigpact.reports.command_line.options import Format, OutputFormat
+
+if TYPE_CHECKING:
+    from rigpact.reference_runtime.systems.neurarig.client import Played
+    from rigpact.reference_runtime.systems.neurarig.session import Learner, Session
+
+neurarig = typer.Typer(help="Serve or play NeuraRig's UDP protocol.", no_args_is_help=True, rich_markup_mode=None)
+Host = Annotated[str, typer.Option("--host", help="IPv4 address.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="UDP port; 0 takes a free one.")]
+ContractFile = Annotated[
+    Path | None, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")
+]
+
+
+class ProfileName(StrEnum):
+    """What the datagrams hold."""
+
+    LEGS = "legs"
+    TWO_BONE = "two-bone"
+
+
+@neurarig.command()
+def serve(
+    bundle: ContractFile = None,
+    onnx: Annotated[
+        Path | None, typer.Option("--onnx", metavar="FILE", help="Answer with this model and learn nothing.")
+    ] = None,
+    profile: Annotated[
+        ProfileName, typer.Option("--profile", help="63 floats in and 24 out, or the early build of two bones.")
+    ] = ProfileName.LEGS,
+    solve_below: Annotated[
+        float | None,
+        typer.Option(
+            "--solve-below", help="Loss from which on frames are answered; 2.25 cm² (legs) or 0.001 (two-bone)."
+        ),
+    ] = None,
+    frames: Annotated[int | None, typer.Option("--frames", min=1, help="Stop after so many frames.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 6003,
+    *,
+    output_format: Format = OutputFormat.TEXT,
+) -> None:
+    """Take handshakes and frames, learn from every frame, and answer once the loss stays low. Control-C ends it.
+
+    Learning needs torch (pip install "rigpact[training]"). Every datagram that is refused is counted and logged on stderr.
+    """
+    import logging
+    from contextlib import suppress
+
+    from rigpact.reference_runtime.systems.neurarig.server import Server
+    from rigpact.reference_runtime.systems.neurarig.session import Session
+    from rigpact.reference_runtime.systems.neurarig.wire import PROFILES
+    from rigpact.reports.terminal import print_json, stdout
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    learner, threshold = _learner(bundle, onnx, profile, solve_below)
+    session = Session(learner, PROFILES[profile.value], threshold)
+    server = Server(session, host, port)
+    typer.echo(f"listening on {server.address[0]}:{server.address[1]} ({profile.value})", err=True)
+    with suppress(KeyboardInterrupt):
+        server.serve(frames)
+    server.close()
+    if output_format is OutputFormat.JSON:
+        print_json(_served(session))
+    else:
+        console = stdout()
+        for name, value in _served(session).items():
+            console.print(f"{name}: {value}", markup=False)
+
+
+def _learner(
+    bundle: Path | None, onnx: Path | None, profile: ProfileName, solve_below: float | None
+) -> tuple[Learner, float | None]:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.systems.neurarig import DEFINITION, declared_constants
+    from rigpact.contract.systems.reading import contract_in_memory, read_system_contract
+    from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+    from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
+
+    if bundle is None:
+        contract = contract_in_memory(DEFINITION, declared_constants())
+    else:
+        contract = read_system_contract(bundle)
+        if contract.definition is not DEFINITION:
+            raise UnusableInput(bundle, f"a contract of {contract.definition.name}", DEFINITION.name)
+    if onnx is not None:
+        if profile is not ProfileName.LEGS or solve_below is not None:
+            raise UnusableInput("--onnx", "--profile two-bone or --solve-below beside it", "--onnx alone")
+        return FixedModel(contract, OnnxSystemNetwork(onnx, DEFINITION)), None
+    try:
+        from rigpact.fixtures.systems.neurarig import learner as learners
+    except ModuleNotFoundError as missing:
+        if missing.name != "torch":
+            raise
+        hint = 'pip install "rigpact[training]", or answer with a trained model: --onnx FILE'
+        raise UnusableInput("rigpact neurarig serve", "no torch", "torch, which learning needs", hint) from None
+    if profile is ProfileName.TWO_BONE:
+        return learners.TwoBoneLearner(), learners.TWO_BONE_BELOW if solve_below is None else solve_below
+    return learners.LegLearner(contract), learners.SOLVE_BELOW_CM2 if solve_below is None else solve_below
+
+
+def _served(session: Session) -> dict[str, Any]:
+    counts = session.counts
+    return {
+        "frames": counts.frames, "handshakes": counts.handshakes, "pings": counts.pings, "replies": counts.replies,
+        "refused": {reason.name.lower(): count for reason, count in counts.refused.items()},
+        "solving": session.solving, "switched_at": session.switched_at, "last_loss": session.last_loss,
+    }  # fmt: skip
+
+
+@neurarig.command()
+def play(
+    clip: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="A trace of neurarig that holds engine_pose or packet.")
+    ],
+    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Trace of what was sent and what came back.")
+    ] = None,
+    rate: Annotated[float, typer.Option("--rate", min=1.0, max=1000.0, help="Frames a second.")] = 60.0,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="How often to send the clip.")] = 1,
+    host: Host = "127.0.0.1",
+    port: Port = 6003,
+    *,
+    output_format: Format = OutputFormat.TEXT,
+) -> None:
+    """Be the engine: send a clip's frames at a rate and collect the replies.
+
+    Exit status 0: every frame was answered; 1: some were not (a server that still learns answers nothing).
+    """
+    import numpy as np
+
+    from rigpact.reference_runtime.systems.neurarig.client import play as play_frames
+    from rigpact.reports.systems.neurarig_recording import packets_of, write_played
+    from rigpact.reports.terminal import print_json, stdout, working
+
+    contract, trace, packets = packets_of(clip, bundle)
+    with working("playing"):
+        played = play_frames(np.tile(packets, (repeat, 1)), host, port, rate)
+    if out is not None:
+        write_played(out, contract, trace, packets, played)
+    if output_format is OutputFormat.JSON:
+        print_json(_summary(played))
+    else:
+        summary = _summary(played)
+        stdout().print(
+            f"{summary['sent']} frames sent in {summary['seconds']:.2f} s, {summary['replies']} replies, "
+            f"{summary['refused']} datagrams refused"
+        )
+    raise typer.Exit(0 if len(played.replies) == played.sent else 1)
+
+
+def _summary(played: Played) -> dict[str, Any]:
+    return {"sent": played.sent, "replies": len(played.replies), "refused": played.refused, "seconds": played.seconds}

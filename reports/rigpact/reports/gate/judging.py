@@ -1,0 +1,122 @@
+"""From measurements to the gate's answer: thresholds, configuration, waivers, next steps.
+
+Nothing is measured here, so an archive is judged by the same functions as a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+
+from rigpact.contract.baseline import Hearing
+from rigpact.contract.configuration import Configuration
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.gate_settings import GateSettings, PartWaiver
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules import gate as rules
+from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
+from rigpact.reports.gate.next_steps import next_steps
+from rigpact.reports.gate.report import WAIVERS, GateReport, Part
+from rigpact.reports.gate.system import PartKind, system_named
+
+WAIVERS_TITLE = "Waivers"
+
+
+def judge_gate(measurement: GateMeasurement, configuration: Configuration, today: date) -> GateReport:
+    """The answer under a configuration on a day; UnusableInput for a file of known findings that is none."""
+    settings = configuration.gate or GateSettings()
+    kinds = {kind.name: kind for kind in system_named(measurement.system).parts}
+    hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
+    parts, not_asked = [], dict(measurement.not_asked)
+    for measured in measurement.parts:
+        judged = _judged(kinds[measured.kind], measured, settings)
+        if isinstance(judged, NotAsked):
+            not_asked[judged.name] = judged.reason
+            continue
+        report = hearing.hear(judged)
+        report = replace(report, summary=_without_idle_configuration(report))
+        parts.append(waiving.waive(measured, report))
+    about = (*hearing.about_waivers(), *waiving.about())
+    declared = len(hearing.waivers) + len(settings.waivers)
+    if declared:
+        parts.append(Part(WAIVERS, WAIVERS_TITLE, FindingsReport(about, Ledger(declared, declared))))
+    answer = GateReport(tuple(parts), measurement.provenance, not_asked, strict=settings.strict)
+    return replace(answer, next_steps=next_steps(answer))
+
+
+def _judged(kind: PartKind, measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:
+    try:
+        return kind.judge(measured, settings)
+    except UnusableInput as error:
+        finding = rules.PART_NOT_JUDGED.at("[gate]", "", part=measured.title, reason=error.one_line())
+        return FindingsReport((finding,), Ledger(1, 0), {"not_judged": error.one_line()})
+
+
+def _without_idle_configuration(report: FindingsReport) -> dict[str, object]:
+    """The summary; what the configuration did is in it only where it did something."""
+    summary = dict(report.summary)
+    did = summary.pop("configuration", {})
+    return summary | ({"configuration": did} if did.get("left_out") or did.get("waived") else {})
+
+
+class _Waiving:
+    """The waivers of parts and stages, and which of them were needed."""
+
+    def __init__(self, settings: GateSettings, configuration: Configuration, today: date) -> None:
+        self._waivers = settings.waivers
+        self._file, self._today = configuration.path, today
+        self._used: set[int] = set()
+
+    def waive(self, measured: Measured, report: FindingsReport) -> Part:
+        """The part without what its waivers take out."""
+        part = Part(measured.name, measured.title, report)
+        for waiver in self._waivers:
+            if waiver.part == measured.name and waiver.holds(self._today) and part.verdict != "pass":
+                part = self._without_stage(waiver, measured, part) if waiver.stage else self._whole(waiver, part)
+        return part
+
+    def _whole(self, waiver: PartWaiver, part: Part) -> Part:
+        self._used.add(waiver.index)
+        ledger, told = part.report.ledger, self._told(waiver, len(part.report.findings))
+        waived = Ledger(ledger.declared, 0, ledger.declared)
+        return Part(part.name, part.title, FindingsReport((told,), waived, part.report.summary), is_waived=True)
+
+    def _without_stage(self, waiver: PartWaiver, measured: Measured, part: Part) -> Part:
+        declared, compared, waived = measured.metrics.get("accounts", {}).get(waiver.stage, (0, 0, 0))
+        pointer = json_pointer("stages", str(waiver.stage))
+        kept = [
+            each
+            for each in part.report.findings
+            if each.pointer != pointer and not each.pointer.startswith(f"{pointer}/")
+        ]
+        gone = len(part.report.findings) - len(kept)
+        if not gone and declared == compared + waived:
+            return part
+        self._used.add(waiver.index)
+        ledger = part.report.ledger
+        ledger = Ledger(ledger.declared, ledger.compared - compared, ledger.waived + declared - waived)
+        return replace(part, report=FindingsReport((*kept, self._told(waiver, gone)), ledger, part.report.summary))
+
+    def _told(self, waiver: PartWaiver, count: int) -> Finding:
+        return rules.PART_WAIVED.at(
+            self._file, self._pointer(waiver), what=_what(waiver), expires=waiver.expires, owner=waiver.owner,
+            reason=waiver.reason, count=count,
+        )  # fmt: skip
+
+    def _pointer(self, waiver: PartWaiver) -> str:
+        return json_pointer("gate", "waive", waiver.index)
+
+    def about(self) -> Iterator[Finding]:
+        """Waivers that expired, or that took nothing out."""
+        for waiver in self._waivers:
+            values = {"what": _what(waiver), "owner": waiver.owner, "reason": waiver.reason}
+            if not waiver.holds(self._today):
+                yield rules.PART_WAIVER_EXPIRED.at(self._file, self._pointer(waiver), expires=waiver.expires, **values)
+            elif waiver.index not in self._used:
+                yield rules.PART_WAIVER_UNUSED.at(self._file, self._pointer(waiver), **values)
+
+
+def _what(waiver: PartWaiver) -> str:
+    return f"{waiver.stage} of {waiver.part}" if waiver.stage else waiver.part

@@ -1,0 +1,32 @@
+"""The published pose against the limits that a project declares, in degrees and centimetres."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.gate_settings import Thresholds
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules import gate as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.gate.compared_run import ComparedRun
+
+
+def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:
+    """One finding for each bone beyond a limit, at its worst frame; what is not finite is beyond any."""
+    for unit, errors, limit in (("degrees", run.deg, limits.pose_deg), ("cm", run.cm, limits.pose_cm)):
+        if limit is not None and errors is not None:
+            yield from _beyond(run, errors, limit, unit, file)
+
+
+def _beyond(run: ComparedRun, errors: FloatArray, limit: float, unit: str, file: str) -> Iterator[Finding]:
+    sized = np.where(np.isfinite(errors), errors, np.inf)
+    for bone in np.flatnonzero((sized > limit).any(axis=0)).tolist():
+        row = int(np.argmax(sized[:, bone]))
+        name = run.bone_names[bone] if bone < len(run.bone_names) else f"bone {bone}"
+        yield rules.POSE_BEYOND_LIMIT.at(
+            file, json_pointer("bones", name, unit), bone=name, error=float(sized[row, bone]), unit=unit,
+            frame=int(run.frames[row]), limit=limit,
+        )  # fmt: skip

@@ -1,0 +1,90 @@
+"""What a part of the gate measured, before anybody says how much is too much.
+
+Measurements are kept in the archive (archive.py) and judged by judging.py, as often as thresholds change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.rules import gate as rules
+from rigpact.reports.gate.compared_run import ComparedRun
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One part's measurement: findings that no threshold decides, the account, and figures.
+
+    name, title: as in report.Part. metrics: figures that thresholds judge, as plain values; arrays: the same by frame.
+    run: what can be drawn. remarks: what is told beside the answer and not kept, because it differs from run to run.
+    """
+
+    name: str
+    title: str
+    findings: tuple[Finding, ...]
+    ledger: Ledger
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    run: ComparedRun | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The part's name without the recording that it is about."""
+        return self.name.partition("/")[0]
+
+    @property
+    def report(self) -> FindingsReport:
+        """The findings that no threshold decides, as a report."""
+        return FindingsReport(self.findings, self.ledger, self.summary)
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """A question that the project did not ask, and why it is not there."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class GateMeasurement:
+    """All parts, what was not asked, and the SHA-256 of every file that was read.
+
+    questions: the settings that what was measured depends on; under others it would have to be measured again.
+    """
+
+    system: str
+    parts: tuple[Measured, ...]
+    not_asked: Mapping[str, str]
+    provenance: Mapping[str, str]
+    questions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> tuple[ComparedRun, ...]:
+        """What can be drawn."""
+        return tuple(part.run for part in self.parts if part.run is not None)
+
+
+def guarded(name: str, title: str, place: object, measure: Callable[[], Measured]) -> Measured:
+    """The measurement; where the input cannot be used, a part that could not be judged, with the reason."""
+    try:
+        with np.errstate(all="ignore"):
+            return measure()
+    except UnusableInput as error:
+        return not_judged(name, title, place, error)
+
+
+def not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
+    """A part that was asked and has no answer."""
+    told = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
+    finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=told)
+    return Measured(name, title, (finding,), Ledger(1, 0), {"not_judged": told})

@@ -1,0 +1,89 @@
+"""What the change breaks for the engine's code, its numbers, training and recordings: what `rigpact breaking` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_bundles
+from rigpact.contract.compatibility.record import record_key
+from rigpact.contract.documents import Kind
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.gate_settings import GateSettings
+from rigpact.contract.rules import gate as rules
+from rigpact.reports.gate.enemy_case import EnemyCase
+from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.git_revision import read_document_at
+
+NAME, TITLE = "breaking", "Changes since the base revision"
+
+
+def ask(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+    """Compare the bundle, and the companion, with the base revision's."""
+    if case.settings.base is None:
+        yield NotAsked(NAME, "no base revision in [gate], nor --base")
+        return
+    base = case.settings.base
+    yield guarded(NAME, TITLE, case.bundle_path, lambda: _measure(case, base))
+
+
+def _measure(case: EnemyCase, base: str) -> Measured:
+    old = read_document_at(case.bundle_path, base, Kind.BUNDLE)
+    companions = None
+    if case.companion is not None:
+        companions = (read_document_at(case.companion.path, base, Kind.COMPANION), case.companion)
+    found = compare_bundles(old, case.bundle, companions)
+    findings = tuple(_finding(change, case.bundle_path, base) for change in found.changes if _breaks(change))
+    metrics = {
+        "record_key": record_key(found),
+        "base": base,
+        "step": found.version_step,
+        "bundle": str(case.bundle_path),
+    }
+    return Measured(NAME, TITLE, findings, Ledger(1, 1), _summary(found, base), metrics)
+
+
+def _breaks(change: Change) -> bool:
+    return any(consumer is not Consumer.COSMETIC for consumer in change.classes)
+
+
+def _finding(change: Change, bundle: Path, base: str) -> Finding:
+    classes = ", ".join(consumer.value for consumer in change.classes)
+    return rules.BREAKING_CHANGE.at(
+        bundle, change.pointer, base=base, message=change.message, kind=change.kind.name, classes=classes
+    )  # fmt: skip
+
+
+def _summary(found: Compatibility, base: str) -> dict[str, object]:
+    return {
+        "base": base,
+        "semver": {"step": found.version_step, "reason": found.version_reason},
+        "classes": [consumer.value for consumer in found.classes],
+        "changes": len(found.changes),
+        "duties": found.duties,
+    }
+
+
+def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
+    """Breaking changes fail, unless the change record has an entry for exactly this change."""
+    record = settings.change_record
+    if not measured.metrics or record is None or not measured.findings:
+        return measured.report
+    if measured.metrics["record_key"] not in _text(Path(record)):
+        return measured.report
+    told = rules.CHANGE_ACKNOWLEDGED.at(
+        measured.metrics["bundle"], "", count=len(measured.findings), base=measured.metrics["base"], record=record,
+        step=measured.metrics["step"],
+    )  # fmt: skip
+    return FindingsReport((told,), measured.ledger, measured.summary)
+
+
+def _text(path: Path) -> str:
+    if not path.exists():
+        return ""
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UnusableInput(path, "bytes that are not text", "a change record in Markdown") from None

@@ -1,0 +1,107 @@
+"""The gate's answer as data: one part for each question, one verdict over all of them.
+
+A part that was asked for and could not be answered is `undetermined`, which is not a pass. A part that the project did
+not ask for (no engine trace, no base revision) is not there; `not_asked` says so, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rigpact.contract.findings import (
+    EXIT_CANNOT_JUDGE,
+    EXIT_FINDINGS,
+    EXIT_PASS,
+    Finding,
+    FindingsReport,
+    Ledger,
+    Severity,
+    Verdict,
+)
+
+WAIVERS = "waivers"
+"""The part about waivers themselves: to have looked at those is not to have judged anything."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question of the gate and its answer.
+
+    name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`); title: for people. is_waived: its
+    findings are gone but for the one that names owner, reason and day.
+    """
+
+    name: str
+    title: str
+    report: FindingsReport
+    is_waived: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The part's own verdict; a part that is waived as a whole stands in nobody's way."""
+        return "pass" if self.is_waived else self.report.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """The part in the shape of the `rigpact-gate` format."""
+        answer = self.report.to_json()
+        return {"name": self.name, "title": self.title, "verdict": self.verdict} | {
+            key: answer[key] for key in ("findings", "ledger", "summary")
+        }
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """Every part, what was not asked, the next steps, and what the answer is bound to.
+
+    provenance: SHA-256 of each file that was read and the version of rigpact; the same provenance, the same answer.
+    """
+
+    parts: tuple[Part, ...]
+    provenance: Mapping[str, str]
+    not_asked: Mapping[str, str] = field(default_factory=dict)
+    next_steps: tuple[str, ...] = ()
+    strict: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all parts, in order."""
+        return tuple(finding for part in self.parts for finding in part.report.findings)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The sum of the parts' ledgers."""
+        ledgers = [part.report.ledger for part in self.parts]
+        return Ledger(
+            sum(each.declared for each in ledgers),
+            sum(each.compared for each in ledgers),
+            sum(each.waived for each in ledgers),
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """`fail` if any part fails (a warning too, if strict), else `undetermined` if any is or nothing was compared."""
+        verdicts = {part.verdict for part in self.parts}
+        if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
+            return "fail"
+        judged = any(part.report.ledger.compared for part in self.parts if part.name != WAIVERS)
+        return "undetermined" if "undetermined" in verdicts or not judged else "pass"
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 findings, 2 something that was asked could not be judged."""
+        return {"pass": EXIT_PASS, "fail": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE}[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-gate` document, version 1; holds no time and no machine, so the same inputs give the same bytes."""
+        return {
+            "format": "rigpact-gate",
+            "version": 1,
+            "verdict": self.verdict,
+            "parts": [part.to_json() for part in self.parts],
+            "not_asked": dict(self.not_asked),
+            "ledger": self.ledger.to_json(),
+            "next_steps": list(self.next_steps),
+            "provenance": dict(self.provenance),
+        }

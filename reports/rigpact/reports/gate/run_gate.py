@@ -1,0 +1,103 @@
+"""Measuring a project: every part of its system, what was not asked, and what the answer is bound to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.configuration import Configuration
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_FILE_BYTES
+from rigpact.contract.gate_settings import GateSettings
+from rigpact.contract.version import rigpact_version
+from rigpact.reports.gate.kept_values import from_plain, to_plain
+from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
+from rigpact.reports.gate.system import GateSystem, system_named, system_of
+from rigpact.reports.terminal import counted
+
+ABSENT = "absent"
+
+
+def measure_gate(configuration: Configuration) -> GateMeasurement:
+    """Ask every part. Paths in `[gate]` are taken from the working directory: be in the configuration's folder.
+
+    Raises UnusableInput where there is no `[gate]` at all, or a pattern in it matches nothing.
+    """
+    settings = configuration.gate
+    if settings is None:
+        raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
+    system = system_named(system_of(settings))
+    case = system.open_case(settings)
+    parts: list[Measured] = []
+    not_asked: dict[str, str] = {}
+    for answer in _answers(system, case):
+        if isinstance(answer, NotAsked):
+            not_asked[answer.name] = answer.reason
+        else:
+            parts.append(answer)
+    provenance = provenance_of((configuration.path, *_baseline(configuration), *case.files()))
+    return GateMeasurement(system.name, tuple(parts), not_asked, provenance, questions(settings))
+
+
+_JUDGED_LATER = ("thresholds", "waivers", "strict", "change_record")
+
+
+def questions(settings: GateSettings) -> dict[str, Any]:
+    """The settings that what is measured depends on; of the budget only that time is limited, which is timed on the spot."""
+    plain: dict[str, Any] = to_plain(
+        {name: value for name, value in asdict(settings).items() if name not in _JUDGED_LATER}
+    )
+    del plain["budget"]
+    return dict(from_plain(plain))
+
+
+def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateMeasurement:
+    """Measurements of an archive for another judgement; UnusableInput where the configuration asks something else.
+
+    What differs would have to be measured again: to judge without it would be a pass on what nobody looked at.
+    """
+    asked = questions(configuration.gate or GateSettings())
+    for name, value in asked.items():
+        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # --base said it then
+            key = {"traces": "trace"}.get(name, name.replace("_", "-"))
+            found = f"{configuration.path}: gate.{key}"
+            raise UnusableInput(found, "other than what the archive measured", "the same", "run the gate again")
+    named = provenance_of((configuration.path, *_baseline(configuration)))
+    return replace(
+        measurement, provenance={**measurement.provenance, **named, "rigpact": measurement.provenance["rigpact"]}
+    )
+
+
+def _answers(system: GateSystem, case: object) -> list[Measured | NotAsked]:
+    answers: list[Measured | NotAsked] = []
+    with counted(len(system.parts), "parts of the gate") as done:
+        for kind in system.parts:
+            answers.extend(kind.ask(case))
+            done(1)
+    return answers
+
+
+def _baseline(configuration: Configuration) -> Iterable[Path]:
+    return () if configuration.baseline is None else (named_from_here(configuration.baseline),)
+
+
+def named_from_here(path: Path) -> Path:
+    """The path from the working directory, if it lies below it: the same on every machine."""
+    here, whole = Path.cwd(), path.resolve()
+    return whole.relative_to(here) if whole.is_relative_to(here) else path
+
+
+def provenance_of(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file by its name, and the version of rigpact."""
+    return {"rigpact": rigpact_version()} | {path.as_posix(): _sha256(path) for path in paths}
+
+
+def _sha256(path: Path) -> str:
+    """Of the file's bytes, read in pieces; what is not there cannot have been read."""
+    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+        return ABSENT
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

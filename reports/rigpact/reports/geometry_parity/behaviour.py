@@ -1,0 +1,263 @@
+"""How a function treats its input: types, axes, memory layout, NaN, repetition, and whether it leaves it alone.
+
+Every check compares the function with its own results on ordinary inputs, so that another convention (meaning.py) is said
+once. A check yields findings and notes facts that are no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.geometry_parity.calling import Array, CallFailed
+from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.precision import row_errors, scale_of, tolerance
+from rigpact.reports.geometry_parity.roles import UNIT
+from rigpact.reports.geometry_parity.velocity import RATES_HZ
+
+Facts = dict[str, str]
+_LEADING = (4, 2, 8)
+"""The 64 rows in three leading axes."""
+
+
+def _same(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "") -> float:
+    """The error of results that should be equal within rounding; 0 where they are."""
+    if value.shape != expected.shape:
+        return float("inf")
+    errors = row_errors(known.function.role, value.astype(np.float64), expected.astype(np.float64))
+    error = float(errors.max(initial=0.0))
+    return error if error > tolerance(known.function.role, dtype or known.dtype, scale_of(expected)) else 0.0
+
+
+def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
+    """float64 and float32 are taken and kept; float16 and integers are noted, unless integers are cut."""
+    for dtype in ("float64", "float32"):
+        try:
+            value = known.call(*(array.astype(dtype) for array in known.arrays))
+        except CallFailed as error:
+            facts[dtype] = "refused"
+            yield known.finding(rules.TYPE_REFUSED, dtype=dtype, error=error)
+            continue
+        facts[dtype] = "kept" if value.dtype.name == dtype else f"becomes {value.dtype.name}"
+        if value.shape != known.value.shape:
+            found, expected = (f"the shape {list(shape)}" for shape in (value.shape, known.value.shape))
+            yield known.finding(rules.OTHER_SHAPE, found=found, case=f"{dtype} input", expected=expected)
+        if value.dtype.name != dtype:
+            yield known.finding(rules.TYPE_CHANGED, given=dtype, found=value.dtype.name)
+    facts["float16"] = _half_precision(known)
+    yield from _integers(known, facts)
+
+
+def _half_precision(known: Known) -> str:
+    try:
+        value = known.call(*(array.astype(np.float16) for array in known.arrays))
+    except CallFailed:
+        return "refused"
+    rounded = known.call(*(array.astype(np.float16).astype(known.dtype) for array in known.arrays))
+    fine = value.shape == rounded.shape and not _same(known, value, rounded, "float16")
+    kept = "kept" if value.dtype == np.float16 else f"becomes {value.dtype.name}"
+    return kept if fine else f"{kept}, off by more than rounding"
+
+
+def _integers(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Whole numbers: inputs scaled by 3 and rounded where they may be, else exact quarter turns."""
+    whole = tuple(_whole(array, kind) for array, kind in zip(known.arrays, known.function.role.takes, strict=True))
+    try:
+        value = known.call(*whole)
+        expected = known.call(*(array.astype(known.dtype) for array in whole))
+    except CallFailed:
+        facts["integers"] = "refused"
+        return
+    facts["integers"] = f"become {value.dtype.name}"
+    if np.issubdtype(value.dtype, np.integer):
+        error = float(np.abs(value.astype(np.float64) - expected).max(initial=0.0))
+        if error > 0.0:
+            yield known.finding(rules.INTEGERS_CUT, error=error)
+
+
+def _whole(array: Array, kind: str) -> Array:
+    if kind in ("matrix", "sequence"):  # quarter turns about the three axes
+        turns = np.array(
+            [[[1, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 1]]]
+        )
+        picked = turns[np.arange(array[..., 0, 0].size) % 3].reshape(array.shape)
+        return picked.astype(np.int64)
+    if kind == "quat":
+        return np.eye(4, dtype=np.int64)[np.arange(len(array)) % 4]
+    return np.rint(array * 3.0).astype(np.int64)
+
+
+def check_precision(known: Known, facts: Facts) -> Iterator[Finding]:
+    """A function that follows the contract is within rounding of the definition, in either type."""
+    reading = known.reading
+    if reading is None:
+        return
+    for dtype in ("float64", "float32"):
+        arrays = tuple(array.astype(dtype) for array in known.arrays)
+        expected = reading.compute(*(array.astype(np.float64) for array in arrays))
+        try:
+            value = known.call(*arrays)
+        except CallFailed:
+            continue
+        if value.shape != expected.shape:
+            continue
+        error = float(row_errors(known.function.role, value, expected).max())
+        allowed = tolerance(known.function.role, dtype, scale_of(expected))
+        facts[f"error in {dtype}"] = f"{error:.1e} {UNIT[known.function.role.gives]}"
+        if error > allowed:
+            unit = UNIT[known.function.role.gives]
+            yield known.finding(rules.PRECISION_LOST, error=error, unit=unit, dtype=dtype, tolerance=allowed)
+            return
+
+
+def check_axes(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Three leading axes, one rotation alone, none at all, several bones in one flat vector, broadcasting."""
+    if known.function.one_by_one:
+        facts["leading axes"] = "refused"
+        return
+    yield from _leading_axes(known, facts)
+    facts["one alone"] = _noted(known, _one_alone(known))
+    facts["none at all"] = _noted(
+        known, tuple(array[:0] for array in known.arrays) if not known.function.role.timed else None
+    )
+    if len(known.arrays) == 2:
+        facts["broadcast"] = _noted(known, (known.arrays[0], known.arrays[1][:1]))
+    if known.function.role.flat:
+        yield from _flat_bones(known, facts)
+
+
+def _leading_axes(known: Known, facts: Facts) -> Iterator[Finding]:
+    folded, expected = [_folded(known, array) for array in known.arrays], _folded(known, known.value)
+    shape = " × ".join(map(str, folded[0].shape))
+    facts["leading axes"] = "taken"
+    try:
+        value = known.call(*folded)
+    except CallFailed as error:
+        facts["leading axes"] = "refused"
+        yield known.finding(rules.AXES_REFUSED, case=f"input of {shape} numbers", error=error)
+        return
+    if value.shape != expected.shape:
+        facts["leading axes"] = f"give {list(value.shape)}"
+        yield known.finding(
+            rules.OTHER_SHAPE, found=f"the shape {list(value.shape)}", case=f"input of {shape} numbers",
+            expected=f"the shape {list(expected.shape)}",
+        )  # fmt: skip
+        return
+    rows = (-1, *known.value.shape[1:])
+    wrong = _same(known, value.reshape(rows), expected.reshape(rows))
+    if wrong:
+        yield known.finding(rules.ROWS_MIXED, case=f"in a batch of {shape} numbers", error=wrong)
+
+
+def _folded(known: Known, array: Array) -> Array:
+    """Rows in three leading axes; of a sequence the bones, in two more."""
+    if known.function.role.timed:
+        return np.stack([array, array], axis=2)
+    return array.reshape(*_LEADING, *array.shape[1:])
+
+
+def _one_alone(known: Known) -> tuple[Array, ...]:
+    if known.function.role.timed:
+        return tuple(array[:, 0] for array in known.arrays)
+    return tuple(array[0] for array in known.arrays)
+
+
+def _noted(known: Known, arrays: tuple[Array, ...] | None) -> str:
+    if arrays is None:
+        return "not asked"
+    try:
+        known.call(*arrays)
+    except CallFailed:
+        return "refused"
+    return "taken"
+
+
+def _flat_bones(known: Known, facts: Facts) -> Iterator[Finding]:
+    """(rows / 4, 24): four bones side by side, as poses are stored."""
+    flat = tuple(array.reshape(-1, 4 * array.shape[-1]) for array in known.arrays)
+    facts["flat poses"] = "taken"
+    try:
+        value = known.call(*flat)
+    except CallFailed:
+        facts["flat poses"] = "refused"
+        return
+    expected = known.value.reshape(-1, 4 * known.value.shape[-1])
+    if value.shape != expected.shape:
+        facts["flat poses"] = f"give {list(value.shape)}"
+        return
+    error = _same(known, value, expected)
+    if error:
+        yield known.finding(rules.ROWS_MIXED, case="when four bones stand in one flat vector", error=error)
+
+
+def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
+    """A row's result does not depend on its neighbours, nor on how the memory lies; NaN stays in its own row."""
+    if known.function.one_by_one or known.function.role.timed:
+        return
+    reversed_rows = known.call(*(array[::-1] for array in known.arrays))[::-1]
+    few = known.call(*(array[:3] for array in known.arrays))
+    for case, value, expected in (
+        ("when the rows stand in another order", reversed_rows, known.value), ("in a batch of three", few, known.value[:3]),
+    ):  # fmt: skip
+        error = _same(known, value, expected)
+        if error:
+            yield known.finding(rules.ROWS_MIXED, case=case, error=error)
+            return
+    yield from _layout(known)
+    yield from _not_a_number(known)
+
+
+def _layout(known: Known) -> Iterator[Finding]:
+    """The same numbers in memory that is not contiguous: every other row of a buffer, axes swapped."""
+    strided = [np.repeat(array, 2, axis=0)[::2] for array in known.arrays]
+    swapped = [np.asfortranarray(array) for array in known.arrays]
+    for case, arrays in (("every other row of a buffer", strided), ("memory with its axes swapped", swapped)):
+        try:
+            value = known.function.call_keeping(arrays, RATES_HZ[0])
+        except CallFailed as error:
+            yield known.finding(rules.AXES_REFUSED, case=case, error=error)
+            return
+        wrong = _same(known, value, known.value)
+        if wrong:
+            yield known.finding(rules.ROWS_MIXED, case=f"from {case}", error=wrong)
+            return
+
+
+def _not_a_number(known: Known) -> Iterator[Finding]:
+    arrays = tuple(np.array(array) for array in known.arrays)
+    arrays[-1][5] = np.nan
+    try:
+        value = known.call(*arrays)
+    except CallFailed:
+        return  # to refuse NaN is honest
+    error = _same(known, np.delete(value, 5, axis=0), np.delete(known.value, 5, axis=0))
+    if error:
+        yield known.finding(rules.ROWS_MIXED, case="when another row holds NaN", error=error)
+    elif np.isfinite(value[5]).all():
+        yield known.finding(rules.NAN_HIDDEN, value=_shown(value[5]))
+
+
+def _shown(value: FloatArray) -> str:
+    return np.array2string(value.ravel()[:6], precision=3, separator=", ", suppress_small=True)
+
+
+def check_repetition(known: Known, _facts: Facts) -> Iterator[Finding]:
+    """The same call gives the same bits, and leaves its arguments as they were."""
+    arrays = [np.array(array) for array in known.arrays]
+    again = known.function.call_keeping(arrays, RATES_HZ[0])
+    if again.shape != known.value.shape or not np.array_equal(again, known.value, equal_nan=True):
+        same_shape = again.shape == known.value.shape
+        error = float(np.abs(again - known.value).max()) if same_shape else float("inf")
+        yield known.finding(rules.NOT_REPEATABLE, error=error)
+    for place, (before, after) in enumerate(zip(known.arrays, arrays, strict=True)):
+        if not np.array_equal(before, after):
+            argument = f"argument {place + 1} of {len(arrays)}"
+            yield known.finding(rules.INPUT_CHANGED, argument=argument, error=float(np.abs(after - before).max()))
+
+
+Check = Callable[[Known, Facts], Iterator[Finding]]
+BEHAVIOUR: tuple[Check, ...] = (check_types, check_precision, check_axes, check_rows, check_repetition)

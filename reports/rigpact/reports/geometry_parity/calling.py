@@ -1,0 +1,179 @@
+"""Calling somebody else's function with arrays, in its own library, and getting arrays back.
+
+A `UserFunction` takes and gives numpy arrays whatever library it is written in; arguments are copies. Everything that goes
+wrong in it is a `CallFailed` with the text of the error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.geometry_parity.loading import Function, error_text
+from rigpact.reports.geometry_parity.roles import ROLES, Role
+
+BackendName = Literal["numpy", "torch"]
+Array = NDArray[Any]
+_RATE_NAMES = ("fps", "rate", "hz", "frame_rate", "framerate", "sample_rate")
+_PERIOD_NAMES = ("dt", "delta_t", "delta_time", "timestep", "step_s")
+
+
+class CallFailed(Exception):
+    """The function raised, or gave back something that is no array."""
+
+
+class Backend(Protocol):
+    """A library of arrays."""
+
+    name: BackendName
+
+    def native(self, array: Array) -> Any:
+        """A copy as the library's own array, strides kept where the library can."""
+        ...
+
+    def numpy(self, value: Any) -> Array:
+        """The library's array as numpy's; TypeError for anything else."""
+        ...
+
+
+class NumpyBackend:
+    """Functions of numpy arrays."""
+
+    name: BackendName = "numpy"
+
+    def native(self, array: Array) -> Any:
+        """The array itself."""
+        return array
+
+    def numpy(self, value: Any) -> Array:
+        """The array, or a number as one."""
+        if not isinstance(value, np.ndarray | np.generic | float | int):
+            raise TypeError(f"a {type(value).__name__} where an array is expected")
+        return np.asarray(value)
+
+
+def backend_of(function: Function, module: ModuleType, wanted: BackendName | None) -> Backend:
+    """The library that a function is written in: the one that is named, else torch if its module uses torch."""
+    home = getattr(function, "__globals__", None) or vars(module)
+    if wanted == "numpy" or (wanted is None and not any(_is_torch(value) for value in home.values())):
+        return NumpyBackend()
+    try:
+        from rigpact.reports.geometry_parity.torch_backend import TorchBackend
+    except ImportError as error:
+        raise UnusableInput("--backend torch", error_text(error), "an installation of torch") from None
+    return TorchBackend()
+
+
+def _is_torch(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and name.partition(".")[0] == "torch"
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A function in its role. `one_by_one`: it is called for each rotation, because it takes no more at once."""
+
+    role: Role
+    spelled: str
+    function: Function
+    backend: Backend
+    one_by_one: bool = False
+
+    def looped(self) -> UserFunction:
+        """The same, called for each rotation."""
+        return replace(self, one_by_one=True)
+
+    @property
+    def takes_rate(self) -> bool:
+        """Whether it is told how many frames a second has."""
+        return self.role.timed and _rate_parameter(self.function) is not None
+
+    def __call__(self, *arrays: Array, fps: float = 60.0) -> FloatArray:
+        """Call it with copies of numpy arrays."""
+        return self.call_keeping([np.array(array, copy=True, order="K") for array in arrays], fps)
+
+    def call_keeping(self, arrays: Sequence[Array], fps: float = 60.0) -> FloatArray:
+        """Call it with these very arrays (or tensors that share their memory)."""
+        if not self.one_by_one:
+            return self._call(arrays, fps)
+        axis = 1 if self.role.timed else 0  # time stays, bones are taken one by one
+        rows = zip(*(np.moveaxis(array, axis, 0) for array in arrays), strict=True)
+        results = [self._call(list(row), fps) for row in rows]
+        if len({result.shape for result in results}) != 1 or results[0].ndim < axis:
+            raise CallFailed("results of different shapes")
+        return np.stack(results, axis)
+
+    def native_call(self, arguments: Sequence[Any], fps: float = 60.0) -> Any:
+        """Call it with the library's own arrays; its errors go through."""
+        words = {}
+        if self.role.timed:
+            words = _rate_word(self.function, fps)
+        elif len(arguments) == 2 and _delta_stands_first(self.function):
+            arguments = arguments[::-1]
+        with redirect_stdout(sys.stderr), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return self.function(*arguments, **words)
+
+    def _call(self, arrays: Sequence[Array], fps: float) -> FloatArray:
+        try:
+            value = self.backend.numpy(self.native_call([self.backend.native(array) for array in arrays], fps))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
+            raise CallFailed(error_text(error)) from None
+        if value.dtype.kind not in "fiu":
+            raise CallFailed(f"TypeError: an array of {value.dtype.name} where numbers are expected")
+        return value
+
+
+def _parameters(function: Function) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):  # written in C
+        return []
+
+
+def _rate_parameter(function: Function) -> str | None:
+    """The parameter that takes the frame rate or the period: by its name, else the second one without a default."""
+    parameters = _parameters(function)
+    for parameter in parameters[1:]:
+        if parameter.name.lower() in (*_RATE_NAMES, *_PERIOD_NAMES):
+            return parameter.name
+    second = parameters[1] if len(parameters) > 1 else None
+    usual = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if second is not None and second.default is inspect.Parameter.empty and second.kind in usual:
+        return second.name
+    return None
+
+
+def _rate_word(function: Function, fps: float) -> dict[str, float]:
+    name = _rate_parameter(function)
+    if name is None:
+        return {}
+    return {name: 1.0 / fps if name.lower() in _PERIOD_NAMES else fps}
+
+
+def _delta_stands_first(function: Function) -> bool:
+    names = [parameter.name.lower() for parameter in _parameters(function)]
+    return bool(names) and ("delta" in names[0] or "resid" in names[0])
+
+
+def user_functions(
+    found: dict[str, tuple[str, Function]],
+    module: ModuleType,
+    wanted: BackendName | None,
+) -> list[UserFunction]:
+    """The functions of a module, ready to be called."""
+    return [
+        UserFunction(ROLES[role], spelled, function, backend_of(function, module, wanted))
+        for role, (spelled, function) in found.items()
+    ]

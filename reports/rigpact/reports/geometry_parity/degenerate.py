@@ -1,0 +1,326 @@
+"""Where formulas divide by nothing: zero and parallel axes, no turn at all, half turns, identical rotations; gradients there.
+
+Inputs are made in float64 and float32: many a function is right in one of them only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.rules import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.behaviour import Check, Facts
+from rigpact.reports.geometry_parity.calling import Array, CallFailed
+from rigpact.reports.geometry_parity.loading import error_text
+from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.precision import row_errors
+from rigpact.reports.geometry_parity.scaled import fitted_ratio
+
+Cases = dict[str, tuple[Array, ...]]
+NO_ROTATION_FROM = 1e-3
+"""Off orthonormal by more than this is no rotation; the deployed epsilon of 1e-8 stays far below at any usable length."""
+SMALL_ANGLES_RAD = (1e-4, 1e-3, 1e-2)
+"""At 60 frames a second: a bone that turns by 0.3, 3 and 34 degrees a second."""
+_LOST_SHARE = {"float64": 1e-3, "float32": 1e-2}
+"""A relative error that is no rounding: a step of 1e-4 composed of float32 entries is known to 1e-3."""
+_FLOOR_RAD = {"float64": 1e-7, "float32": 64 * 2.0**-24}
+"""Angles between identical rotations that are rounding: of 64 operations, and in float64 what nobody can see."""
+_HALF_TURN_LOST_DEG = 0.1
+_TYPES = ("float64", "float32")
+_TINY, _HUGE = 1e-12, 1e15
+"""Below the engine's threshold, and far beyond what a network says; neither squares out of float32."""
+
+
+def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Nothing that is not finite, no collapsed rotation, no lost small angle or half turn, no floor."""
+    refused: list[str] = []
+    outcomes = list(_outcomes(known, refused))
+    if refused:  # to refuse what has no answer is honest
+        facts["refuses"] = ", ".join(dict.fromkeys(refused))
+    broken = _cases_where(outcomes, lambda value: not np.isfinite(value).all())
+    if broken:
+        value = next(value for _, _, value in outcomes if not np.isfinite(value).all())
+        shown = "NaN" if np.isnan(value).any() else "infinity"
+        yield known.finding(rules.NOT_FINITE, value=shown, cases=broken)
+    if known.function.role.gives in ("matrix", "six"):
+        yield from _collapsed(known, outcomes)
+    yield from _MORE.get(known.function.role.name, _nothing_more)(known)
+
+
+Outcome = tuple[str, str, FloatArray]
+"""Case, dtype, result."""
+
+
+def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
+    for dtype in _TYPES:
+        for case, arrays in cases_of(known, dtype).items():
+            try:
+                value = known.call(*arrays).astype(np.float64)
+            except CallFailed:
+                refused.append(case)
+                continue
+            if len(value) in (len(arrays[0]), len(arrays[0]) - 1) and value.shape[1:] == known.value.shape[1:]:
+                yield case, dtype, value
+
+
+def _cases_where(outcomes: list[Outcome], is_so: Callable[[FloatArray], bool]) -> str:
+    """The cases in words; a type is named where the other one is fine."""
+    types: dict[str, list[str]] = {}
+    for case, dtype, value in outcomes:
+        if is_so(value):
+            types.setdefault(case, []).append(dtype)
+    return ", ".join(case if len(where) == len(_TYPES) else f"{case} in {where[0]}" for case, where in types.items())
+
+
+def cases_of(known: Known, dtype: str) -> Cases:
+    """The singular inputs of a role, in a type; one row or a few in each case."""
+    make = _CASES.get(known.function.role.name)
+    made = {} if make is None else make(known, dtype)
+    return {case: tuple(array.astype(dtype) for array in arrays) for case, arrays in made.items()}
+
+
+def _six_cases(known: Known, _dtype: str) -> Cases:
+    codec, six = Rot6d(known.conventions), known.arrays[0][:4].astype(np.float64)
+    a, b = codec.split(six)
+    zero = np.zeros_like(a)
+    return {
+        "zero axes": (codec.join(zero, zero),),
+        "a zero first axis": (codec.join(zero, b),),
+        "a zero second axis": (codec.join(a, zero),),
+        "parallel axes": (codec.join(a, 2.0 * a),),
+        f"tiny axes ({_TINY:g})": (six * _TINY,),
+        f"huge axes ({_HUGE:g})": (six * _HUGE,),
+    }
+
+
+def _delta_cases(known: Known, dtype: str) -> Cases:
+    codec = Rot6d(known.conventions)
+    offset = np.tile(codec.identity(1), (4, 1)) * (known.conventions.output_mode != "delta")
+    cases = {case: (six - offset,) for case, (six,) in _six_cases(known, dtype).items() if "tiny" not in case}
+    return {**cases, "no turn": (np.tile(codec.identity(1), (4, 1)) - offset,)}
+
+
+def _compose_cases(known: Known, dtype: str) -> Cases:
+    previous, delta = (array[:4].astype(np.float64) for array in known.arrays)
+    before = {f"{case} of the previous pose": (six, delta) for case, (six,) in _six_cases(known, dtype).items()}
+    turn = {f"{case} of the delta": (previous, six) for case, (six,) in _delta_cases(known, dtype).items()}
+    return {**before, **turn}
+
+
+def half_turns() -> FloatArray:
+    """Half turns about the coordinate axes and two diagonals, (5, 3, 3): R = 2aaᵀ - I, without rounding but the diagonal's."""
+    axes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 1]], dtype=np.float64)
+    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+    matrices: FloatArray = 2.0 * axes[:, :, None] * axes[:, None, :] - np.eye(3)
+    return matrices
+
+
+def _still(dtype: str) -> FloatArray:
+    """No turn, and no turn with a rounding in its trace."""
+    return np.stack([np.eye(3), np.eye(3) * (1.0 + 4.0 * np.finfo(dtype).eps)])
+
+
+def _matrix_cases(_known: Known, dtype: str) -> Cases:
+    return {"no turn": (_still(dtype),), "half turns": (half_turns(),)}
+
+
+def _vector_cases(_known: Known, _dtype: str) -> Cases:
+    unit = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
+    return {
+        "a zero vector": (np.zeros((2, 3)),),
+        "a tiny vector": (unit * _TINY,),
+        "a whole turn": (unit * 2.0 * np.pi,),
+    }
+
+
+def _pair_cases(known: Known, _dtype: str) -> Cases:
+    a = known.arrays[0]
+    return {
+        "identical rotations": (a, a),
+        "rotations half a turn apart": (a[:5], a[:5] @ half_turns()),
+    }
+
+
+def _sequence_cases(known: Known, _dtype: str) -> Cases:
+    still = np.broadcast_to(known.arrays[0][:1], known.arrays[0].shape)
+    flips = np.array(still)
+    flips[1::2] = half_turns()[0] @ flips[1::2]
+    return {"a pose that stands still": (still,), "half a turn each frame": (flips,)}
+
+
+_CASES: Mapping[str, Callable[[Known, str], Cases]] = {
+    "rot6d_to_matrix": _six_cases,
+    "reproject_rot6d": _six_cases,
+    "normalize_rot6d_delta": _delta_cases,
+    "compose_rot6d_delta": _compose_cases,
+    "so3_log_map": _matrix_cases,
+    "so3_exp_map": _vector_cases,
+    "geodesic_R": _pair_cases,
+    "angvel_vec_from_R_seq": _sequence_cases,
+    "matrix_to_quat": _matrix_cases,
+}
+
+
+def _collapsed(known: Known, outcomes: list[Outcome]) -> Iterator[Finding]:
+    """Results that are finite and no rotation, of a function whose ordinary results are rotations."""
+    if known.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM:
+        return
+    finite = [(case, dtype, value) for case, dtype, value in outcomes if np.isfinite(value).all()]
+    cases = _cases_where(finite, lambda value: _defect(known, value) > NO_ROTATION_FROM)
+    if cases:
+        yield known.finding(rules.NO_ROTATION, cases=cases, defect=max(_defect(known, value) for _, _, value in finite))
+
+
+def _defect(known: Known, value: FloatArray) -> float:
+    if known.function.role.gives == "matrix":
+        return float(oracle.defect(value.astype(np.float64)).max())
+    a, b = Rot6d(known.conventions).split(value.astype(np.float64))
+    gram = [np.sum(first * second, axis=-1) for first, second in ((a, a), (b, b), (a, b))]
+    return float(np.abs(np.stack(gram) - np.array([1.0, 1.0, 0.0])[:, None, None]).max())
+
+
+def _nothing_more(_known: Known) -> Iterator[Finding]:
+    return iter(())
+
+
+def _ratio(known: Known) -> float | None:
+    """What the function's rotation vectors are of the definition's; None where it is no number."""
+    return fitted_ratio(known.value.astype(np.float64), oracle.rotation_vector(known.arrays[0].astype(np.float64)))
+
+
+def _log_more(known: Known) -> Iterator[Finding]:
+    ratio = _ratio(known)
+    if ratio is None:
+        return
+    axis = np.array([[0.48, -0.6, 0.64]])
+    yield from _small_angles(known, lambda angle: oracle.exp_map(axis * angle), ratio * axis)
+    for dtype in _TYPES:
+        turns = half_turns().astype(dtype)
+        value = _result(known, turns)
+        if value is not None and np.isfinite(value).all():
+            back = oracle.exp_map(value / ratio)
+            error_deg = float(np.degrees(oracle.rotation_angle_rad(back, turns.astype(np.float64)).max()))
+            if error_deg > _HALF_TURN_LOST_DEG:
+                yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
+                return
+
+
+def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian: FloatArray) -> Iterator[Finding]:
+    """The relative error at small turns; `per_radian` is the expected result for a turn of one radian."""
+    worst: tuple[float, float, str] | None = None
+    for dtype in _TYPES:
+        for angle in SMALL_ANGLES_RAD:
+            value = _result(known, make(angle).astype(dtype))
+            if value is None or not np.isfinite(value).all():
+                continue
+            share = float(np.abs(value - per_radian * angle).max() / (np.abs(per_radian).max() * angle))
+            if share > _LOST_SHARE[dtype] and (worst is None or share > worst[0]):
+                worst = (share, angle, dtype)
+    if worst is not None:
+        share, angle, dtype = worst
+        yield known.finding(
+            rules.SMALL_ANGLES_LOST, percent=100.0 * share, angle_deg=float(np.degrees(angle)), dtype=dtype
+        )
+
+
+def _result(known: Known, *arrays: Array) -> FloatArray | None:
+    try:
+        return known.call(*arrays).astype(np.float64)
+    except CallFailed:
+        return None
+
+
+def _velocity_more(known: Known) -> Iterator[Finding]:
+    """A slow turn of two bones, one of them far from the rest pose."""
+    if known.reading is None or len(known.value) != len(known.arrays[0]):
+        return
+    axis = np.array([0.48, -0.6, 0.64])
+    start = np.stack([np.eye(3), known.arrays[0][0, 0].astype(np.float64)])
+
+    def slow(angle: float) -> FloatArray:
+        return np.stack([oracle.exp_map(axis * angle * frame) @ start for frame in range(5)])
+
+    per_radian = known.reading.compute(slow(1e-2)) / 1e-2
+    yield from _small_angles(known, slow, per_radian)
+
+
+def _geodesic_more(known: Known) -> Iterator[Finding]:
+    """Angles between rotations and themselves, in radians whatever the function's unit; none where it measures no difference."""
+    apart = oracle.rotation_angle_rad(*(array.astype(np.float64) for array in known.arrays))
+    ratio = fitted_ratio(known.value.astype(np.float64), apart)
+    if ratio is None:
+        return
+    floors: list[tuple[float, str]] = []
+    for dtype in _TYPES:
+        a = known.arrays[0].astype(dtype)
+        value = _result(known, a, a)
+        floor = 0.0 if value is None or not np.isfinite(value).all() else float(np.abs(value / ratio).max(initial=0.0))
+        if floor > _FLOOR_RAD[dtype]:
+            floors.append((floor, dtype))
+    if floors:
+        floor, dtype = max(floors)
+        yield known.finding(rules.ANGLE_FLOOR, floor_deg=float(np.degrees(floor)), dtype=dtype)
+
+
+def _quat_more(known: Known) -> Iterator[Finding]:
+    if known.reading is None:
+        return
+    for dtype in _TYPES:
+        turns = half_turns().astype(dtype)
+        value = _result(known, turns)
+        if value is None or value.shape != (len(turns), 4) or not np.isfinite(value).all():
+            continue
+        error = row_errors(known.function.role, value, known.reading.compute(turns.astype(np.float64))).max()
+        error_deg = float(np.degrees(2.0 * error))
+        if error_deg > _HALF_TURN_LOST_DEG:
+            yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
+            return
+
+
+_MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
+    "so3_log_map": _log_more,
+    "angvel_vec_from_R_seq": _velocity_more,
+    "geodesic_R": _geodesic_more,
+    "matrix_to_quat": _quat_more,
+}
+
+
+def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Gradients of torch functions are finite on ordinary and on singular input."""
+    from rigpact.reports.geometry_parity.torch_backend import input_gradients
+
+    cases: Cases = {"ordinary input": known.arrays, **cases_of(known, known.dtype)}
+    broken: dict[str, str] = {}
+    for case, arrays in cases.items():
+        rows = _single_rows(known, arrays) if known.function.one_by_one else [arrays]
+        for row in rows:
+            try:
+                gradients = input_gradients(known.function, row)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
+                facts["gradient"] = error_text(error)
+                return
+            if gradients is None:
+                facts["gradient"] = "none: the result does not depend on its input for autograd"
+                return
+            bad = [gradient for gradient in gradients if not np.isfinite(gradient).all()]
+            if bad and np.isfinite(known.value).all():
+                broken.setdefault(case, "NaN" if any(np.isnan(gradient).any() for gradient in bad) else "infinite")
+    facts["gradient"] = "finite" if not broken else f"not finite: {', '.join(broken)}"
+    if broken:
+        rule: Rule = rules.GRADIENT_NOT_FINITE
+        yield known.finding(rule, value=next(iter(broken.values())), cases=", ".join(broken))
+
+
+def _single_rows(known: Known, arrays: tuple[Array, ...]) -> list[tuple[Array, ...]]:
+    if known.function.role.timed:
+        return [tuple(array[:, 0] for array in arrays)]
+    return list(zip(*(array for array in arrays), strict=True))
+
+
+DEGENERATE: tuple[Check, ...] = (check_degenerate,)
+GRADIENTS: tuple[Check, ...] = (check_gradients,)

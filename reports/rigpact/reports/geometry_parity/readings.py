@@ -1,0 +1,315 @@
+"""What a rotation function may compute: the contract's meaning first, then every known other one with its finding.
+
+Each role has a function here from the conventions to its readings, in the order in which they are tried: one change before
+two. Angular velocities are in velocity.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import KNOBS, Conventions
+from rigpact.contract.findings import Rule
+from rigpact.contract.rules import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.samples import decoded, encoded
+
+Compute = Callable[..., FloatArray]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One thing that a function may compute, from float64 arrays; the findings it means, empty for the contract's own."""
+
+    words: str
+    compute: Compute
+    findings: Sequence[tuple[Rule, Mapping[str, Any]]] = field(default=())
+
+
+def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
+    """The two axes that the six numbers hold, in words."""
+    are_rows = conventions.rot6d_packing == "rows"
+    names = "xy" if are_rows else conventions.rot6d_columns
+    lines = "rows" if are_rows != transposed else "columns"
+    interleaved = ", interleaved" if conventions.rot6d_packing == "interleaved" else ""
+    return f"{lines} {names[0].upper()} and {names[1].upper()}{interleaved}"
+
+
+def _codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
+    """Every packing, as it is and transposed, the nearest to the declared one first."""
+    packings = [
+        declared.rot6d_packing,
+        *(name for name in ("columns", "interleaved") if name != declared.rot6d_packing),
+    ]
+    columns = [
+        declared.rot6d_columns,
+        *(name for name in KNOBS["rot6d_columns"].values if name != declared.rot6d_columns),
+    ]
+    for packing, transposed, pair in product(packings, (False, True), columns):
+        yield declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair}), transposed
+
+
+def _codec_findings(declared: Conventions, found: str) -> list[tuple[Rule, Mapping[str, Any]]]:
+    own = codec_words(declared)
+    if found == own:
+        return []
+    rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
+    return [(rule, {"found": found, "declared": own})]
+
+
+def _flipped(matrix: FloatArray, axis: int) -> FloatArray:
+    flipped = matrix.copy()
+    flipped[..., axis] *= -1.0
+    return flipped
+
+
+def rot6d_to_matrix(declared: Conventions) -> Iterator[Reading]:
+    """Packings, columns or rows, the third axis' sign, and whether Gram–Schmidt runs."""
+    own = Rot6d(declared)
+    yield from _whole_codecs(declared)
+    found = "the six numbers stand in the matrix as they are"
+    yield Reading(
+        "columns as they are",
+        lambda six: own.decode_as_is(six)[..., 0, :, :],
+        [(rules.NOT_RENORMALISED, {"found": found})],
+    )
+    yield Reading(
+        "axes normalised one by one",
+        lambda six: own.decode_as_is(_each_normalised(six, own))[..., 0, :, :],
+        [(rules.NOT_RENORMALISED, {"found": "both axes are unit vectors, but not at right angles"})],
+    )
+
+
+def _whole_codecs(declared: Conventions) -> Iterator[Reading]:
+    for conventions, transposed in _codecs(declared):
+        codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
+        findings = _codec_findings(declared, words)
+        derived = (
+            2 if conventions.rot6d_packing == "rows" else 3 - sum("xyz".index(c) for c in conventions.rot6d_columns)
+        )
+
+        def decode(six: FloatArray, codec: Rot6d = codec, *, transposed: bool = transposed) -> FloatArray:
+            matrix = decoded(six, codec)
+            return oracle.transpose(matrix) if transposed else matrix
+
+        def mirror(
+            six: FloatArray, codec: Rot6d = codec, derived: int = derived, *, t: bool = transposed
+        ) -> FloatArray:
+            matrix = _flipped(decoded(six, codec), derived)
+            return oracle.transpose(matrix) if t else matrix
+
+        yield Reading(words, decode, findings)
+        mirrored = (rules.MIRRORED, {"found": f"minus the third of {words}"})
+        yield Reading(f"{words}, mirrored", mirror, [*findings, mirrored])
+
+
+def _each_normalised(six: FloatArray, codec: Rot6d) -> FloatArray:
+    a, b = codec.split(six)
+    return codec.join(a / np.linalg.norm(a, axis=-1, keepdims=True), b / np.linalg.norm(b, axis=-1, keepdims=True))
+
+
+def matrix_to_rot6d(declared: Conventions) -> Iterator[Reading]:
+    """Packings, columns or rows."""
+    for conventions, transposed in _codecs(declared):
+        codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
+
+        def encode(matrix: FloatArray, codec: Rot6d = codec, *, transposed: bool = transposed) -> FloatArray:
+            return encoded(oracle.transpose(matrix) if transposed else matrix, codec)
+
+        yield Reading(words, encode, _codec_findings(declared, words))
+
+
+def _orthonormal(declared: Conventions, packing: str) -> Compute:
+    codec = Rot6d(declared.replaced({"rot6d_packing": packing, "degenerate_axis": "zero"}))
+    return lambda six: codec.reproject(six, six)
+
+
+def reproject_rot6d(declared: Conventions) -> Iterator[Reading]:
+    """Packings, which axis is kept, and whether Gram–Schmidt runs at all."""
+    own = Rot6d(declared)
+    for packing in (
+        declared.rot6d_packing,
+        *(name for name in ("columns", "interleaved") if name != declared.rot6d_packing),
+    ):
+        words = "interleaved axes" if packing == "interleaved" else "two axes one after the other"
+        other = (
+            []
+            if packing == declared.rot6d_packing
+            else [(rules.OTHER_COLUMNS, {"found": words, "declared": codec_words(declared)})]
+        )
+        yield Reading(words, _orthonormal(declared, packing), other)
+
+    def second_kept(six: FloatArray) -> FloatArray:
+        a, b = own.split(six)
+        b, a = own.split(_orthonormal(declared, declared.rot6d_packing)(own.join(b, a)))
+        return own.join(a, b)
+
+    found = [(rules.OTHER_COLUMNS, {"found": "the second axis as the one that is kept", "declared": "the first"})]
+    yield Reading("the second axis kept", second_kept, found)
+    unchanged = [(rules.NOT_RENORMALISED, {"found": "the six numbers come back as they were"})]
+    yield Reading("nothing changed", np.asarray, unchanged)
+    skewed = [(rules.NOT_RENORMALISED, {"found": "both axes are unit vectors, but not at right angles"})]
+    yield Reading("axes normalised one by one", lambda six: _each_normalised(six, own), skewed)
+
+
+RESIDUAL, WHOLE = "a residual, to which the identity is added", "a whole rotation, no identity added"
+
+
+def _deltas(declared: Conventions) -> tuple[str, str]:
+    """What a delta is: the declared one first (the deployed functions take a residual)."""
+    return (WHOLE, RESIDUAL) if declared.output_mode == "delta" else (RESIDUAL, WHOLE)
+
+
+def _offset(conventions: Conventions, delta: str) -> FloatArray:
+    identity = Rot6d(conventions).identity(1)
+    return identity if delta == RESIDUAL else np.zeros_like(identity)
+
+
+def normalize_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
+    """Whether the identity is added, which columns it has, and whether Gram–Schmidt runs."""
+    normal = _orthonormal(declared, declared.rot6d_packing)
+    own, other = _deltas(declared)
+
+    def shifted(offset: FloatArray) -> Compute:
+        return lambda six: normal(six + offset)
+
+    for conventions, transposed in _codecs(declared):
+        words = codec_words(conventions, transposed=transposed)
+        if not transposed:
+            yield Reading(words, shifted(_offset(conventions, own)), _codec_findings(declared, words))
+    found = [(rules.DELTA_OTHERWISE, {"found": other, "declared": own})]
+    yield Reading(other, shifted(_offset(declared, other)), found)
+    offset = _offset(declared, own)
+    unchanged = [(rules.NOT_RENORMALISED, {"found": "the delta's six numbers are used as they are"})]
+    yield Reading("not renormalised", lambda six: np.asarray(six + offset), unchanged)
+
+
+_PRODUCTS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "ΔR · R_prev": lambda previous, delta: delta @ previous,
+    "R_prev · ΔR": lambda previous, delta: previous @ delta,
+    "ΔRᵀ · R_prev": lambda previous, delta: oracle.transpose(delta) @ previous,
+    "R_prev · ΔRᵀ": lambda previous, delta: previous @ oracle.transpose(delta),
+}
+_PRODUCT_OF = {
+    ("delta_prev", "forward"): "ΔR · R_prev", ("prev_delta", "forward"): "R_prev · ΔR",
+    ("delta_prev", "inverse"): "ΔRᵀ · R_prev", ("prev_delta", "inverse"): "R_prev · ΔRᵀ",
+}  # fmt: skip
+
+
+def compose_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
+    """Order and direction of the product, what the delta is, the columns, and what is renormalised."""
+    own_order = _PRODUCT_OF[declared.compose_order, declared.delta_direction]
+    own_delta, own_codec = _deltas(declared)[0], codec_words(declared)
+    # a transposed codec composes as the other order does, which stands here already
+    codecs = [conventions for conventions, transposed in _codecs(declared) if not transposed]
+    choices = sorted(
+        product(codecs, _deltas(declared), _PRODUCTS),
+        key=lambda choice: (codec_words(choice[0]) != own_codec) + (choice[1] != own_delta) + (choice[2] != own_order),
+    )
+    for conventions, delta, order in choices:
+        found = codec_words(conventions)
+        findings = _codec_findings(declared, found)
+        if delta != own_delta:
+            findings.append((rules.DELTA_OTHERWISE, {"found": delta, "declared": own_delta}))
+        if order != own_order:
+            findings.append((rules.COMPOSE_ORDER, {"found": order, "declared": own_order}))
+        yield Reading(f"{order}, {found}, {delta}", _composing(conventions, delta, order), findings)
+    for words, (before, turn) in _AS_IT_IS.items():
+        compute = _composing(declared, own_delta, own_order, before, turn)
+        yield Reading(words, compute, [(rules.NOT_RENORMALISED, {"found": words})])
+
+
+def _matrix_as_is(six: FloatArray, codec: Rot6d) -> FloatArray:
+    matrices: FloatArray = codec.decode_as_is(six)[..., 0, :, :]
+    return matrices
+
+
+_Decode = Callable[[FloatArray, Rot6d], FloatArray]
+_AS_IT_IS: Mapping[str, tuple[_Decode, _Decode]] = {
+    "the delta is taken as it is": (decoded, _matrix_as_is),
+    "the previous pose is taken as it is": (_matrix_as_is, decoded),
+    "neither pose nor delta is made orthonormal": (_matrix_as_is, _matrix_as_is),
+}
+
+
+def _composing(
+    conventions: Conventions, delta: str, order: str, before: _Decode = decoded, turn: _Decode = decoded
+) -> Compute:
+    codec, offset, multiply = Rot6d(conventions), _offset(conventions, delta), _PRODUCTS[order]
+
+    def compose(previous: FloatArray, given: FloatArray) -> FloatArray:
+        return encoded(multiply(before(previous, codec), turn(given + offset, codec)), codec)
+
+    return compose
+
+
+def _quaternion_findings(
+    declared: str, found: str, verb: str, *, inverse: bool
+) -> list[tuple[Rule, Mapping[str, Any]]]:
+    findings: list[tuple[Rule, Mapping[str, Any]]] = []
+    if found != declared:
+        findings.append((rules.QUATERNION_ORDER, {"found": found, "declared": declared}))
+    if inverse:
+        findings.append((rules.INVERSE, {"verb": verb, "evidence": "it is the conjugate's"}))
+    return findings
+
+
+def _orders(declared: Conventions) -> Iterator[tuple[str, bool]]:
+    own = declared.quaternion_order
+    yield from product((own, "wxyz" if own == "xyzw" else "xyzw"), (False, True))
+
+
+def quat_to_matrix(declared: Conventions) -> Iterator[Reading]:
+    """Component order, and conjugate or not."""
+    for order, inverse in _orders(declared):
+
+        def to_matrix(quat: FloatArray, order: str = order, *, inverse: bool = inverse) -> FloatArray:
+            matrix = oracle.quat_to_matrix(quat if order == "xyzw" else np.roll(quat, -1, axis=-1))
+            return oracle.transpose(matrix) if inverse else matrix
+
+        findings = _quaternion_findings(declared.quaternion_order, order, "gives", inverse=inverse)
+        yield Reading(f"{order}{', conjugated' if inverse else ''}", to_matrix, findings)
+
+
+def matrix_to_quat(declared: Conventions) -> Iterator[Reading]:
+    """Component order, and conjugate or not."""
+    for order, inverse in _orders(declared):
+
+        def to_quat(matrix: FloatArray, order: str = order, *, inverse: bool = inverse) -> FloatArray:
+            quat = oracle.matrix_to_quat(oracle.transpose(matrix) if inverse else matrix)
+            return quat if order == "xyzw" else np.roll(quat, 1, axis=-1)
+
+        findings = _quaternion_findings(declared.quaternion_order, order, "gives", inverse=inverse)
+        yield Reading(f"{order}{', conjugated' if inverse else ''}", to_quat, findings)
+
+
+def wrap_to_pi(_declared: Conventions) -> Iterator[Reading]:
+    """Wrapped, left alone, or wrapped to other ends."""
+    yield Reading("wrapped to [-π, π]", oracle.wrap_to_pi)
+    others: tuple[tuple[str, Compute], ...] = (
+        ("angles come back as they were", np.asarray),
+        ("they are wrapped to [0, 2π)", lambda angle: np.asarray(angle % (2.0 * np.pi))),
+        ("they are divided by π too", lambda angle: oracle.wrap_to_pi(angle) / np.pi),
+    )
+    for words, compute in others:
+        yield Reading(words, compute, [(rules.NOT_WRAPPED, {"found": words})])
+
+
+READINGS: Mapping[str, Callable[[Conventions], Iterator[Reading]]] = {
+    "rot6d_to_matrix": rot6d_to_matrix,
+    "matrix_to_rot6d": matrix_to_rot6d,
+    "reproject_rot6d": reproject_rot6d,
+    "normalize_rot6d_delta": normalize_rot6d_delta,
+    "compose_rot6d_delta": compose_rot6d_delta,
+    "quat_to_matrix": quat_to_matrix,
+    "matrix_to_quat": matrix_to_quat,
+    "wrap_to_pi": wrap_to_pi,
+}
+"""The roles whose meaning is one of a few; those that may be scaled by any number are in scaled.py and velocity.py."""

@@ -1,0 +1,97 @@
+"""What the functions are asked: ordinary inputs from a seed, in float64.
+
+Ordinary means far from every singularity: axes that are not nearly parallel, angles between 0.05 and 2.9 radians. The
+singular ones are in degenerate.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.roles import Kind, Role
+
+ROWS = 64
+FRAMES, BONES = 9, 5
+SMALLEST_ANGLE_RAD, LARGEST_ANGLE_RAD = 0.05, 2.9
+_LARGEST_STEP_RAD = 1.2
+_SHEAR = 0.25
+"""Entries added to an axis before it is lengthened: at most 0.25·√3, which leaves |b⊥| > 0.3 |b|."""
+Generator = np.random.Generator
+
+
+def ordinary(role: Role, rng: Generator, conventions: Conventions) -> tuple[FloatArray, ...]:
+    """The arguments of a function in a role: (64, …) each; a sequence is (9, 5, 3, 3), time first."""
+    return tuple(_DRAW[kind](rng, conventions) for kind in role.takes)
+
+
+def vectors(rng: Generator, shape: tuple[int, ...], largest_rad: float = LARGEST_ANGLE_RAD) -> FloatArray:
+    """Rotation vectors (*shape, 3), every direction, angles evenly between 0.05 and `largest_rad`."""
+    axis = rng.normal(size=(*shape, 3))
+    axis /= np.linalg.norm(axis, axis=-1, keepdims=True)
+    return axis * rng.uniform(SMALLEST_ANGLE_RAD, largest_rad, size=(*shape, 1))
+
+
+def rotations(rng: Generator, rows: int = ROWS) -> FloatArray:
+    """Rotation matrices (rows, 3, 3)."""
+    return oracle.exp_map(vectors(rng, (rows,)))
+
+
+def encoded(matrices: FloatArray, codec: Rot6d) -> FloatArray:
+    """The six numbers (..., 6) of (..., 3, 3)."""
+    return codec.encode(matrices[..., None, :, :])
+
+
+def decoded(six: FloatArray, codec: Rot6d) -> FloatArray:
+    """The rotations (..., 3, 3) of (..., 6)."""
+    matrices: FloatArray = codec.decode(six)[..., 0, :, :]
+    return matrices
+
+
+def _six(rng: Generator, conventions: Conventions) -> FloatArray:
+    """Sheared, and each axis of another length: what a network says."""
+    codec = Rot6d(conventions)
+    six = encoded(rotations(rng), codec)
+    axes = codec.split(six + rng.uniform(-_SHEAR, _SHEAR, size=six.shape))
+    lengths = rng.uniform(0.5, 2.0, size=(2, ROWS, 1, 1))
+    return codec.join(axes[0] * lengths[0], axes[1] * lengths[1])
+
+
+def _residual(rng: Generator, conventions: Conventions) -> FloatArray:
+    """Large turns, so that orders and directions are told apart."""
+    codec = Rot6d(conventions)
+    return _six(rng, conventions) - codec.identity(1)
+
+
+def _quat(rng: Generator, conventions: Conventions) -> FloatArray:
+    quat = oracle.matrix_to_quat(rotations(rng)) * rng.choice([-1.0, 1.0], size=(ROWS, 1))
+    return quat if conventions.quaternion_order == "xyzw" else np.roll(quat, 1, axis=-1)
+
+
+def _sequence(rng: Generator, _conventions: Conventions) -> FloatArray:
+    frames = [oracle.exp_map(vectors(rng, (BONES,)))]
+    for _ in range(FRAMES - 1):
+        frames.append(oracle.exp_map(vectors(rng, (BONES,), _LARGEST_STEP_RAD)) @ frames[-1])
+    return np.stack(frames)
+
+
+def _angles(rng: Generator) -> FloatArray:
+    """Up to two turns more, and never where wrapping jumps."""
+    turns = 2.0 * np.pi * rng.integers(-2, 3, size=ROWS)
+    return rng.uniform(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, size=ROWS) + turns
+
+
+_DRAW: Mapping[Kind, Callable[[Generator, Conventions], FloatArray]] = {
+    "six": _six,
+    "residual": _residual,
+    "matrix": lambda rng, _: rotations(rng),
+    "vector": lambda rng, _: vectors(rng, (ROWS,)),
+    "quat": _quat,
+    "sequence": _sequence,
+    "angle": lambda rng, _: _angles(rng),
+}

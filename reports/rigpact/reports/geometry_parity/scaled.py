@@ -1,0 +1,129 @@
+"""Rotation vectors and angles, which a function may scale by any number: the number is measured and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.findings import Rule
+from rigpact.contract.rules import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.precision import MATCH
+from rigpact.reports.geometry_parity.readings import Reading
+
+Named = tuple[Rule, Mapping[str, Any]]
+DEGREES = 180.0 / np.pi
+_WORDS: tuple[tuple[float, str], ...] = (
+    (2.0, "twice the angle"), (DEGREES, "degrees"), (1.0 / DEGREES, "the angle times π/180"), (1.0 / np.pi, "the angle over π"),
+    (DEGREES / 2.0, "half the angle in degrees"),
+)  # fmt: skip
+
+
+def fitted_ratio(value: FloatArray, expected: FloatArray) -> float | None:
+    """The number r with value = r · expected within `MATCH` of its size; None if there is none (or it is 0)."""
+    if value.shape != expected.shape or not np.isfinite(value).all():
+        return None
+    ratio = float(np.sum(value * expected) / np.sum(expected * expected))
+    rest = float(np.abs(value - ratio * expected).max())
+    size = abs(ratio) * float(np.abs(expected).max())
+    return ratio if size > 0.0 and rest <= MATCH * size else None
+
+
+def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
+    """What a ratio means; empty for 1."""
+    findings: list[Named] = []
+    size = abs(ratio)
+    values = {"verb": verb, "ratio": size, "rows": rows}
+    if ratio < 0.0:
+        findings.append(
+            (rules.INVERSE, {"verb": verb, "evidence": f"measured ratio {ratio:.4f} over {rows} rotations"})
+        )
+    if abs(size - 0.5) <= 0.5 * MATCH:
+        findings.append((rules.HALF_ANGLE, values))
+    elif abs(size - 1.0) > MATCH:
+        words = next((words for known, words in _WORDS if abs(size / known - 1.0) <= MATCH), "a multiple of the angle")
+        findings.append((rules.SCALED, {**values, "words": words}))
+    return findings
+
+
+def words_of(ratio: float, whole: str, scaled: str = "") -> str:
+    """What is computed, with its factor unless that is 1."""
+    return whole if abs(ratio - 1.0) <= MATCH else scaled or f"{ratio:.4g} · {whole}"
+
+
+def read_log(value: FloatArray, matrix: FloatArray) -> Reading | None:
+    """What a logarithm (rows, 3) of matrices (rows, 3, 3) is: scaled, inverse, or not the shortest."""
+    expected = oracle.rotation_vector(matrix)
+    ratio = fitted_ratio(value, expected)
+    if ratio is not None:
+        return Reading(
+            words_of(ratio, "log(R)"),
+            lambda R: ratio * oracle.rotation_vector(R),
+            ratio_findings(ratio, len(value), "returns"),
+        )
+    for factor in (1.0, 2.0, -1.0, -2.0):
+        turned = oracle.exp_map(factor * value)
+        if np.isfinite(turned).all() and np.abs(turned - matrix).max() <= MATCH:
+            return Reading("not the shortest rotation vector", _unknown, _not_shortest(factor * value, 1.0 / factor))
+    return None
+
+
+def _not_shortest(vector: FloatArray, ratio: float) -> list[Named]:
+    angle = np.linalg.norm(vector, axis=-1)
+    values = {
+        "count": int((angle > np.pi * (1.0 + MATCH)).sum()), "rows": len(angle), "worst_deg": float(np.degrees(angle.max())),
+    }  # fmt: skip
+    return [(rules.NOT_SHORTEST, values), *ratio_findings(ratio, len(angle), "returns")]
+
+
+def _unknown(*_arrays: FloatArray) -> FloatArray:
+    """A result that only the function itself can tell."""
+    return np.full(1, np.nan)
+
+
+def read_exp(value: FloatArray, vector: FloatArray) -> Reading | None:
+    """What an exponential (rows, 3, 3) of vectors (rows, 3) is: of a scaled or negative vector."""
+    for ratio in (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES):
+        if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
+            findings = ratio_findings(ratio, len(value), "takes")
+            return Reading(
+                words_of(ratio, "exp(v)", f"exp({ratio:.4g} · v)"),
+                lambda v, ratio=ratio: oracle.exp_map(ratio * v),
+                findings,
+            )
+    return None
+
+
+Relative = Callable[[Any, Any], FloatArray]
+_PRODUCT = {"verb": "takes", "evidence": "it measures the angle of A·B, not of Aᵀ·B"}
+_RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
+    ("Aᵀ·B", lambda a, b: oracle.transpose(a) @ b, []),
+    ("A·B", lambda a, b: np.asarray(a @ b), [(rules.INVERSE, _PRODUCT)]),
+)
+
+
+def read_geodesic(value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
+    """What a distance (rows,) of rotations is: the angle, scaled, or the angle of the product."""
+    for words, relative, findings in _RELATIVES:
+        ratio = fitted_ratio(value, oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), a.shape), relative(a, b)))
+        if ratio is not None:
+            named = ratio_findings(ratio, len(value), "returns")
+
+            def compute(
+                a: FloatArray, b: FloatArray, relative: Relative = relative, ratio: float = ratio
+            ) -> FloatArray:
+                product = relative(a, b)
+                return ratio * oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), product.shape), product)
+
+            return Reading(words_of(ratio, f"the angle of {words}"), compute, [*findings, *named])
+    return None
+
+
+READERS: Mapping[str, Callable[..., Reading | None]] = {
+    "so3_log_map": read_log,
+    "so3_exp_map": read_exp,
+    "geodesic_R": read_geodesic,
+}

@@ -1,0 +1,52 @@
+"""A gate's answer in the formats that people and machines read; one module a format, with `render(gate) -> str`.
+
+Renderers read a `GateReport` and nothing else but the lines of the files that its findings name. The same report gives the
+same bytes: no time, no machine, no path outside the repository but as it was given. Text of user files is hostile; each
+module escapes it for its format. To add a format: its module, a row in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rigpact.contract.findings import FindingsReport
+    from rigpact.reports.gate.report import GateReport
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: the module in this folder that renders it, what it is, and what a file of it is called."""
+
+    module: str
+    words: str
+    file_name: str
+
+
+FORMATS: Mapping[str, Format] = {
+    "terminal": Format("terminal", "for people: parts, findings, next steps", "gate.txt"),
+    "json": Format("json_document", "the rigpact-gate document", "gate.json"),
+    "junit": Format("junit", "JUnit XML for test views", "gate.junit.xml"),
+    "sarif": Format("sarif", "SARIF 2.1.0 for code scanning", "gate.sarif"),
+    "gitlab": Format("gitlab", "GitLab code quality", "gl-code-quality-report.json"),
+    "github": Format("github", "GitHub annotations", "gate.annotations.txt"),
+    "markdown": Format("markdown", "a job summary", "gate.md"),
+}
+"""Every format; a module is imported when it is used."""
+
+
+def render(gate: GateReport, name: str) -> str:
+    """The report in one of `FORMATS`; ends with a newline unless it is empty. KeyError for an unknown name."""
+    text: str = import_module(f"{__name__}.{FORMATS[name].module}").render(gate)
+    return text
+
+
+def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
+    """A single command's report as a gate with one part, so that every renderer serves it too."""
+    from rigpact.contract.version import rigpact_version
+    from rigpact.reports.gate.report import GateReport, Part
+
+    return GateReport((Part(name, title, report),), {"rigpact": rigpact_version()}, strict=strict)

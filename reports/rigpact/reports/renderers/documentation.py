@@ -1,0 +1,40 @@
+"""Where the pages under docs/ can be read, for reports that link to them.
+
+The address is the project URL named Documentation of the installed distribution; `RIGPACT_DOCS_URL` replaces it (the GitHub
+action sets it to the docs of the very revision that runs). Without either, reports carry the texts and no links.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, metadata
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Rule
+
+ENVIRONMENT = "RIGPACT_DOCS_URL"
+_SCHEMES = ("https://", "http://")
+
+
+def documentation_url() -> str | None:
+    """The address of the docs folder without a slash at its end; UnusableInput if the environment holds no address."""
+    given = os.environ.get(ENVIRONMENT, "").strip() or _project_url()
+    if given is None:
+        return None
+    if not given.startswith(_SCHEMES) or not given.isprintable() or " " in given:
+        raise UnusableInput(ENVIRONMENT, repr(given), "an address that begins with https://")
+    return given.rstrip("/")
+
+
+def rule_url(rule: Rule, base: str | None) -> str | None:
+    """The section of a rule in docs/rules.md under `base`."""
+    return None if base is None else f"{base}/rules.md#{rule.code.lower()}-{rule.name}"
+
+
+def _project_url() -> str | None:
+    try:
+        urls = metadata("rigpact").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    named = dict(entry.split(", ", 1) for entry in urls if ", " in entry)
+    return named.get("Documentation")

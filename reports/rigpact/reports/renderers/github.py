@@ -1,0 +1,65 @@
+"""GitHub annotations: one workflow command a finding, printed to the log of a job.
+
+GitHub shows ten of each severity a step and says nothing of the rest, so the tenth line says how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rigpact.contract.findings import Finding, Severity
+from rigpact.reports.gate.report import GateReport
+from rigpact.reports.renderers.places import Place, places_of
+from rigpact.reports.renderers.wording import hint_text, message_text, rule_text, unexplained
+from rigpact.reports.terminal import plain
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+SHOWN_EACH = 10
+"""GitHub's limit for each severity in a step."""
+
+
+def render(gate: GateReport) -> str:
+    """Render the findings, errors first, and the parts that could not be judged."""
+    places = places_of(gate.findings)
+    by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
+    for title, why in unexplained(gate):
+        by_severity[Severity.ERROR].append(_command("error", {"title": f"rigpact: {title}"}, f"{title} {why}"))
+    for finding in gate.findings:
+        by_severity[finding.rule.severity].append(_annotation(finding, places))
+    return "".join(f"{line}\n" for severity, lines in by_severity.items() for line in _limited(severity, lines))
+
+
+def _limited(severity: Severity, lines: list[str]) -> Iterator[str]:
+    if len(lines) <= SHOWN_EACH:
+        yield from lines
+        return
+    yield from lines[: SHOWN_EACH - 1]
+    more = len(lines) - SHOWN_EACH + 1
+    about = f"{more} more of severity {severity.value} stand in the other reports of this run"
+    yield _command(_COMMANDS[severity], {"title": "rigpact"}, about)
+
+
+def _annotation(finding: Finding, places: Mapping[tuple[str, str], Place]) -> str:
+    place = places[finding.file, finding.pointer]
+    properties = {"file": plain(place.path)}
+    if place.position is not None:
+        position = place.position
+        properties |= {"line": str(position.line), "endLine": str(position.line)}
+        properties |= {"col": str(position.column), "endColumn": str(position.end_column)}
+    properties["title"] = rule_text(finding)
+    at = f"{plain(finding.pointer)}: " if finding.pointer else ""
+    told = f"{at}{message_text(finding)}\nhint: {hint_text(finding)}"
+    return _command(_COMMANDS[finding.rule.severity], properties, told)
+
+
+def _command(name: str, properties: Mapping[str, str], message: str) -> str:
+    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{name} {written}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")

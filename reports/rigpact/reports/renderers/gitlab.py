@@ -1,0 +1,49 @@
+"""GitLab code quality: the findings that a merge request shows beside the files.
+
+GitLab tells findings apart by fingerprint alone, so the part, the path and, for repeats, a number are in it; a changed
+number in a message is not. The report has no place for a part that could not be judged: the exit status and the JUnit
+report say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import orjson
+
+from rigpact.contract.findings import Finding, Severity
+from rigpact.reports.gate.report import GateReport
+from rigpact.reports.renderers.places import places_of
+from rigpact.reports.renderers.wording import hint_text, message_text
+from rigpact.reports.terminal import plain
+
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def render(gate: GateReport) -> str:
+    """Render every finding as one issue; an empty list if there is none."""
+    places = places_of(gate.findings)
+    met: Counter[str] = Counter()
+    issues: list[dict[str, Any]] = []
+    for part in gate.parts:
+        for finding in part.report.findings:
+            place = places[finding.file, finding.pointer]
+            identity = "\0".join((part.name, plain(place.path if place.inside else ""), finding.fingerprint))
+            met[identity] += 1
+            issues.append(
+                {
+                    "description": _description(finding),
+                    "check_name": finding.rule.name,
+                    "fingerprint": hashlib.sha256(f"{identity}\0{met[identity]}".encode()).hexdigest(),
+                    "severity": _SEVERITIES[finding.rule.severity],
+                    "location": {"path": plain(place.path), "lines": {"begin": place.line}},
+                }
+            )
+    return orjson.dumps(issues, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode("utf-8")
+
+
+def _description(finding: Finding) -> str:
+    where = f"{finding.rule.code} {plain(finding.pointer)}".strip()
+    return f"{where}: {message_text(finding)} (hint: {hint_text(finding)})"

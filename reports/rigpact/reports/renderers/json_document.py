@@ -1,0 +1,11 @@
+"""The `rigpact-gate` document. Keys stand in the order of the format, numbers as they were computed, a newline at the end."""
+
+from __future__ import annotations
+
+from rigpact.reports.gate.report import GateReport
+from rigpact.reports.terminal import json_text
+
+
+def render(gate: GateReport) -> str:
+    """Render the whole report; a number that is not finite becomes null."""
+    return json_text(gate.to_json())

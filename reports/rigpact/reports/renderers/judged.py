@@ -1,0 +1,119 @@
+"""A part of the gate as single cases, passed, failed, waived or not judged: what a test view lists.
+
+A part always has one case for its account, so that an incomplete one is seen where nothing else is wrong. The others are
+the stages that it compared, the rules that found something, and, where the part read files, the rules that were run on
+them and found nothing. What is waived or left out by the project's configuration is skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rigpact.contract.findings import Finding, Rule
+from rigpact.reports.gate.report import Part
+from rigpact.reports.renderers.rules_run import rules_run
+from rigpact.reports.renderers.wording import is_failing, message_text, part_text, unjudged_text
+from rigpact.reports.terminal import account_text, plain
+
+ACCOUNT = "everything declared was judged"
+_LET_BE = "differs beyond its derived tolerance; the project's limits or a waiver let it be"
+
+
+class Outcome(StrEnum):
+    """How a case ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that was judged. `headline`: why it did not pass; empty if it did. `code`: of the rule, if it is one."""
+
+    name: str
+    outcome: Outcome
+    headline: str = ""
+    code: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
+    """Every case of a part; strict: warnings fail too."""
+    summary = part.report.summary
+    if part.is_waived:
+        return (Case(ACCOUNT, Outcome.SKIPPED, part_text(part)),)
+    stages = tuple(_stage_cases(part, strict=strict))
+    told = {id(finding) for case in stages for finding in case.findings}
+    rest = [finding for finding in part.report.findings if id(finding) not in told]
+    return (_account(part), *stages, *_rule_cases(rest, summary, strict=strict), *_waived(summary))
+
+
+def _account(part: Part) -> Case:
+    ledger = part.report.ledger
+    if ledger.compared == 0:
+        return Case(ACCOUNT, Outcome.UNJUDGED, unjudged_text(part))
+    if not ledger.complete:
+        return Case(ACCOUNT, Outcome.FAILED, account_text(ledger))
+    return Case(ACCOUNT, Outcome.PASSED)
+
+
+def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
+    summary = part.report.summary
+    for entry in _mappings(summary.get("stages")):
+        if "stage" not in entry or "ok" not in entry:
+            continue
+        stage = str(entry["stage"])
+        here = tuple(each for each in part.report.findings if _is_at(each, f"/stages/{stage}"))
+        if any(is_failing(finding, strict=strict) for finding in here):
+            yield Case(f"stage {plain(stage)}", Outcome.FAILED, message_text(here[0]), here[0].rule.code, here)
+        elif entry["ok"] or here:
+            yield Case(f"stage {plain(stage)}", Outcome.PASSED, findings=here)
+        else:
+            yield Case(f"stage {plain(stage)}", Outcome.SKIPPED, _LET_BE)
+    waived = summary.get("waived")
+    for stage, reason in waived.items() if isinstance(waived, Mapping) else ():
+        yield Case(f"stage {plain(stage)}", Outcome.SKIPPED, f"waived: {plain(reason)}")
+
+
+def _is_at(finding: Finding, place: str) -> bool:
+    return finding.pointer == place or finding.pointer.startswith(place + "/")
+
+
+def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, strict: bool) -> Iterator[Case]:
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_code.setdefault(finding.rule.code, []).append(finding)
+    rules = {rule.code: rule for rule in (*_rules_run(summary), *(finding.rule for finding in findings))}
+    configuration = summary.get("configuration")
+    left_out = set(configuration.get("left_out_rules", ())) if isinstance(configuration, Mapping) else set()
+    for code in sorted(rules):
+        here = by_code.get(code, [])
+        failing = [finding for finding in here if is_failing(finding, strict=strict)]
+        outcome = Outcome.FAILED if failing else Outcome.PASSED if here or code not in left_out else Outcome.SKIPPED
+        headline = message_text(failing[0]) if failing else ""
+        if outcome is Outcome.SKIPPED:
+            headline = "left out by the project's configuration"
+        yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
+
+
+def _rules_run(summary: Mapping[str, Any]) -> tuple[Rule, ...]:
+    kinds = {str(entry.get("kind")) for entry in _mappings(summary.get("files"))}
+    return rules_run(kinds) if kinds else ()
+
+
+def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
+    configuration = summary.get("configuration")
+    entries = _mappings(configuration.get("waived")) if isinstance(configuration, Mapping) else ()
+    for entry in entries:
+        code, place = plain(entry.get("code", "")), plain(f"{entry.get('file', '')}#{entry.get('pointer', '')}")
+        about = f"waived until {entry.get('expires')} by {entry.get('owner')}: {entry.get('reason')}"
+        yield Case(f"{code} {place}".strip("# "), Outcome.SKIPPED, plain(about), code)
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []

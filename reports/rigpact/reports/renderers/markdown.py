@@ -1,0 +1,109 @@
+"""A job summary in GitHub's Markdown: verdict, parts, findings, next steps; details folded.
+
+Everything but our own words goes through `escaped`: punctuation that means something in Markdown or HTML becomes a
+character reference, which is shown and never read as markup, and mentions and issue numbers are broken up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rigpact.contract.findings import Finding, Severity, Verdict
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.renderers.wording import (
+    hint_text,
+    message_text,
+    part_text,
+    part_word,
+    place_text,
+    rule_text,
+    worst_first,
+)  # fmt: skip
+from rigpact.reports.terminal import account_text, plain
+
+_SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠️"}
+_MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
+_SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
+_WWW = re.compile(r"(www|[Gg][Hh])([.-])")
+FINDINGS_SHOWN = 20
+"""In the table; the others are folded away."""
+_LIMIT_BYTES = 600_000
+"""Of the findings; half of it of the files that were read: GitHub refuses a summary that is larger than 1 MiB."""
+TEXT_LIMIT = 600
+"""Characters shown of one text."""
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    shown = plain(text)
+    shown = shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
+    shown = _WWW.sub(lambda found: f"{found[1]}&#{ord(found[2])};", shown.translate(_MARKUP))
+    for reference, broken_up in _SPLIT.items():
+        shown = shown.replace(reference, broken_up)
+    return shown
+
+
+def render(gate: GateReport) -> str:
+    """Render the report."""
+    return "\n".join(_lines(gate)) + "\n"
+
+
+def _lines(gate: GateReport) -> Iterator[str]:
+    counts = ", ".join(
+        f"{sum(finding.rule.severity is severity for finding in gate.findings)} {severity.value}"
+        for severity in Severity
+    )
+    strictly = "; warnings fail it too" if gate.strict else ""
+    yield f"## {_SIGNS[gate.verdict]} rigpact: {gate.verdict}"
+    yield f"\n{counts}; {account_text(gate.ledger)}{strictly}"
+    if gate.next_steps:
+        yield "\n### Next steps"
+        yield from (f"{number}. {escaped(step)}" for number, step in enumerate(gate.next_steps, 1))
+    yield "\n### Parts\n| part | verdict | |\n|---|---|---|"
+    yield from (_part_row(part) for part in gate.parts)
+    yield from (f"| {escaped(name)} | not asked | {escaped(why)} |" for name, why in gate.not_asked.items())
+    yield from _findings(worst_first(gate.findings))
+    read = (f"| {escaped(name)} | {escaped(value)} |" for name, value in gate.provenance.items())
+    yield from _folded("What was read", _within(_LIMIT_BYTES // 2, read), "| | |\n|---|---|")
+
+
+def _part_row(part: Part) -> str:
+    return f"| {escaped(part.title)} | {_SIGNS[part.verdict]} {part_word(part)} | {escaped(part_text(part))} |"
+
+
+def _findings(found: list[Finding]) -> Iterator[str]:
+    if not found:
+        return
+    head = "| severity | rule | place | what |\n|---|---|---|---|"
+    rows = _within(_LIMIT_BYTES, (_row(finding) for finding in found))
+    yield f"\n### Findings\n{head}"
+    yield from rows[:FINDINGS_SHOWN]
+    yield from _folded(f"{len(rows) - FINDINGS_SHOWN} more findings", rows[FINDINGS_SHOWN:], head)
+    if len(rows) < len(found):
+        yield f"\n{len(found) - len(rows)} findings are left out here and stand in the other reports of this run."
+
+
+def _within(limit: int, rows: Iterator[str]) -> list[str]:
+    """The first rows that are not larger than `limit` bytes together."""
+    sizes = 0
+    kept: list[str] = []
+    for row in rows:
+        sizes += len(row.encode("utf-8")) + 1
+        if sizes > limit:
+            break
+        kept.append(row)
+    return kept
+
+
+def _row(finding: Finding) -> str:
+    place, message, hint = (escaped(text) for text in (place_text(finding), message_text(finding), hint_text(finding)))
+    severity, rule = finding.rule.severity.value, rule_text(finding)
+    return f"| {severity} | {rule} | <code>{place}</code> | {message}<br>hint: {hint} |"
+
+
+def _folded(title: str, rows: list[str], head: str) -> Iterator[str]:
+    if rows:
+        yield f"\n<details><summary>{title}</summary>\n\n{head}"
+        yield from rows
+        yield "\n</details>"

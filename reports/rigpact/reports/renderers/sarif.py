@@ -1,0 +1,120 @@
+"""SARIF 2.1.0 for code scanning (GitHub, Azure, editors).
+
+Paths are relative to the repository, `%SRCROOT%`; its address is left to the reader, so that every checkout gives the same
+bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units; one in a model or a trace has the
+file, and its pointer as a logical location. Fingerprints survive other paths and changed numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.version import rigpact_version
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.renderers.documentation import documentation_url, rule_url
+from rigpact.reports.renderers.places import Place, places_of
+from rigpact.reports.renderers.wording import hint_text, message_text, unanswered
+from rigpact.reports.terminal import plain
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+FINGERPRINT = "rigpactFinding/v1"
+_ROOT = "%SRCROOT%"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_LINK = re.compile(r"\[(?=[^\]]*\]\()")
+
+
+def render(gate: GateReport) -> str:
+    """Render every finding as a result; a part that could not be judged is an error of the run itself."""
+    rules = sorted({finding.rule.code: finding.rule for finding in gate.findings}.values(), key=lambda rule: rule.code)
+    places = places_of(gate.findings)
+    order = {rule.code: index for index, rule in enumerate(rules)}
+    base = documentation_url()
+    run: dict[str, Any] = {
+        "tool": {"driver": _driver(rules, base)},
+        "columnKind": "utf16CodeUnits",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "invocations": [_invocation(gate)],
+        "results": [
+            _result(part, finding, order[finding.rule.code], places[finding.file, finding.pointer])
+            for part in gate.parts
+            for finding in part.report.findings
+        ],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return orjson.dumps(log, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode("utf-8")
+
+
+def _driver(rules: list[Rule], base: str | None) -> dict[str, Any]:
+    driver: dict[str, Any] = {"name": "rigpact", "version": rigpact_version()}
+    if base is not None:
+        driver["informationUri"] = f"{base}/rules.md"
+    return driver | {"rules": [_descriptor(rule, base) for rule in rules]}
+
+
+def _descriptor(rule: Rule, base: str | None) -> dict[str, Any]:
+    why, fix = _sentence(rule.why), _sentence(rule.hint)
+    descriptor: dict[str, Any] = {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": _sentence(rule.name.replace("-", " "))},
+        "fullDescription": {"text": why},
+        "help": {
+            "text": f"Why it is bad: {why} How to fix: {fix}",
+            "markdown": f"**Why it is bad.** {why}\n\n**How to fix.** {fix}\n\n`rigpact rule {rule.code}` shows an example.",
+        },
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+    address = rule_url(rule, base)
+    return descriptor if address is None else descriptor | {"helpUri": address}
+
+
+def _sentence(text: str) -> str:
+    text = plain(text)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def _result(part: Part, finding: Finding, index: int, place: Place) -> dict[str, Any]:
+    return {
+        "ruleId": finding.rule.code,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.rule.severity],
+        "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
+        "locations": [_location(finding, place)],
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "properties": {"part": plain(part.name)},
+    }
+
+
+def _message(text: str) -> str:
+    """Plain text of a message; what looks like one of SARIF's embedded links is made none."""
+    return _LINK.sub(r"\\[", text)
+
+
+def _location(finding: Finding, place: Place) -> dict[str, Any]:
+    artifact = {"uri": place.uri} | ({"uriBaseId": _ROOT} if place.inside else {})
+    physical: dict[str, Any] = {"artifactLocation": artifact}
+    if place.position is not None:
+        position = place.position
+        physical["region"] = {
+            "startLine": position.line, "startColumn": position.column,
+            "endLine": position.line, "endColumn": position.end_column,
+        }  # fmt: skip
+    location: dict[str, Any] = {"physicalLocation": physical}
+    if finding.pointer:
+        location["logicalLocations"] = [{"fullyQualifiedName": plain(finding.pointer)}]
+    return location
+
+
+def _invocation(gate: GateReport) -> Mapping[str, Any]:
+    open_questions = unanswered(gate)
+    invocation: dict[str, Any] = {"executionSuccessful": not open_questions, "exitCode": gate.exit_code}
+    if open_questions:
+        invocation["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": _message(f"{title} {why}")}} for title, why in open_questions
+        ]
+    return invocation

@@ -1,0 +1,82 @@
+"""Words that several formats share. Every string returned is one line without control characters; markup is the formats'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rigpact.contract.findings import Finding, Severity
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.terminal import account_text, plain
+
+_WORST_FIRST = tuple(Severity)
+
+
+def place_text(finding: Finding) -> str:
+    """`file#pointer`, or the file alone."""
+    return plain(f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file)
+
+
+def message_text(finding: Finding) -> str:
+    """The message."""
+    return plain(finding.message)
+
+
+def hint_text(finding: Finding) -> str:
+    """What to do about it."""
+    return plain(finding.rule.hint)
+
+
+def rule_text(finding: Finding) -> str:
+    """The rule's code and name."""
+    return f"{finding.rule.code} {finding.rule.name}"
+
+
+def is_failing(finding: Finding, *, strict: bool) -> bool:
+    """Whether a finding fails the run by itself: an error does, a warning if strict."""
+    severity = finding.rule.severity
+    return severity is Severity.ERROR or (strict and severity is Severity.WARNING)
+
+
+def unanswered(gate: GateReport) -> list[tuple[str, str]]:
+    """(title, why) of what was asked and not answered: parts, or the gate as a whole where nothing at all was compared."""
+    return _unanswered(gate, gate.parts)
+
+
+def unexplained(gate: GateReport) -> list[tuple[str, str]]:
+    """`unanswered` without the parts whose own findings say why, for formats that show every finding beside it."""
+    return _unanswered(gate, [part for part in gate.parts if not part.report.count(Severity.ERROR)])
+
+
+def _unanswered(gate: GateReport, parts: Iterable[Part]) -> list[tuple[str, str]]:
+    if gate.verdict == "undetermined" and all(part.verdict == "pass" for part in gate.parts):
+        return [("The gate", "compared nothing; this is not a pass")]
+    return [(plain(part.title), unjudged_text(part)) for part in parts if part.verdict == "undetermined"]
+
+
+def unjudged_text(part: Part) -> str:
+    """Why an undetermined part has no answer: its own reason, or what its account says."""
+    reason = part.report.summary.get("not_judged")
+    if reason:
+        return f"could not be judged: {plain(reason)}"
+    declared = part.report.ledger.declared
+    return f"could not be judged: 0 of {declared} declared values were compared; this is not a pass"
+
+
+def part_word(part: Part) -> str:
+    """The part's verdict, or that it is waived."""
+    return "waived" if part.is_waived else part.verdict
+
+
+def part_text(part: Part) -> str:
+    """What stands behind the verdict of a part: its account, why it has none, or its waiver."""
+    if part.verdict == "undetermined":
+        told = part.report.count(Severity.ERROR) > 0
+        return "could not be judged; its finding says why" if told else unjudged_text(part)
+    if part.is_waived:
+        return "; ".join(message_text(finding) for finding in part.report.findings) or account_text(part.report.ledger)
+    return account_text(part.report.ledger)
+
+
+def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
+    """Errors, then warnings, then information; otherwise in order."""
+    return sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.rule.severity))

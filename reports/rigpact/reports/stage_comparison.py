@@ -1,0 +1,171 @@
+"""One stage of two recordings, held against its tolerance piece by piece: only what a verdict needs is kept.
+
+A `StageMeter` is fed frames in order, in pieces of any length; the `StageComparison` it ends in does not depend on the
+length of the pieces. Kept are a few numbers a channel, so that a long comparison needs no more memory than a short one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.statistics import FloatArray
+
+Z_STAGES = ("state", "cond", "angvel", "pose_hist")
+UNJUDGEABLE_Z = 1.0
+"""A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
+_NOTHING = -1.0
+"""Below every error."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageComparison:
+    """One stage of both sides over the shared frames: the largest |a - b|, and what lies beyond its tolerance.
+
+    `judged` (width,) marks the channels that can be judged at all; values that are not finite are infinitely wrong.
+    The worst value is the largest among those beyond their tolerance, if there are any. over: how many of `total` values.
+    """
+
+    stage: str
+    judged: NDArray[np.bool_]
+    frame_count: int
+    over: int
+    first_frame_over: int | None
+    worst_frame: int
+    worst_channel: int
+    worst_error: float
+    worst_tolerance: float
+    frame_ratios: FloatArray
+    """(T,): the largest error of each frame divided by its tolerance, among values that can be judged by themselves."""
+
+    @property
+    def total(self) -> int:
+        """Number of values on each side."""
+        return self.frame_count * len(self.judged)
+
+
+class _Extremes:
+    """Per channel of a stage: how many errors were of one sort, the first, the largest and the first largest."""
+
+    def __init__(self, width: int) -> None:
+        self.count = np.zeros(width, np.int64)
+        self.first = np.full(width, -1, np.int64)
+        self.largest = np.full(width, _NOTHING)
+        self.row = np.zeros(width, np.int64)
+        self.tolerance = np.zeros(width)
+
+    def add_some(self, chosen: NDArray[np.bool_], error: FloatArray, tolerance: FloatArray, start: int) -> None:
+        """Take in the chosen errors of a piece that begins at row `start`."""
+        if not chosen.any():
+            return
+        self.count += chosen.sum(axis=0)
+        new = np.flatnonzero((self.first < 0) & chosen.any(axis=0))
+        self.first[new] = start + chosen[:, new].argmax(axis=0)
+        self.add_largest(np.where(chosen, error, _NOTHING), tolerance, start)
+
+    def add_largest(self, error: FloatArray, tolerance: FloatArray, start: int) -> None:
+        """Keep what is larger than anything before; of equal errors the first stays."""
+        largest = error.max(axis=0)
+        better = np.flatnonzero(largest > self.largest)
+        rows = error[:, better].argmax(axis=0)
+        self.largest[better], self.row[better] = largest[better], start + rows
+        self.tolerance[better] = tolerance[rows, better]
+
+    def where(self, chosen: NDArray[np.bool_], other: _Extremes) -> _Extremes:
+        """These for the chosen channels, another's for the rest."""
+        mixed = _Extremes(len(chosen))
+        for name, kept in vars(self).items():
+            setattr(mixed, name, np.where(chosen, kept, getattr(other, name)))
+        return mixed
+
+    def worst(self) -> tuple[int, int, float, float] | None:
+        """Row, channel, error and tolerance of the largest error, the first of equal ones; None if there was none."""
+        if self.largest.max() == _NOTHING:
+            return None
+        candidates = np.flatnonzero(self.largest == self.largest.max())
+        channel = int(candidates[np.argmin(self.row[candidates])])
+        return int(self.row[channel]), channel, float(self.largest[channel]), float(self.tolerance[channel])
+
+
+class StageMeter:
+    """Collects one stage of two recordings."""
+
+    def __init__(self, stage: str, width: int) -> None:
+        """Start with no frames."""
+        self.stage, self._rows = stage, 0
+        self._over, self._not_finite, self._all = (_Extremes(width) for _ in range(3))
+        self._within = np.zeros(width, np.int64)
+        self._first_value = 0.0, 0.0
+        self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
+        self._ratios: list[FloatArray] = []
+
+    def add(self, a: FloatArray, b: FloatArray, tolerance: FloatArray) -> None:
+        """Take in the next frames: values of both sides and their tolerance, all (T, width)."""
+        a64: FloatArray = a.astype(np.float64)
+        b64: FloatArray = b.astype(np.float64)
+        if self.stage == "quat":
+            b64 = _same_hemisphere(a64, b64)
+        with np.errstate(invalid="ignore"):
+            error = np.abs(a64 - b64)
+        if np.isnan(tolerance).any():
+            tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
+        finite = np.isfinite(error)
+        if not finite.all():
+            error[~finite] = np.inf
+            self._not_finite.add_some(~finite, error, tolerance, self._rows)
+        self._over.add_some((error > tolerance) | ~finite, error, tolerance, self._rows)
+        self._all.add_largest(error, tolerance, self._rows)
+        if self.stage in Z_STAGES:
+            self._split_tolerances(tolerance)
+        self._ratios.append(self._frame_ratios(error, tolerance))
+        if not self._rows:
+            self._first_value = float(error[0, 0]), float(tolerance[0, 0])
+        self._rows += len(error)
+
+    def _frame_ratios(self, error: FloatArray, tolerance: FloatArray) -> FloatArray:
+        counted = error > 0.0
+        if self.stage in Z_STAGES:
+            counted &= tolerance <= UNJUDGEABLE_Z
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.divide(error, tolerance, out=np.zeros_like(error), where=counted)
+        return np.where(np.isinf(error.max(axis=1)), np.inf, ratios.max(axis=1))
+
+    def _split_tolerances(self, tolerance: FloatArray) -> None:
+        within = tolerance <= UNJUDGEABLE_Z
+        self._within += within.sum(axis=0)
+        np.maximum(self._largest_within, np.where(within, tolerance, -np.inf).max(axis=0), out=self._largest_within)
+        np.minimum(self._smallest_beyond, np.where(within, np.inf, tolerance).min(axis=0), out=self._smallest_beyond)
+
+    def _judged(self) -> NDArray[np.bool_]:
+        """Whether the median of each channel's tolerances is at most UNJUDGEABLE_Z."""
+        if self.stage not in Z_STAGES:
+            return np.ones(len(self._within), bool)
+        half = self._rows // 2
+        if self._rows % 2:
+            return np.asarray(self._within > half)
+        middle = (self._largest_within + self._smallest_beyond) / 2.0
+        return np.where(self._within == half, middle <= UNJUDGEABLE_Z, self._within > half)
+
+    def result(self, frames: NDArray[np.int64]) -> StageComparison:
+        """What was found over all the frames, whose numbers are `frames`."""
+        judged = self._judged()
+        over = self._over.where(judged, self._not_finite)
+        found = over if over.count.any() else self._all.where(judged, _Extremes(len(judged)))
+        row, channel, error, tolerance = found.worst() or (0, 0, *self._first_value)
+        firsts = over.first[over.first >= 0]
+        return StageComparison(
+            self.stage, judged, self._rows, over=int(over.count.sum()),
+            first_frame_over=int(frames[firsts.min()]) if len(firsts) else None,
+            worst_frame=int(frames[row]), worst_channel=channel, worst_error=error, worst_tolerance=tolerance,
+            frame_ratios=np.concatenate(self._ratios) if self._ratios else np.zeros(0),
+        )  # fmt: skip
+
+
+def _same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
+    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation."""
+    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
+    with np.errstate(invalid="ignore"):
+        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
+    return np.where(flips, -quats_b, quats_b).reshape(b.shape)

@@ -1,0 +1,104 @@
+"""What a sweep has done so far, cell by cell: a killed sweep goes on where it stopped.
+
+`journal.jsonl` holds one line a measured cell, in the order of completion; `timings.jsonl` what each cost and where it ran,
+apart from the results because it is never the same twice. Only places in the file are kept in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import orjson
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.sweep.measure import Measured
+
+JOURNAL, TIMINGS = "journal.jsonl", "timings.jsonl"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A measured cell, what it cost and who measured it."""
+
+    identity: str
+    measured: Measured
+    seconds: float
+    worker: str
+
+
+class Journal:
+    """The journal of one folder, open for appending; a line that a crash cut off is taken back."""
+
+    def __init__(self, folder: Path, *, forget: Collection[str] = ()) -> None:
+        """Read what is there. forget: kinds of error whose cells are to be measured again."""
+        self.folder, self._forget = folder, forget
+        self._places: dict[bytes, int] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._open = ExitStack()
+            self._lines: IO[bytes] = self._open.enter_context((folder / JOURNAL).open("a+b"))
+            self._timings: IO[bytes] = self._open.enter_context((folder / TIMINGS).open("ab"))
+        except OSError as error:
+            raise UnusableInput(
+                folder, f"a folder that cannot be written ({error.strerror})", "a writable folder"
+            ) from None
+        self._read()
+
+    def _read(self) -> None:
+        self._lines.seek(0)
+        end = 0
+        for number, line in enumerate(self._lines, start=1):
+            if not line.endswith(b"\n"):
+                break
+            entry = _entry(line, self.folder / JOURNAL, number)
+            if entry.get("error_kind") not in self._forget or entry["error_kind"] is None:
+                self._places[bytes.fromhex(entry["cell"])] = end
+            end += len(line)
+        self._lines.truncate(end)
+
+    def __contains__(self, identity: str) -> bool:
+        """Whether a cell is done."""
+        return bytes.fromhex(identity) in self._places
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep a measured cell; it is with the operating system when this returns."""
+        place = self._lines.seek(0, 2)
+        self._lines.write(orjson.dumps({"cell": outcome.identity, **outcome.measured.to_json()}) + b"\n")
+        self._lines.flush()
+        cost = {"cell": outcome.identity, "seconds": round(outcome.seconds, 6), "worker": outcome.worker}
+        self._timings.write(orjson.dumps(cost) + b"\n")
+        self._timings.flush()
+        self._places[bytes.fromhex(outcome.identity)] = place
+
+    def measured(self, identity: str) -> dict[str, Any]:
+        """The fields of `Measured` of a cell that is done."""
+        self._lines.seek(self._places[bytes.fromhex(identity)])
+        fields = orjson.loads(self._lines.readline())
+        del fields["cell"]
+        return dict(fields)
+
+    def __enter__(self) -> Journal:
+        """The journal itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close both files."""
+        self._open.close()
+
+
+def _entry(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        entry = orjson.loads(line)
+        if isinstance(entry, dict) and len(bytes.fromhex(entry["cell"])) == 16 and "verdict" in entry:
+            return entry
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        pass
+    hint = "was it edited? a sweep into a new folder starts afresh"
+    raise UnusableInput(f"{path}:{number}", repr(line[:40].decode("utf-8", "replace")), "a measured cell", hint)

@@ -1,0 +1,196 @@
+"""What a sweep is to measure: cells, in an order that depends on nothing but the plan.
+
+A cell is named by a hash of everything that its result depends on: bundle, companion, model, clip, conventions, mode, frames
+and the version of rigpact. File names are no part of it, so that a moved file is not measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import Conventions, knob_value
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.version import rigpact_version
+
+MODES = ("teacher", "free")
+Changes = tuple[tuple[str, Any], ...]
+_LISTS = {"input_order", "bone_order"}
+"""Knobs whose values hold commas themselves: `;` stands between two of them."""
+_WEIGHTS_SUFFIX = ".data"
+"""ONNX keeps large weights in MODEL.onnx.data beside the model."""
+
+
+@dataclass(frozen=True)
+class SweptFile:
+    """A file: where it is, what the user calls it, the SHA-256 of its bytes (a model's with its weights file)."""
+
+    path: str
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to measure. `changes` are conventions that the bundle does not declare; frames None is the whole clip."""
+
+    bundle: SweptFile
+    companion: SweptFile | None
+    model: SweptFile
+    clip: SweptFile
+    changes: Changes
+    mode: str
+    frames: int | None
+    version: str = field(default_factory=rigpact_version)
+
+    @cached_property
+    def identity(self) -> str:
+        """32 hexadecimal digits of a SHA-256 over all that the result depends on."""
+        files = (self.bundle, self.companion, self.model, self.clip)
+        facts = [entry and entry.sha256 for entry in files], self.changes, self.mode, self.frames, self.version
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+    @property
+    def conventions(self) -> str:
+        """The changed conventions in words, as `--set` takes them; '' where there are none."""
+        return " ".join(f"{name}={_text(value)}" for name, value in self.changes)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A grid of cells: every clip, every set of conventions, every model, every mode, in this order."""
+
+    bundle: SweptFile
+    companion: SweptFile | None
+    models: tuple[SweptFile, ...]
+    clips: tuple[SweptFile, ...]
+    settings: tuple[Changes, ...]
+    modes: tuple[str, ...]
+    frames: int | None
+
+    def __len__(self) -> int:
+        """Number of cells."""
+        return len(self.clips) * len(self.settings) * len(self.models) * len(self.modes)
+
+    def __iter__(self) -> Iterator[Cell]:
+        """The cells, clip by clip: a clip is read once for all its checkpoints."""
+        grid = itertools.product(self.clips, self.settings, self.models, self.modes)
+        for clip, changes, model, mode in grid:
+            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
+
+    def distinct(self) -> Iterator[Cell]:
+        """The cells that differ: a copy of a clip or of a model is not measured twice."""
+        models, clips = ({entry.sha256: entry for entry in reversed(files)} for files in (self.models, self.clips))
+        once = replace(self, models=tuple(reversed(models.values())), clips=tuple(reversed(clips.values())))
+        return iter(once)
+
+
+def plan_sweep(
+    contract: Contract,
+    companion: Path | None,
+    models: Sequence[str],
+    clips: Sequence[str],
+    knobs: Sequence[str] = (),
+    *,
+    base: dict[str, Any] | None = None,
+    modes: Sequence[str] = MODES,
+    frames: int | None = None,
+) -> SweepPlan:
+    """Lay out a sweep of one bundle.
+
+    models, clips: files, folders (all .onnx, all .json in them) or patterns. knobs: `KNOB=V1,V2` words. base: conventions
+    that hold in every cell.
+    Raises UnusableInput for a file that is not there, a pattern that matches nothing, an unknown knob or value.
+    """
+    return SweepPlan(
+        bundle=swept_file(contract.path, contract.path.name),
+        companion=swept_file(companion, companion.name) if companion else None,
+        models=tuple(_files(models, ".onnx", "--onnx")),
+        clips=tuple(_files(clips, ".json", "--clip")),
+        settings=tuple(_settings(contract.conventions, knobs, base or {})),
+        modes=tuple(dict.fromkeys(modes)),
+        frames=frames,
+    )
+
+
+def swept_file(path: Path, name: str) -> SweptFile:
+    """Hash a file; UnusableInput where it cannot be read."""
+    return SweptFile(str(path.resolve()), name, file_sha256(path))
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, streamed; of its own and its weights file's where that lies beside it."""
+    weights = path.with_name(path.name + _WEIGHTS_SUFFIX)
+    if weights.is_file():
+        return hashlib.sha256((_digest(path) + _digest(weights)).encode()).hexdigest()
+    return _digest(path)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UnusableInput(path, f"a file that cannot be read ({error.strerror})", "a readable file") from None
+
+
+def _files(words: Sequence[str], suffix: str, option: str) -> Iterator[SweptFile]:
+    paths = [path for word in words for path in _matches(word, suffix, option)]
+    if not paths:
+        raise UnusableInput(option, "none", "at least one")
+    for path in dict.fromkeys(paths):
+        yield swept_file(path, path.as_posix())
+
+
+def _matches(word: str, suffix: str, option: str) -> list[Path]:
+    """The files of one word: itself, those of a folder, or those of a pattern, by name."""
+    place = Path(word)
+    if place.is_file():
+        return [place]
+    if place.is_dir():
+        found, expected = sorted(place.glob(f"*{suffix}")), f"{suffix} files in it"
+    else:
+        base = Path(place.anchor)
+        pattern = place.relative_to(base).as_posix() if place.parts else ""
+        found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
+        expected = "a file, a folder or a pattern"
+    if not found:
+        raise UnusableInput(f"{option} {word}", "no such file", expected, "check the spelling of the path")
+    return found
+
+
+def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any]) -> Iterator[Changes]:
+    """Every combination of the knobs' values, in the order given, without those that only repeat another."""
+    lists: dict[str, list[Any]] = {}
+    for word in words:
+        name, values = parse_knob_values(word)
+        lists.setdefault(name, []).extend(values)
+    combinations = (dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values()))
+    seen: set[Changes] = set()
+    for combination in combinations:
+        changes = {name: knob_value(name, value) for name, value in {**base, **combination}.items()}
+        declared.replaced(changes)
+        key = tuple(sorted(changes.items()))
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
+def parse_knob_values(word: str) -> tuple[str, list[Any]]:
+    """Read `KNOB=V1,V2`; of knobs whose values hold commas, `;` stands between two values."""
+    name, separator, text = word.partition("=")
+    name = name.strip()
+    if not separator:
+        raise UnusableInput(f"--set {word}", "no '='", "KNOB=V1,V2", "for example --set output_mode=delta,residual")
+    return name, [knob_value(name, value.strip()) for value in text.split(";" if name in _LISTS else ",")]
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

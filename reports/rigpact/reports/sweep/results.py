@@ -1,0 +1,78 @@
+"""Rows of a sweep in the plan's order, streamed to Parquet: the same bytes whoever measured them.
+
+No time and no machine is in a row. Needs pyarrow (extra `sweep`). To add a column: a row in `COLUMNS`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import written_whole
+from rigpact.reports.sweep.journal import Journal
+from rigpact.reports.sweep.plan import Cell, SweepPlan
+
+RESULTS = "results.parquet"
+Row = Mapping[str, Any]
+COLUMNS: Mapping[str, str] = {
+    "cell": "string", "clip": "string", "model": "string", "conventions": "string", "mode": "string",
+    "verdict": "string", "error_kind": "string", "error": "string",
+    "frames": "int64", "judged_frames": "int64", "first_bad_frame": "int64", "first_bad_stage": "string",
+    "inputs_aligned": "string", "mean_deg": "double", "max_deg": "double", "worst_bone": "string", "worst_frame": "int64",
+    "mean_cm": "double", "max_cm": "double", "copy_last_mean_deg": "double", "copy_last_mean_cm": "double",
+    "last_second_deg": "double", "growth_per_frame": "double",
+    "bundle": "string", "bundle_sha256": "string", "companion_sha256": "string", "model_sha256": "string",
+    "clip_sha256": "string", "rigpact_version": "string",
+}  # fmt: skip
+"""Every column with its Arrow type, in order."""
+_ROWS_AT_ONCE = 1024
+"""Rows of a row group: what is in memory while writing, and part of the file's bytes."""
+
+
+def require_pyarrow() -> None:
+    """Raise UnusableInput where Parquet cannot be written: before anything is measured."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise UnusableInput("rigpact sweep", "no pyarrow", "it, to write Parquet", "pip install 'rigpact[sweep]'")
+
+
+def rows_of(plan: SweepPlan, journal: Journal) -> Iterator[Row]:
+    """The row of every cell, in the plan's order."""
+    for cell in plan:
+        yield {**_named(cell), **journal.measured(cell.identity)}
+
+
+def _named(cell: Cell) -> dict[str, Any]:
+    return {
+        "cell": cell.identity, "clip": cell.clip.name, "model": cell.model.name, "conventions": cell.conventions,
+        "mode": cell.mode, "bundle": cell.bundle.name, "bundle_sha256": cell.bundle.sha256,
+        "companion_sha256": cell.companion.sha256 if cell.companion else None,
+        "model_sha256": cell.model.sha256, "clip_sha256": cell.clip.sha256, "rigpact_version": cell.version,
+    }  # fmt: skip
+
+
+def write_results(rows: Iterable[Row], folder: Path) -> Path:
+    """Write rows as they come to FOLDER/results.parquet, a temporary name first; returns the file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path, remaining = folder / RESULTS, iter(rows)
+    kinds = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    with written_whole(path) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        while chunk := list(itertools.islice(remaining, _ROWS_AT_ONCE)):
+            columns = {name: [row[name] for row in chunk] for name in COLUMNS}
+            writer.write_table(pa.table(columns, schema=schema))
+    return path
+
+
+def read_results(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a sweep that has ended."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(folder / RESULTS).to_pylist()
+    return rows

@@ -1,0 +1,122 @@
+"""What a sweep comes to: how many cells ended how, the worst ones, the best checkpoint of each clip.
+
+Rows pass through once; kept are a handful of the worst and one best for each clip and mode.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_PASS
+from rigpact.reports.sweep.measure import ALIGNED, COPY_LAST_IS_BETTER, DEFECT, ERROR, NOT_FINITE, PASS, VERDICTS
+from rigpact.reports.sweep.results import Row
+from rigpact.reports.terminal import plain, table
+
+WORST_SHOWN, BEST_SHOWN = 5, 20
+_SHOWN = ("clip", "model", "conventions", "mode", "verdict", "mean_deg", "mean_cm", "copy_last_mean_deg", "error")
+
+
+@dataclass
+class Summary:
+    """Counts and extremes of the rows that passed."""
+
+    cells: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    defects: int = 0
+    best: dict[tuple[str, str], Row] = field(default_factory=dict)
+    _worst: list[tuple[tuple[int, float], int, Row]] = field(default_factory=list)
+
+    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Hand the rows on, looking at each."""
+        for row in rows:
+            self._add(row)
+            yield row
+
+    def _add(self, row: Row) -> None:
+        self.cells += 1
+        self.verdicts[row["verdict"]] += 1
+        self.defects += row["error_kind"] == DEFECT
+        # of equally bad cells the first stays
+        heapq.heappush(self._worst, (_badness(row), -self.cells, row))
+        if len(self._worst) > WORST_SHOWN:
+            heapq.heappop(self._worst)
+        key = (row["clip"], row["mode"])
+        if row["verdict"] in (PASS, COPY_LAST_IS_BETTER) and (
+            key not in self.best or row["mean_deg"] < self.best[key]["mean_deg"]
+        ):
+            self.best[key] = row
+
+    @property
+    def worst(self) -> list[Row]:
+        """The worst cells, the worst one first."""
+        return [row for _, _, row in sorted(self._worst, key=lambda entry: entry[:2], reverse=True)]
+
+    @property
+    def verdict(self) -> str:
+        """`undetermined` when no cell could be judged, `fail` when one is not finite, misbound or an error, else `pass`."""
+        if self.cells == self.verdicts[ERROR]:
+            return "undetermined"
+        return "fail" if any(self.verdicts[name] for name in (ALIGNED, NOT_FINITE, ERROR)) else "pass"
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """0 pass, 1 findings (with `strict` also a cell that copying the last pose beats), 2 nothing judged, 3 our defect."""
+        if self.defects:
+            return EXIT_INTERNAL
+        if self.verdict == "undetermined":
+            return EXIT_CANNOT_JUDGE
+        failed = self.verdict == "fail" or (strict and self.verdicts[COPY_LAST_IS_BETTER] > 0)
+        return EXIT_FINDINGS if failed else EXIT_PASS
+
+    def to_json(self, measured: int, results: str) -> dict[str, Any]:
+        """The `rigpact-sweep` document, version 1."""
+        return {
+            "format": "rigpact-sweep", "version": 1, "verdict": self.verdict, "cells": self.cells, "measured": measured,
+            "verdicts": {name: self.verdicts[name] for name in VERDICTS},
+            "worst": [_shown(row) for row in self.worst], "best": [_shown(row) for row in self.best.values()],
+            "results": results,
+        }  # fmt: skip
+
+
+def _badness(row: Row) -> tuple[int, float]:
+    return VERDICTS.index(row["verdict"]), row["mean_deg"] if row["mean_deg"] is not None else float("inf")
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in _SHOWN}
+
+
+def print_summary(summary: Summary, measured: int, results: str, console: Console) -> None:
+    """Print the worst cells, the best checkpoint of each clip and the verdict."""
+    columns = ("clip", "checkpoint", "mode", "mean deg", "mean cm", "copy-last deg", "")
+    console.print(table(f"Worst {len(summary.worst)} of {summary.cells} cells", columns, map(_line, summary.worst)))
+    for row in summary.worst:
+        if row["error"]:
+            console.print(Text(f"  {plain(row['clip'])}, {plain(row['model'])}: {plain(row['error'])}", style="dim"))
+    best = list(summary.best.values())[:BEST_SHOWN]
+    if best:
+        title = f"Best checkpoint of each clip, {len(best)} of {len(summary.best)}"
+        console.print(table(title, columns, map(_line, best)))
+    counts = ", ".join(f"{summary.verdicts[name]} {name}" for name in VERDICTS if summary.verdicts[name])
+    style = {"pass": "bold green", "fail": "bold red"}.get(summary.verdict, "bold yellow")
+    line = Text(summary.verdict.upper(), style=style)
+    line.append(f": {counts}; {measured} of {summary.cells} measured now -> {plain(results)}", style="default")
+    console.print(line)
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    clip, model = (PurePosixPath(row[name]).name for name in ("clip", "model"))
+    checkpoint = " ".join(word for word in (model, row["conventions"]) if word)
+    numbers = (_number(row["mean_deg"], 3), _number(row["mean_cm"], 3), _number(row["copy_last_mean_deg"], 3))
+    return clip, checkpoint, row["mode"], *numbers, row["verdict"]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

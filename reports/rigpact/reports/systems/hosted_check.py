@@ -1,0 +1,138 @@
+"""`rigpact check` of a hosted system: its contract file, a model, recordings and data sets, with the account of all of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rigpact.contract.documents import Document
+from rigpact.contract.errors import ContractRefused
+from rigpact.contract.files import read_bytes
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.model_file import read_model
+from rigpact.contract.model_signature import ModelSignature
+from rigpact.contract.rules import comparison as comparison_rules
+from rigpact.contract.rules import system_data
+from rigpact.contract.rules.systems import check_contract_file, check_system_model
+from rigpact.contract.systems.definition import SystemContract, SystemDefinition
+from rigpact.contract.systems.reading import document_to_system_contract
+from rigpact.contract.systems.registry import SYSTEMS, canonical_name
+from rigpact.reference_runtime.systems.registry import RUNTIMES
+from rigpact.reference_runtime.trace import Trace, read_trace
+
+
+def check_hosted(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
+    """Judge everything that is given; what cannot be judged for want of a readable contract is missing."""
+    findings = list(check_contract_file(document))
+    declared, compared = _contract_account(document, findings)
+    files = [_listed(document.path, document.kind.value, document.file.sha256)]
+    definition = _definition(document)
+    if model is not None:
+        signature = read_model(model)
+        files.append(_listed(model, "model", signature.sha256))
+        declared += _tensors(signature)
+        if definition is not None:
+            findings += check_system_model(signature, definition)
+            compared += _tensors(signature)
+    contract = _readable(document)
+    for path in recordings:
+        trace = read_trace(path)
+        files.append(_listed(path, "trace", hashlib.sha256(read_bytes(path)).hexdigest()))
+        declared += len(trace.stages)
+        if contract is not None:
+            found = list(check_recording(contract, trace, path))
+            findings += found
+            compared += 0 if any(each.rule is system_data.OTHER_SYSTEM for each in found) else len(trace.stages)
+    return FindingsReport(tuple(findings), Ledger(declared, compared), {"files": files})
+
+
+def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
+    """Yield every finding about one recording or data set of a system.
+
+    A data set is a recording that holds what stands before the network and its answer, and nothing behind it: its answers
+    are labels, and are judged as such.
+    """
+    definition = contract.definition
+    if trace.header.system != definition.name:
+        found = trace.header.system or "no hosted system"
+        yield system_data.OTHER_SYSTEM.at(path, "/system", found=found, expected=definition.name)
+        return
+    recorded = trace.header.bundle_sha256
+    if recorded is not None and recorded != contract.sha256:
+        yield system_data.OTHER_CONTRACT.at(
+            path, "/contract/bundle_sha256", found=recorded[:12], expected=contract.sha256[:12]
+        )  # fmt: skip
+    if trace.truncation:
+        yield comparison_rules.CUT_OFF.at(path, "", holder=path.name, truncation=trace.truncation)
+    runtime = RUNTIMES[definition.name]
+    graph = runtime.graph(contract)
+    behind = {stage.name for stage in graph.stages} - _before_the_model(contract)
+    is_data_set = not behind & set(trace.stages)
+    varied = {*graph.given, *definition.inputs} - set(definition.outputs) if is_data_set else set()
+    found_in_rows = list(system_data.check_rows(contract, trace.stages, path, varied))
+    yield from found_in_rows
+    if is_data_set and not any(each.rule is system_data.NOT_FINITE for each in found_in_rows):
+        for problem in runtime.data_gate(contract, trace.stages):
+            yield system_data.problem_to_finding(problem, path)
+
+
+def first_not_finite(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
+    """Yield a finding for each stage of a run that holds a value that is not finite."""
+    for name, rows in trace.stages.items():
+        bad = np.argwhere(~np.isfinite(rows))
+        if len(bad):
+            row, channel = (int(index) for index in bad[0])
+            yield comparison_rules.NOT_FINITE.at(
+                path, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
+                frame=int(trace.frame[row]), count=len(bad), address=contract.vectors[name].address(channel),
+            )  # fmt: skip
+
+
+def _before_the_model(contract: SystemContract) -> set[str]:
+    """The model's inputs and every stage that they are computed from."""
+    graph = RUNTIMES[contract.definition.name].graph(contract)
+    needs = {stage.name: stage.needs for stage in graph.stages}
+    found: set[str] = set()
+    open_names = list(contract.definition.inputs)
+    while open_names:
+        name = open_names.pop()
+        found.add(name)
+        open_names += [each for each in needs.get(name, ()) if each not in found]
+    return found
+
+
+def _contract_account(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:
+    """Parts of the contract file: its vectors, knobs and constants; none of them was judged if its shape is wrong."""
+    root = document.data
+    sections = [root.get(name) for name in ("vectors", "conventions", "constants")]
+    declared = 1 + sum(len(section) for section in sections if isinstance(section, dict))
+    if any(finding.rule.code.startswith("RP0") for finding in findings):
+        return declared, 0
+    missing = sum(finding.rule.name == "system-vector-missing" for finding in findings)
+    if _definition(document) is None:
+        return declared, 1
+    return declared + missing, declared
+
+
+def _definition(document: Document) -> SystemDefinition | None:
+    name = document.data.get("system")
+    found = SYSTEMS.get(canonical_name(name)) if isinstance(name, str) else None
+    return None if found is None else found.definition
+
+
+def _readable(document: Document) -> SystemContract | None:
+    try:
+        return document_to_system_contract(document)
+    except ContractRefused:
+        return None  # its findings are in the report already
+
+
+def _tensors(signature: ModelSignature) -> int:
+    return len(signature.inputs) + max(len(signature.outputs), 1)
+
+
+def _listed(path: Path, kind: str, digest: str) -> dict[str, str]:
+    return {"path": str(path), "kind": kind, "sha256": digest}

@@ -1,0 +1,105 @@
+/* What the page does: theme, filter, print, and the viewer where there is something to view. */
+
+function connectTheme(changed) {
+  const root = document.documentElement;
+  const button = byId("theme");
+  button.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(root.dataset.theme || "system") + 1) % THEMES.length];
+    root.dataset.theme = next;
+    const words = { system: "as the system", light: "light", dark: "dark" }[next];
+    byId("theme-word").textContent = next[0].toUpperCase() + next.slice(1);
+    button.setAttribute("aria-label", `Colour theme: ${words}`);
+    changed();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+}
+
+function connectFilter() {
+  const form = byId("filter");
+  if (!form) return;
+  const groups = [...document.querySelectorAll(".finding")].map((group) => {
+    const about = [...group.querySelectorAll(".finding-head, .hint")].map((part) => part.textContent).join(" ");
+    const items = [...group.querySelectorAll(".occurrence")];
+    return { group, items: items.map((item) => [item, `${about} ${item.textContent}`.toLowerCase()]) };
+  });
+  const total = groups.reduce((sum, { items }) => sum + items.length, 0);
+  const apply = () => {
+    const words = byId("query").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const severities = new Set([...form.querySelectorAll("[name=severity]:checked")].map((box) => box.value));
+    const part = byId("part").value;
+    let count = 0;
+    for (const { group, items } of groups) {
+      const isOpen = severities.has(group.dataset.severity) && (!part || group.dataset.part === part);
+      for (const [item, text] of items) item.hidden = !(isOpen && words.every((word) => text.includes(word)));
+      const shownHere = items.filter(([item]) => !item.hidden).length;
+      group.hidden = shownHere === 0;
+      count += shownHere;
+    }
+    byId("shown").textContent = `${count} of ${total} shown`;
+    byId("nothing").hidden = count > 0;
+  };
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
+
+function connectFindings(viewer) {
+  for (const button of document.querySelectorAll(".finding .show")) {
+    const { frame, bone, run } = button.dataset;
+    button.addEventListener("click", () => {
+      if (Number(run) !== viewer.state.run) {
+        viewer.open(Number(run));
+        byId("run").value = run;
+      }
+      viewer.seek(nearestColumn(viewer.run.frames, Number(frame)), Number(bone));
+      const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+      byId("viewer").scrollIntoView({ behavior });
+      byId("scene").focus({ preventScroll: true });
+    });
+  }
+}
+
+/* Paper is light whatever the screen is, and shows the still picture instead of the moving one. */
+function connectPrint(viewer) {
+  const root = document.documentElement;
+  let theme;
+  addEventListener("beforeprint", () => {
+    theme = root.dataset.theme;
+    root.dataset.theme = "light";
+    viewer.print(true);
+  });
+  addEventListener("afterprint", () => {
+    if (theme === undefined) delete root.dataset.theme;
+    else root.dataset.theme = theme;
+    viewer.print(false);
+  });
+}
+
+/* What a test may ask: read only, and nothing of the page depends on it. */
+function hookOf(viewer) {
+  return Object.freeze({
+    positions: (run, side, column) => [...posesAt(viewer.runs[run], column, 1)[side === "reference" ? 0 : 1]],
+    errors: (run, metric) => [...viewer.runs[run].errors[metric]],
+    stageRatios: (run, stage) => [...viewer.runs[run].stageRatios[stage]],
+    state: () => ({ ...viewer.state, palette: undefined, frame: viewer.run.frames[viewer.state.column] }),
+    place: (column, bone) => [viewer.heat.xOf(column), HEAT_TOP + HEAT_ROW * (viewer.heat.rowOf[bone] + 0.5)],
+    camera: () => ({ yaw: viewer.scene.camera.yaw, pitch: viewer.scene.camera.pitch, zoom: viewer.scene.camera.zoom }),
+    palette: (dark) => [...paletteTable(dark)],
+  });
+}
+
+function start() {
+  const data = JSON.parse(byId("data").textContent);
+  document.documentElement.classList.add("scripted");
+  connectFilter();
+  if (!data.runs.length) {
+    connectTheme(() => {});
+    return;
+  }
+  const viewer = new Viewer(data);
+  connectTheme(() => viewer.retheme());
+  connectFindings(viewer);
+  connectPrint(viewer);
+  window.rigpactReport = hookOf(viewer);
+}
+
+start();

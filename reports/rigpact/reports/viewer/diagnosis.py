@@ -1,0 +1,79 @@
+"""A diagnosis in sentences for the page; reports/diagnosis_text.py says the same at a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.reports.diagnose import Cause, Diagnosis, Verdict
+from rigpact.reports.judged_changes import Changes
+from rigpact.reports.terminal import plain
+
+_HEADLINE: dict[Verdict, str] = {
+    "agrees": "Every stage that could be judged computes what the contract says.",
+    "explained": "The engine computes with {changes}. That explains every stage.",
+    "unexplained": "No combination of known conventions explains all of it. Look at the first divergence.",
+    "undetermined": "Why they differ could not be judged: no stage could be computed from those before it.",
+}
+NOT_DIAGNOSED = "Why they differ was not looked into."
+_EQUIVALENTS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class CauseWords:
+    """One cause: what changes, what the knob means, hints for the code, and what does as well."""
+
+    sentence: str
+    hints: tuple[str, ...]
+    equivalents: str
+
+
+@dataclass(frozen=True)
+class DiagnosisWords:
+    """A headline, the causes, and further lines."""
+
+    headline: str
+    causes: tuple[CauseWords, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def diagnosis_words(diagnosis: Diagnosis | None) -> DiagnosisWords:
+    """Say a diagnosis; None where a recording was compared but not diagnosed."""
+    if diagnosis is None:
+        return DiagnosisWords(NOT_DIAGNOSED)
+    everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
+    headline = _HEADLINE[diagnosis.verdict].format(changes=_changes(everything))
+    return DiagnosisWords(headline, tuple(map(_cause, diagnosis.causes)), tuple(_lines(diagnosis)))
+
+
+def _cause(cause: Cause) -> CauseWords:
+    unit = "" if cause.unit == "raw" else f" {cause.unit}"
+    if cause.frames_explained < cause.frames:
+        effect = f"{cause.stage} is within rounding in {cause.frames_explained} of {cause.frames} frames, not in all"
+    else:
+        effect = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
+    meaning = "; ".join(f"{knob}: {KNOBS[knob].meaning}" for knob in cause.changes if knob in KNOBS)
+    sentence = f"With {_changes(cause.changes)} {effect}." + (f" ({meaning}.)" if meaning else "")
+    equivalents = "; ".join(_changes(changes) for changes in cause.equivalents[:_EQUIVALENTS_SHOWN])
+    return CauseWords(sentence, cause.code_hints, equivalents)
+
+
+def _lines(diagnosis: Diagnosis) -> list[str]:
+    lines = []
+    first = diagnosis.first_divergence
+    if first is not None:
+        size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
+        lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
+    if diagnosis.indistinguishable:
+        told = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        lines.append(f"Not told apart by this data: {told}.")
+    return lines
+
+
+def _changes(changes: Changes) -> str:
+    return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,105 @@
+"""The document: template, style and script joined into one file under a policy that lets nothing else in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from rigpact.contract.files import write_bytes
+from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.report import GateReport
+from rigpact.reports.viewer.packing import SCALE
+from rigpact.reports.viewer.run_data import rows_drawn, run_data
+from rigpact.reports.viewer.words import page_words
+
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = (
+    "drawing", "palette", "decode", "kinematics", "camera", "scene", "plot", "strips", "heatmap", "player", "viewer",
+    "controls", "page",
+)  # fmt: skip
+"""In the order in which they need one another."""
+DARK_HERE = "/*dark*/"
+
+
+def write_html(path: str | Path, gate: GateReport, runs: Sequence[ComparedRun] = ()) -> None:
+    """Write the page whole: temporary name first, then rename."""
+    write_bytes(path, render_html(gate, runs).encode("utf-8"))
+
+
+def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
+    """The whole page as text; the same answer gives the same text.
+
+    runs: what can be drawn. Without any the page says why there is no picture and shows the rest.
+    """
+    data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run in runs]}
+    style, script = _style(), _script()
+    text: str = _template().render(
+        page=page_words(gate, runs),
+        policy=_policy(style, script),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own files
+        data=Markup(json_in_html(data)),  # noqa: S704 - escaped for this place
+    )
+    return text
+
+
+def json_in_html(value: Any) -> str:
+    """JSON that may stand inside a script element: ASCII, and nothing in it can end the element or open a comment."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be loaded, sent or framed in; only this script and this style may act."""
+    rules = (
+        "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
+        "form-action 'none'",
+    )  # fmt: skip
+    return "; ".join(rules)
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+
+def _style() -> str:
+    return _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
+
+
+def _script() -> str:
+    """All scripts in one function of their own: the page has no globals but the hook that page.js declares."""
+    return '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
+
+
+def _asset(name: str) -> str:
+    """Text of an asset; a Windows checkout's line ends become those that a browser hashes."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _template() -> Any:
+    environment = Environment(
+        loader=FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["code"] = _code
+    return environment.get_template("page.html.j2")
+
+
+def _code(text: str) -> Markup:
+    """Text with `code` between backticks; everything is escaped first."""
+    pieces = str(escape(text)).split("`")
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    shown = (f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
+    return Markup("".join(shown))  # noqa: S704 - escaped above

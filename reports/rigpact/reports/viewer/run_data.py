@@ -1,0 +1,129 @@
+"""What the page draws of one compared run, as JSON values: skeleton, poses, errors, stages.
+
+Long runs are thinned: every n-th frame is drawn, and always the first divergence and the worst frame. Errors are the largest
+of all the frames that a drawn frame stands for, so that thinning hides none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.skeleton import Skeleton, parent_cycle
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.geometry import matrix_to_quat
+from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.terminal import plain
+from rigpact.reports.viewer.packing import magnitudes_to_text, quaternions_to_text
+
+CELLS_OF_A_RUN = 80_000
+"""Frames times bones drawn of one run: 1.7 MB of text. 600 frames of 65 bones are 39 000."""
+CELLS_OF_A_PAGE = 240_000
+NO_SKELETON = (
+    "The bundle gives no usable parents and rest offsets: there is no skeleton to draw. The errors below are complete."
+)
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is in a run: row of its arrays, stage, index of the bone (-1: none)."""
+
+    row: int
+    stage: str
+    bone: int
+
+
+def bone_names(run: ComparedRun) -> list[str]:
+    """A name for every bone, also where the recordings give none."""
+    return list(run.bone_names) or [f"bone {bone}" for bone in range(run.deg.shape[1])]
+
+
+def bone_index(run: ComparedRun, name: str | None) -> int:
+    """The bone of a name; -1 where there is none."""
+    return next((index for index, known in enumerate(bone_names(run)) if known == name), -1)
+
+
+def skeleton_of(run: ComparedRun) -> Skeleton | None:
+    """The run's skeleton; None where it is not whole or its parents form a cycle."""
+    if run.parents is None or run.offsets_m is None or parent_cycle(run.parents):
+        return None
+    return Skeleton(tuple(bone_names(run)), tuple(run.parents), np.asarray(run.offsets_m, np.float32))
+
+
+def rows_drawn(run: ComparedRun, runs: int) -> Rows:
+    """Rows of the run that are drawn, ascending, when `runs` runs share the page."""
+    frames = len(run.frames)
+    cells = min(CELLS_OF_A_RUN, CELLS_OF_A_PAGE // runs)
+    stride = max(-(-frames * run.deg.shape[1] // cells), 1)
+    first = first_divergence(run)
+    always = [worst_row(run)] + ([] if first is None else [first.row])
+    return np.unique(np.concatenate([np.arange(0, frames, stride), np.asarray(always, np.int64)]))
+
+
+def worst_row(run: ComparedRun) -> int:
+    """The row with the largest error of any bone; NaN is as wrong as can be."""
+    return int(np.argmax(_sized(run.deg).max(axis=1)))
+
+
+def first_divergence(run: ComparedRun) -> Place | None:
+    """Where the run first parts: as diagnosed, else the first frame and, in it, the first stage beyond its tolerance."""
+    known = run.first_divergence
+    if known is not None:
+        row = int(np.argmin(np.abs(run.frames - known.frame)))
+        return Place(row, known.stage, bone_index(run, known.address.bone))
+    starts = [
+        (int(np.argmax(over)), place)
+        for place, over in enumerate(_sized(ratios) > 1.0 for _, ratios, _ in run.stages)
+        if over.any()
+    ]
+    if not starts:
+        return None
+    row, place = min(starts)
+    return Place(row, run.stages[place][0], -1)
+
+
+def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
+    """The run as the script reads it; `rows` are those of `rows_drawn`."""
+    first = first_divergence(run)
+    return {
+        "name": plain(run.name),
+        "fps": float(run.fps),
+        "frames": run.frames[rows].tolist(),
+        "bones": [plain(name) for name in bone_names(run)],
+        "deg": magnitudes_to_text(_largest(run.deg, rows)),
+        "cm": None if run.cm is None else magnitudes_to_text(_largest(run.cm, rows)),
+        "stages": [
+            {"name": plain(name), "ratios": magnitudes_to_text(_largest(ratios, rows)), "note": plain(note)}
+            for name, ratios, note in run.stages
+        ],
+        "first": None if first is None else {
+            "column": int(np.searchsorted(rows, first.row)), "stage": plain(first.stage), "bone": first.bone,
+        },
+    } | _poses(run, rows)  # fmt: skip
+
+
+def _poses(run: ComparedRun, rows: Rows) -> dict[str, Any]:
+    skeleton = skeleton_of(run)
+    if skeleton is None:
+        return {"parents": None, "offsets": None, "reference": None, "engine": None, "note": NO_SKELETON}
+    return {
+        "parents": [int(parent) for parent in skeleton.parents],
+        "offsets": [round(float(value), 6) for value in skeleton.offsets_m.ravel()],
+        "reference": quaternions_to_text(matrix_to_quat(run.reference[rows].astype(np.float64))),
+        "engine": quaternions_to_text(matrix_to_quat(run.engine[rows].astype(np.float64))),
+        "note": "",
+    }
+
+
+def _largest(values: FloatArray, rows: Rows) -> FloatArray:
+    """The largest of the rows from each drawn row to the next; (drawn, …)."""
+    return np.asarray(np.maximum.reduceat(_sized(values), rows, axis=0))
+
+
+def _sized(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values), np.inf, values)

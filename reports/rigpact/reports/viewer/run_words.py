@@ -1,0 +1,76 @@
+"""A compared run in words and figures: its title, its diagnosis, a still picture, a table of bones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.terminal import plain
+from rigpact.reports.viewer.diagnosis import diagnosis_words
+from rigpact.reports.viewer.run_data import bone_names
+from rigpact.reports.viewer.still import still_picture
+
+
+def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:
+    """The part that each run belongs to: the next one, in order, whose name ends in the run's name."""
+    free = list(gate.parts)
+    owners: list[Part | None] = []
+    for run in runs:
+        owner = next((part for part in free if part.name.endswith(f"/{run.name}")), None)
+        owners.append(owner)
+        if owner is not None:
+            free.remove(owner)
+    return owners
+
+
+def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
+    """What the page says about one run; `owner` is the part that it belongs to."""
+    return {
+        "name": plain(run.name if owner is None else owner.title),
+        "words": diagnosis_words(run.diagnosis),
+        "still": still_picture(run),
+        "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
+        "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],
+        "bones": _bone_table(run),
+    }
+
+
+def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> dict[str, str]:
+    over = ~(ratios <= 1.0)
+    return {
+        "name": plain(name),
+        "largest": _figure(ratios.max()),
+        "first": str(run.frames[int(np.argmax(over))]) if over.any() else "",
+        "answer": "✕ beyond" if over.any() else "✓ within",
+        "note": plain(note),
+    }
+
+
+def _bone_table(run: ComparedRun) -> list[dict[str, str]]:
+    """Every bone in figures, the largest error first."""
+    peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
+    return [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")]
+
+
+def _bone_row(run: ComparedRun, bone: int) -> dict[str, str]:
+    deg = run.deg[:, bone]
+    worst = int(np.argmax(np.where(np.isfinite(deg), deg, np.inf)))
+    return {
+        "name": plain(bone_names(run)[bone]),
+        "max_deg": _figure(deg[worst]),
+        "mean_deg": _figure(deg.mean()),
+        "max_cm": "" if run.cm is None else _figure(np.max(run.cm[:, bone])),
+        "frame": str(run.frames[worst]),
+    }
+
+
+def _figure(value: Any) -> str:
+    number = float(value)
+    if not np.isfinite(number):
+        return "not finite"
+    return f"{number:.0f}" if 1000.0 <= number < 1e5 else f"{number:.3g}"

@@ -1,0 +1,98 @@
+"""What the page says in text, as plain values for the template. Every text that comes from a file goes through `plain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rigpact.contract.findings import Ledger, Severity, Verdict
+from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.terminal import plain
+from rigpact.reports.viewer.finding_words import SIGN, findings_by_rule
+from rigpact.reports.viewer.run_words import parts_of_runs, run_words
+
+_VERDICT: dict[Verdict, dict[str, str]] = {
+    "pass": {"kind": "pass", "word": "Pass", "sign": "✓"},
+    "fail": {"kind": "fail", "word": "Fail", "sign": "✕"},
+    "undetermined": {"kind": "undetermined", "word": "Undetermined", "sign": "?"},
+}
+NOTHING_ASKED = "No engine recording was compared."
+
+
+def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
+    """Everything that the template shows, in the order of the page."""
+    owners = parts_of_runs(gate, runs)
+    return {
+        "title": "rigpact gate",
+        "verdict": _VERDICT[gate.verdict],
+        "lead": _lead(gate),
+        "counts": _counts(gate),
+        "ledger": _ledger_words(gate.ledger),
+        "next_steps": [plain(step) for step in gate.next_steps],
+        "runs": [run_words(run, owner) for run, owner in zip(runs, owners, strict=True)],
+        "absent": _absent(gate),
+        "parts": [_part(part) for part in gate.parts],
+        "not_asked": [(plain(name), plain(reason)) for name, reason in gate.not_asked.items()],
+        "severities": [_severity(gate, severity) for severity in Severity],
+        "findings": findings_by_rule(gate, runs, owners),
+        "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
+    }
+
+
+def _lead(gate: GateReport) -> str:
+    if not gate.parts:
+        return "Nothing was asked, so nothing was judged."
+    if gate.verdict == "pass":
+        return "Everything that was asked could be judged, and nothing speaks against the change."
+    open_parts = [part for part in gate.parts if part.verdict == gate.verdict]
+    titles = ", ".join(plain(part.title) for part in open_parts)
+    if gate.verdict == "undetermined":
+        return f"Could not be judged: {titles}."
+    if not open_parts:
+        return "Warnings fail a strict gate."
+    return f"{len(open_parts)} of {len(gate.parts)} parts: {titles}."
+
+
+def _counts(gate: GateReport) -> str:
+    counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
+    return ", ".join(f"{count} {severity.value}{'' if count == 1 else 's'}" if severity is not Severity.INFO
+                     else f"{count} info" for severity, count in counts.items())  # fmt: skip
+
+
+def _ledger_words(ledger: Ledger) -> dict[str, Any]:
+    words = f"{_grouped(ledger.compared)} of {_grouped(ledger.declared)} values judged"
+    words += f", {_grouped(ledger.waived)} waived with a reason" if ledger.waived else ""
+    words += f", {_grouped(ledger.missing)} missing" if ledger.missing else ""
+    share = 100.0 / max(ledger.declared, 1)
+    compared, waived = ledger.compared * share, (ledger.compared + ledger.waived) * share
+    return {"words": words, "compared_end": f"{compared:.2f}", "waived_end": f"{waived:.2f}"} | {
+        name: _grouped(count) for name, count in ledger.to_json().items()
+    }
+
+
+def _grouped(count: int) -> str:
+    """Thousands apart by a narrow space, which no country reads as a decimal point."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "name": plain(part.name),
+        "title": plain(part.title),
+        "verdict": _VERDICT[part.verdict],
+        "errors": part.report.count(Severity.ERROR),
+        "warnings": part.report.count(Severity.WARNING),
+        "found": len(part.report.findings),
+        "ledger": _ledger_words(part.report.ledger),
+    }
+
+
+def _severity(gate: GateReport, severity: Severity) -> dict[str, Any]:
+    count = sum(part.report.count(severity) for part in gate.parts)
+    return {"name": severity.value, "sign": SIGN[severity], "count": count}
+
+
+def _absent(gate: GateReport) -> str:
+    reasons = [f"{plain(name)}: {plain(reason)}" for name, reason in gate.not_asked.items() if "trace" in name]
+    return " ".join([NOTHING_ASKED, *reasons])

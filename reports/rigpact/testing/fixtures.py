@@ -1,0 +1,91 @@
+"""Fixtures over the files that were given on pytest's command line, for people's own tests.
+
+Each skips, with the option that is missing, where its file was not given. Part of the plugin, which imports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rigpact.contract.bundle import Contract
+    from rigpact.reference_runtime.clip import Clip
+    from rigpact.reference_runtime.loop import Loop, Mode, Playback
+    from rigpact.reference_runtime.network import OnnxNetwork
+    from rigpact.reference_runtime.trace import Trace
+    from rigpact.testing.files import UserFiles
+
+
+@pytest.fixture(scope="session")
+def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
+    """The files themselves; what is read of them is read once."""
+    from rigpact.testing.files import Paths, files_of
+
+    option = pytestconfig.option
+    if option.rigpact_bundle is None:
+        pytest.skip("no --rigpact-bundle")
+    single: dict[str, Any] = {
+        name: None if value is None else Path(value)
+        for name in ("companion", "onnx", "config", "conventions")
+        for value in [getattr(option, f"rigpact_{name}")]
+    }
+    clips, traces = (tuple(map(Path, paths)) for paths in (option.rigpact_clip, option.rigpact_trace))
+    return files_of(
+        Paths(Path(option.rigpact_bundle), clips=clips, traces=traces, settings=tuple(option.rigpact_set), **single)
+    )
+
+
+@pytest.fixture(scope="session")
+def rigpact_contract(rigpact_files: UserFiles) -> Contract:
+    """The contract that `--rigpact-bundle` and the conventions beside it declare."""
+    return rigpact_files.contract
+
+
+@pytest.fixture(scope="session")
+def rigpact_network(rigpact_files: UserFiles) -> OnnxNetwork:
+    """The model of `--rigpact-onnx`, bound as the engine binds it."""
+    if rigpact_files.paths.onnx is None:
+        pytest.skip("no --rigpact-onnx")
+    return rigpact_files.network
+
+
+@pytest.fixture(scope="session")
+def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Clip]:
+    """Every `--rigpact-clip` by its name without the suffix (with its folder where two share one)."""
+    from rigpact.testing.files import short_names
+
+    if not rigpact_files.paths.clips:
+        pytest.skip("no --rigpact-clip")
+    names = short_names(rigpact_files.paths.clips, suffix=False)
+    return {name: rigpact_files.clip(path) for path, name in names.items()}
+
+
+@pytest.fixture(scope="session")
+def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
+    """Every `--rigpact-trace` by its file name."""
+    from rigpact.reference_runtime.recording import read_recording
+    from rigpact.testing.files import short_names
+
+    if not rigpact_files.paths.traces:
+        pytest.skip("no --rigpact-trace")
+    names = short_names(rigpact_files.paths.traces, suffix=True)
+    return {name: read_recording(path, rigpact_files.contract).trace for path, name in names.items()}
+
+
+@pytest.fixture(scope="session")
+def rigpact_loop(
+    rigpact_contract: Contract, rigpact_network: OnnxNetwork, rigpact_clips: dict[str, Clip]
+) -> Callable[..., Loop | Playback]:
+    """Start the reference loop: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free")`."""
+    from rigpact.reference_runtime.loop import start_run
+
+    def start(clip: str, mode: Mode = "teacher") -> Loop | Playback:
+        if clip not in rigpact_clips:
+            raise KeyError(f"no clip {clip!r} among {', '.join(rigpact_clips)}")
+        return start_run(rigpact_contract, rigpact_network, rigpact_clips[clip], mode)
+
+    return start

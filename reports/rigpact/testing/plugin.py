@@ -1,0 +1,212 @@
+"""The pytest plugin: `pytest --rigpact-bundle FILE …` tests the user's own contract, model, clips and engine traces.
+
+pytest loads this module in every run of everybody who has rigpact installed. So it imports nothing but pytest; all else is
+imported once the option is given. Options stand here, items in items.py, fixtures in fixtures.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rigpact.testing.fixtures import (
+    rigpact_clips,
+    rigpact_contract,
+    rigpact_files,
+    rigpact_loop,
+    rigpact_network,
+    rigpact_traces,
+)
+
+if TYPE_CHECKING:
+    from rigpact.testing.files import Paths
+
+__all__ = [
+    "rigpact_clips", "rigpact_contract", "rigpact_files", "rigpact_loop", "rigpact_network", "rigpact_traces",
+]  # fmt: skip
+
+_PREFIX = "rigpact::"
+_JUDGED = ("passed", "failed")
+_SINGLE = {"bundle": "The schema bundle, norm_template.json. Adds tests of it, and of the files below.",
+           "companion": "File with the auxiliary-input statistics.", "onnx": "The model.",
+           "config": "rigpact.toml or pyproject.toml: which rules, known findings.",
+           "conventions": "TOML file that declares conventions."}  # fmt: skip
+_REPEATED = {"clip": "Raw clip, teacher batch or teacher prediction; may be repeated.",
+             "trace": "Recording of the engine; may be repeated."}  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("rigpact", "contract, parity and property tests of a neural animation runtime")
+    for name, text in _SINGLE.items():
+        group.addoption(f"--rigpact-{name}", metavar="FILE", default=None, help=text)
+    for name, text in _REPEATED.items():
+        group.addoption(f"--rigpact-{name}", metavar="FILE", action="append", default=[], help=text)
+    group.addoption("--rigpact-set", metavar="KNOB=VALUE", action="append", default=[], help="Declare a convention.")
+    group.addoption("--rigpact-strict", action="store_true", default=False, help="Let warnings fail too.")
+    group.addoption(
+        "--rigpact-examples", type=int, default=50, metavar="N", help="Draws for each property (default: 50)."
+    )
+    group.addoption(
+        "--rigpact-seed", type=int, default=None, metavar="N", help="Draw other examples; without it always the same."
+    )
+
+
+class _Account:
+    """What became of the tests that were added."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
+        self.deselected = 0
+
+    @property
+    def judged(self) -> int:
+        """How many judgements were made."""
+        return sum(self.outcomes[name] for name in _JUDGED)
+
+
+_ACCOUNT = pytest.StashKey[_Account]()
+_PATHS = pytest.StashKey["Paths"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker; read the options where they are given."""
+    config.addinivalue_line("markers", "rigpact: tests that rigpact adds for --rigpact-bundle")
+    option = config.option
+    if option.rigpact_bundle is None:
+        given = [f"--rigpact-{name}" for name in (*_SINGLE, *_REPEATED, "set") if getattr(option, f"rigpact_{name}")]
+        if given:
+            raise pytest.UsageError(f"{', '.join(given)}: no --rigpact-bundle beside it")
+        return
+    if option.rigpact_examples < 1:
+        raise pytest.UsageError("--rigpact-examples: at least 1")
+    _refuse_taken_for_tests(config)
+    config.stash[_PATHS] = _read_paths(config)
+    config.stash[_ACCOUNT] = _Account()
+
+
+def _refuse_taken_for_tests(config: pytest.Config) -> None:
+    """Refuse `--rigpact-bundle FILE` as two words where pytest took FILE for a test and looked for its settings there.
+
+    It does so before any plugin can tell it otherwise; the user's own settings and conftest would go unread.
+    """
+    words = [
+        word for word in config.invocation_params.args if str(word).startswith("--rigpact-") and "=" not in str(word)
+    ]
+    start, settings = config.invocation_params.dir, config.inipath
+    misled = config.rootpath != start if settings is None else not start.is_relative_to(settings.parent)
+    paths = [word for word in words if str(word).removeprefix("--rigpact-") in (*_SINGLE, *_REPEATED)]
+    if misled and paths:
+        raise pytest.UsageError(
+            f"{paths[0]} FILE: pytest took FILE for a test and {config.rootpath} for its root; write {paths[0]}=FILE"
+        )
+
+
+def _read_paths(config: pytest.Config) -> Paths:
+    """Paths are relative to where pytest was started; made absolute, so that every worker finds the same file."""
+    from rigpact.testing.files import Paths
+
+    option, start = config.option, config.invocation_params.dir
+    for name in _SINGLE:
+        value = getattr(option, f"rigpact_{name}")
+        if value is not None:
+            setattr(option, f"rigpact_{name}", _existing(name, value, start))
+    for name in _REPEATED:
+        paths = [_existing(name, value, start) for value in getattr(option, f"rigpact_{name}")]
+        setattr(option, f"rigpact_{name}", list(dict.fromkeys(paths)))
+    single = {name: _path(getattr(option, f"rigpact_{name}")) for name in _SINGLE if name != "bundle"}
+    return Paths(
+        bundle=Path(option.rigpact_bundle),
+        clips=tuple(map(Path, option.rigpact_clip)),
+        traces=tuple(map(Path, option.rigpact_trace)),
+        settings=tuple(option.rigpact_set),
+        **single,
+    )
+
+
+def _path(value: str | None) -> Path | None:
+    return None if value is None else Path(value)
+
+
+def _existing(name: str, value: str, start: Path) -> str:
+    path = (start / value).resolve()
+    if not path.is_file():
+        raise pytest.UsageError(f"--rigpact-{name} {value}: no such file")
+    return str(path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Add our collector to what the session collects, whatever paths were named."""
+    report = yield
+    if isinstance(collector, pytest.Session) and _PATHS in collector.config.stash and report.result is not None:
+        from rigpact.testing.files import files_of
+        from rigpact.testing.items import RigpactCollector
+
+        files = files_of(collector.config.stash[_PATHS])
+        report.result = [*report.result, RigpactCollector.of(collector, files)]
+    return report
+
+
+class _Keeper:
+    """Counts outcomes; registered only where the option is given."""
+
+    def __init__(self, account: _Account, config: pytest.Config) -> None:
+        self.account, self.config = account, config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count one outcome of each of our tests."""
+        if report.nodeid.startswith(_PREFIX) and (
+            report.when == "call" or (report.when == "setup" and not report.passed)
+        ):
+            self.account.outcomes[report.outcome] += 1
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what the user chose not to run."""
+        self.account.deselected += sum(item.nodeid.startswith(_PREFIX) for item in items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """A worker of xdist collects for the controller: every worker the same."""
+        told = getattr(node, "workeroutput", {}).get("rigpact_deselected", 0)
+        self.account.deselected = max(self.account.deselected, told)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Nothing judged is no pass."""
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput["rigpact_deselected"] = self.account.deselected
+            return
+        passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if passed and _is_unjudged(self.account, self.config):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """One line: what was judged on which bundle."""
+        if self.config.option.collectonly:
+            return
+        outcomes = self.account.outcomes
+        counts = ", ".join(f"{count} {name}" for name, count in outcomes.items() if count)
+        left = f", {self.account.deselected} deselected" if self.account.deselected else ""
+        line = f"rigpact: {counts or 'no test'}{left} on {Path(self.config.option.rigpact_bundle).name}"
+        if _is_unjudged(self.account, self.config):
+            terminalreporter.write_line(f"{line}: nothing was judged, which is no pass", red=True)
+        else:
+            terminalreporter.write_line(line, red=bool(outcomes["failed"]), green=not outcomes["failed"])
+
+
+def _is_unjudged(account: _Account, config: pytest.Config) -> bool:
+    """Whether no judgement was made though the user did not choose so."""
+    return account.judged == 0 and account.deselected == 0 and not config.option.collectonly
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start counting where there is something to count."""
+    account = session.config.stash.get(_ACCOUNT, None)
+    if account is not None:
+        session.config.pluginmanager.register(_Keeper(account, session.config), "rigpact-account")

@@ -1,0 +1,194 @@
+"""Properties of the loop under the user's own contract and model, on drawn input. Needs hypothesis; says so without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from rigpact.testing.checks import Judgement
+from rigpact.testing.files import NotJudged, Refuted, UserFiles
+
+if TYPE_CHECKING:
+    from rigpact.contract.statistics import FloatArray
+
+LARGEST_Z = 8.0
+"""What a network may say or be fed: eight standard deviations."""
+ORTHONORMAL = 1e-4
+"""Six numbers in float32 of a rotation: 24 roundings of 6e-8, amplified by Gram–Schmidt at 1/100 of an axis' length."""
+SAME_ROTATION = 1e-4
+"""Entries of a rotation that went through six numbers in float32 and a product."""
+
+
+def property_judgements(files: UserFiles, examples: int, seed: int | None) -> Iterator[Judgement]:
+    """One judgement a property."""
+    for name, check in PROPERTIES.items():
+        yield Judgement(("property", name), partial(_judge, check, files, examples, seed))
+
+
+def _judge(check: Callable[..., None], files: UserFiles, examples: int, seed: int | None) -> None:
+    if find_spec("hypothesis") is None:
+        raise NotJudged("hypothesis is not installed: pip install 'rigpact[testing]'")
+    check(files, partial(_run, examples=examples, seed=seed))
+
+
+def _run(test: Callable[..., None], *strategies: Any, examples: int, seed: int | None) -> None:
+    """Run a test on drawn input: always the same draws without a seed; what fails is shrunk and shown."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    unchecked: Any = HealthCheck  # large characters are slow to draw, and that is no fault of theirs
+    giving: Any = given(*strategies)
+    drawing: Any = settings(
+        max_examples=examples, derandomize=seed is None, deadline=None, database=None, print_blob=False,
+        suppress_health_check=list(unchecked), phases=(Phase.generate, Phase.shrink),
+    )  # fmt: skip
+    drawn: Callable[[], None] = drawing(giving(test))
+    if seed is not None:
+        drawn = seeded(seed)(drawn)
+    drawn()
+
+
+def _numbers(rows: int, width: int, largest: float = LARGEST_Z) -> Any:
+    import numpy as np
+    from hypothesis import strategies as st
+    from hypothesis.extra import numpy as st_numpy
+
+    elements = st.floats(-largest, largest, width=32, allow_subnormal=False)
+    return st_numpy.arrays(np.float32, (rows, width), elements=elements, fill=st.just(0.0))
+
+
+def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, before: FloatArray) -> FloatArray:
+    from rigpact.reference_runtime.output import OutputStages
+
+    outputs = OutputStages(files.contract)
+    return outputs(y_norm, previous, before)["y_out"][..., outputs.rotations]
+
+
+def _refute_unless_rotations(files: UserFiles, rotations6d: FloatArray, words: str) -> None:
+    import numpy as np
+
+    from rigpact.reference_runtime.rot6d import Rot6d
+
+    a, b = Rot6d(files.contract.conventions).split(rotations6d.astype(np.float64))
+    off = np.stack([(a * a).sum(-1) - 1.0, (b * b).sum(-1) - 1.0, (a * b).sum(-1)])
+    wrong = np.where(np.isfinite(off), np.abs(off), np.inf).max(axis=0)
+    if wrong.max() > ORTHONORMAL:
+        bone = int(np.argmax(wrong.reshape(-1, files.contract.bone_count).max(axis=0)))
+        raise Refuted(f"{words}: {files.contract.bone_names[bone]} is off orthonormal by {wrong.max():.3g}")
+
+
+def _needs_orthonormal_output(files: UserFiles) -> None:
+    conventions = files.contract.conventions
+    if conventions.reproject in ("before", "none") or conventions.output_mode == "absolute":
+        raise NotJudged(f"reproject={conventions.reproject}, output_mode={conventions.output_mode} promise no rotation")
+    if conventions.degenerate_axis == "zero":
+        raise NotJudged("degenerate_axis=zero lets an axis collapse")
+
+
+def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> None:
+    """Whatever the network says, the published pose is made of rotations."""
+    from rigpact.testing import strategies
+
+    _needs_orthonormal_output(files)
+
+    def test(y_norm: FloatArray, previous: FloatArray) -> None:
+        published = _published(files, y_norm, previous, previous)
+        _refute_unless_rotations(files, published, "the composed pose is no rotation")
+
+    run(test, _numbers(1, files.contract.output.width), strategies.poses(files.contract))
+
+
+def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) -> None:
+    """Axes that are zero, parallel or tiny are replaced before they are published."""
+    import numpy as np
+
+    from rigpact.reference_runtime.output import OutputStages
+    from rigpact.testing import strategies
+
+    _needs_orthonormal_output(files)
+    outputs, bones = OutputStages(files.contract), files.contract.bone_count
+
+    def test(six: FloatArray, previous: FloatArray) -> None:
+        y_raw = np.zeros((1, files.contract.output.width), np.float32)
+        y_raw[:, outputs.rotations] = six
+        next6d = outputs.next6d(y_raw, outputs.delta6d(y_raw, previous), previous)
+        published = outputs.y_out(y_raw, next6d, previous)[..., outputs.rotations]
+        _refute_unless_rotations(
+            files, published, f"six numbers of largest size {np.abs(six).max():.3g} are published as they are"
+        )
+
+    run(test, strategies.near_degenerate_rot6d(bones, files.contract.conventions), strategies.poses(files.contract))
+
+
+def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
+    """The identity as a delta publishes the previous pose."""
+    import numpy as np
+
+    from rigpact.reference_runtime.output import OutputStages
+    from rigpact.testing import strategies
+
+    conventions = files.contract.conventions
+    if conventions.output_mode == "absolute":
+        raise NotJudged("output_mode=absolute has no delta")
+    outputs = OutputStages(files.contract)
+
+    def test(previous: FloatArray) -> None:
+        identity = outputs.codec.identity(files.contract.bone_count).astype(np.float32)[None]
+        after = outputs.compose(identity, previous)
+        error = float(np.abs(after - previous).max())
+        if error > SAME_ROTATION:
+            raise Refuted(f"the identity as a delta moves the pose by {error:.3g}")
+
+    run(test, strategies.poses(files.contract))
+
+
+def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) -> None:
+    """Encoding and decoding give the rotation back."""
+    import numpy as np
+
+    from rigpact.reference_runtime.rot6d import Rot6d
+    from rigpact.testing import strategies
+
+    if files.contract.conventions.derived_axis != "second_cross_first":
+        raise NotJudged(f"derived_axis={files.contract.conventions.derived_axis} may mirror")
+    codec = Rot6d(files.contract.conventions)
+
+    def test(matrices: FloatArray) -> None:
+        back = codec.decode(codec.encode(matrices).astype(np.float32)).astype(np.float64)
+        error = float(np.abs(back - matrices).max())
+        if error > SAME_ROTATION:
+            raise Refuted(f"a rotation comes back from its six numbers off by {error:.3g}")
+
+    run(test, strategies.rotations((1, files.contract.bone_count)))
+
+
+def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None:
+    """Inputs within eight standard deviations give finite output, the same when asked again."""
+    import numpy as np
+    from hypothesis import strategies as st
+
+    network, contract = files.network, files.contract
+    widths = contract.input_widths
+    order = contract.conventions.input_order
+    sizes = [bound or widths[name] or 0 for name, bound in zip(order, network.bound_widths, strict=True)]
+
+    def test(vectors: tuple[FloatArray, ...]) -> None:
+        answer = network.run(vectors, 0)
+        if not np.isfinite(answer).all():
+            raise Refuted(f"{int((~np.isfinite(answer)).sum())} of {answer.size} outputs are not finite")
+        if not np.array_equal(answer, network.run(vectors, 0)):
+            raise Refuted("the same input gives another output the second time")
+
+    run(test, st.tuples(*(_numbers(1, size) for size in sizes)))
+
+
+PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
+    "composition stays a rotation": composition_stays_a_rotation,
+    "degenerate output is replaced": degenerate_output_is_replaced,
+    "no turn keeps the pose": no_turn_keeps_the_pose,
+    "rotations survive their packing": rotations_survive_their_packing,
+    "the network stays finite": the_network_stays_finite,
+}
+"""Every property by what it says."""
