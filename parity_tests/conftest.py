@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["pytester"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 

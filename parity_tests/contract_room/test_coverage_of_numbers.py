@@ -78,7 +78,7 @@ PLACES = [(kind, path) for kind in (Kind.BUNDLE, Kind.COMPANION) for path in lea
 def report_pointers(data: dict[Kind, dict[str, Any]], kind: Kind) -> list[str]:
     """Check both files as they stand in memory; where the findings about one of them are."""
     documents = {
-        each: Document(each, JsonFile(Path(f"{each}.json"), "0" * 64, content, standard=False))
+        each: Document(each, JsonFile(Path(f"{each}.json"), b"", content, standard=False))
         for each, content in data.items()
     }
     findings = check(Subject(documents[Kind.BUNDLE], documents[Kind.COMPANION])).findings

@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 
 from rigpact.contract.findings import FindingsReport
-from rigpact.contract.rules import ALL_RULES, RETIRED, baseline, canary, comparison
+from rigpact.contract.rules import (
+    ALL_RULES,
+    RETIRED,
+    baseline,
+    canary,
+    comparison,
+    gate,
+    geometry,
+    system_data,
+    systems,
+)
 
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
 from .near_misses import NEAR_MISSES
@@ -59,8 +69,12 @@ ELSEWHERE = {
     "reports_room/test_comparison_rules.py": comparison.RULES,
     "reports_room/test_canary.py": canary.RULES,
     "contract_room/test_configuration.py": baseline.RULES,
+    "gate_room/test_gate_rules.py": gate.RULES,
+    "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
+    "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
+    "systems_room/system_rule_cases.py": (*systems.RULES, *system_data.RULES),
 }
-"""Rules about two recordings, a model that runs and waivers have their failing and passing cases there."""
+"""Rules about two recordings, a model that runs, waivers, a whole project and functions have their cases there."""
 HERE = {rule.code for rule in ALL_RULES} - {rule.code for rules in ELSEWHERE.values() for rule in rules}
 
 

@@ -21,7 +21,7 @@ FRAMES = (3, 8, 90)
 
 
 def document(kind: Kind, name: str, content: Any) -> Document:
-    return Document(kind, JsonFile(Path(f"{name}.json"), "0" * 64, content, standard=True))
+    return Document(kind, JsonFile(Path(f"{name}.json"), b"", content, standard=True))
 
 
 def alarms(subject: Subject) -> list[str]:

@@ -65,6 +65,22 @@ def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: P
             assert _masked(block["output"]) == _masked(answer.out)
 
 
+def test_the_readmes_gate_names_what_is_wrong(
+    command: Any, readers_files: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two commands that a team copies into its CI: one writes the settings, the other fails for the right reason."""
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"<!-- gate -->\n```bash\n(.*?)```", readme, re.DOTALL)
+    init, gate = (shlex.split(line) for line in block.splitlines())
+    assert (init[0], gate[0]) == ("rigpact", "rigpact")
+    assert command(*init[1:]).status == 0
+    answer = command(*gate[1:])
+    assert answer.status == 1, answer.err
+    assert "next 1. " in answer.out
+    assert "compose_order = prev_delta" in answer.out
+    assert "compose_order = prev_delta" in (readers_files / "report.html").read_text(encoding="utf-8")
+
+
 def test_the_readmes_python_runs(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The first lines that an engineer copies."""
     readme = (checkout / "README.md").read_text(encoding="utf-8")

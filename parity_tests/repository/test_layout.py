@@ -16,10 +16,20 @@ MAY_IMPORT = {
     "reference_runtime": {"contract", "reference_runtime"},
     "fixtures": {"contract", "reference_runtime", "fixtures"},
     "reports": {"contract", "reference_runtime", "fixtures", "reports"},
+    "testing": {"contract", "reference_runtime", "fixtures", "reports", "testing"},
 }
+PACKAGES = {room: [room] for room in ROOMS} | {"reports": ["reports", "testing"]}
+"""What each root holds: `rigpact.testing` imports from everywhere to its left, as a report does, and shares its root."""
 HEAVY_HOMES = {
     "pandas": ("reports/rigpact/reports/error_table.py",),
-    "torch": ("fixtures/rigpact/fixtures/training",),
+    "pyarrow": ("reports/rigpact/reports/sweep/results.py",),
+    "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
+    "torch": (
+        "fixtures/rigpact/fixtures/training", "fixtures/rigpact/fixtures/systems",
+        "reports/rigpact/reports/geometry_parity/torch_backend.py",
+    ),
+    "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
+    "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),
     "onnx": (
         "fixtures/rigpact/fixtures/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
         "reports/rigpact/reports/nonfinite",
@@ -39,7 +49,7 @@ def _configuration(checkout: Path) -> dict[str, object]:
 def _python_files(checkout: Path) -> Iterator[tuple[str, Path]]:
     for room in ROOMS:
         for path in sorted((checkout / room / "rigpact").rglob("*.py")):
-            yield room, path
+            yield path.relative_to(checkout / room / "rigpact").parts[0], path
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -61,16 +71,18 @@ def test_the_root_lists_agree(checkout: Path) -> None:
     assert tool["mypy"]["mypy_path"] == roots  # type: ignore[index]
     assert tool["pyright"]["extraPaths"] == roots  # type: ignore[index]
     assert tool["pytest"]["ini_options"]["pythonpath"] == roots  # type: ignore[index]
-    assert tool["coverage"]["run"]["source_pkgs"] == [f"rigpact.{root}" for root in roots]  # type: ignore[index]
+    packages = [f"rigpact.{name}" for names in PACKAGES.values() for name in names]
+    assert tool["coverage"]["run"]["source_pkgs"] == packages  # type: ignore[index]
 
 
-def test_the_namespace_folders_hold_one_package_each(checkout: Path) -> None:
+def test_the_namespace_folders_hold_packages_only(checkout: Path) -> None:
     """An `__init__.py` in a namespace folder hides the other three rooms."""
-    for room in ROOMS:
+    for room, packages in PACKAGES.items():
         folder = checkout / room / "rigpact"
-        assert [child.name for child in folder.iterdir() if child.name != "__pycache__"] == [room]
-        assert (folder / room / "__init__.py").is_file()
-        assert (folder / room / "py.typed").is_file()
+        assert sorted(child.name for child in folder.iterdir() if child.name != "__pycache__") == packages
+        for package in packages:
+            assert (folder / package / "__init__.py").is_file()
+            assert (folder / package / "py.typed").is_file()
 
 
 def test_imports_point_one_way(checkout: Path) -> None:

@@ -1,0 +1,130 @@
+"""docs/performance.md: every figure that a benchmark measured, beside what it is measured against.
+
+A benchmark calls `add_row`; the row is printed, and written into the page when RIGPACT_WRITE_PERFORMANCE is set. One command
+renews the page, or only the rows of the benchmarks named after it:
+
+    python parity_tests/benchmarks/performance_table.py [parity_tests/benchmarks/test_loading.py …]
+
+To add a row: measure ours and the rival in one run (timing.py), then call `add_row` with a `what` of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PAGE = CHECKOUT / "docs" / "performance.md"
+WRITE = "RIGPACT_WRITE_PERFORMANCE"
+SECTIONS = ("One step of the runtime", "Files", "Comparing and diagnosing", "Sweeps", "Growth", "Memory", "Starting up")
+"""The page's headings, in order; a row of another section is a spelling mistake."""
+_COLUMNS = ("what", "ours", "beside", "ratio", "target", "met")
+_PREAMBLE = """\
+# Performance
+
+Every figure is printed by `tox -e bench`; ours and what it stands beside are measured in turns within one run, and medians are
+compared. A ratio is ours divided by the other unless the row says otherwise. This page is written by
+`python parity_tests/benchmarks/performance_table.py`.
+"""
+_NOTES = """\
+## Where a target is missed
+
+`rigpact diff` from a cold start is not thirty times faster than Polygraphy's command line; called in a process that is already
+running, the same comparison is. What is left is starting up: Python, numpy, the library of the command line, and the rules that
+every bundle is held against before it is trusted. Tried: frames in pieces that stay in the cache, which halved the comparison;
+importing the runtime and the canary only where they are needed; comparing only the stage that Polygraphy compares. Ours
+compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured figure: texts with their units, `met` is "yes" or "no"."""
+
+    what: str
+    ours: str
+    rival: str
+    ratio: str
+    target: str
+    met: str
+
+
+def add_row(
+    what: str, *, section: str, ours: str, rival: str = "", ratio: float | None = None, target: str, met: bool
+) -> None:
+    """Print one figure, and write it into docs/performance.md where that is asked for.
+
+    what: names the figure; a row of the same name is replaced. section: one of SECTIONS. ours, rival: texts with units.
+    ratio: as `target` means it. Raises ValueError for an unknown section.
+    """
+    if section not in SECTIONS:
+        raise ValueError(f"{section!r} is none of {SECTIONS}")
+    row = Row(what, ours, rival, "" if ratio is None else f"{ratio:.3g}", target, "yes" if met else "no")
+    sys.__stdout__.write(f"\n{section}: " + " | ".join(cell for cell in astuple(row) if cell) + "\n")
+    if os.environ.get(WRITE):
+        page = _read(PAGE)
+        page.setdefault(section, {})[what] = row
+        PAGE.write_text(_page(page), encoding="utf-8", newline="\n")
+
+
+def read_rows(page: Path = PAGE) -> dict[str, Row]:
+    """The rows that a page holds, by their names."""
+    return {row.what: row for rows in _read(page).values() for row in rows.values()}
+
+
+def _read(page: Path) -> dict[str, dict[str, Row]]:
+    sections: dict[str, dict[str, Row]] = {}
+    heading = ""
+    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif line.startswith("| ") and not line.startswith(f"| {_COLUMNS[0]} |"):
+            row = Row(*(cell.strip() for cell in line.strip("|").split("|")))
+            sections.setdefault(heading, {})[row.what] = row
+    return sections
+
+
+def _page(sections: dict[str, dict[str, Row]]) -> str:
+    parts = [_PREAMBLE, f"Measured on {_machine()}.\n"]
+    for name in SECTIONS:
+        if name in sections:
+            parts.append(f"## {name}\n\n" + _table(sections[name].values()))
+    return "\n".join(
+        [*parts, _NOTES] if any(row.met == "no" for rows in sections.values() for row in rows.values()) else parts
+    )
+
+
+def _table(rows: Iterable[Row]) -> str:
+    lines = [_COLUMNS, ("---",) * len(_COLUMNS), *(astuple(row) for row in rows)]
+    return "".join(f"|{'|'.join(f' {cell} ' if cell != '---' else cell for cell in line)}|\n" for line in lines)
+
+
+def _machine() -> str:
+    names = ("numpy", "onnxruntime", "orjson")
+    libraries = ", ".join(f"{name} {version(name)}" for name in names)
+    cores = os.cpu_count() or 1
+    return f"{_processor()}, {cores} cores, {platform.system()}, Python {platform.python_version()}, {libraries}"
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text(encoding="utf-8").splitlines() if facts.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main(paths: list[str]) -> int:
+    """Run the benchmarks with writing switched on; returns pytest's exit status."""
+    tests = paths or [str(Path(__file__).resolve().parent)]
+    command = [sys.executable, "-m", "pytest", "-q", "--benchmark-only", "--benchmark-disable-gc", *tests]
+    return subprocess.run(command, cwd=CHECKOUT, env={**os.environ, WRITE: "1"}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

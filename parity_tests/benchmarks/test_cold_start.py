@@ -1,0 +1,52 @@
+"""How long a command takes before it does anything: people explore what answers at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .performance_table import add_row
+from .timing import in_turns, seconds
+
+HELP_TARGET, CHECK_TARGET_S = 2.0, 1.5
+
+
+def process(*words: object) -> Callable[[], None]:
+    """Run Python with these words, as somebody who installed rigpact would."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run() -> None:
+        subprocess.run([sys.executable, *map(str, words)], check=True, capture_output=True, timeout=60, env=environment)
+
+    return run
+
+
+def test_help_starts_as_fast_as_its_libraries(benchmark: Any) -> None:
+    """`rigpact --help` beside importing the two libraries that print it."""
+    ours, theirs, ratio = benchmark.pedantic(
+        in_turns, (process("-m", "rigpact.reports", "--help"), process("-c", "import typer, rich"), 15), rounds=1
+    )
+    add_row(
+        "`rigpact --help`", section="Starting up", ours=f"{1e3 * ours:.0f} ms",
+        rival=f"`import typer, rich`: {1e3 * theirs:.0f} ms", ratio=ratio, target=f"≤ {HELP_TARGET:g}",
+        met=ratio <= HELP_TARGET,
+    )  # fmt: skip
+    assert ratio <= HELP_TARGET
+
+
+def test_the_demo_bundle_is_checked_in_a_moment(benchmark: Any, demo_bundle: Path) -> None:
+    """`rigpact check` in a pre-commit hook, from a cold start."""
+    check = process(
+        "-m", "rigpact.reports", "check", demo_bundle / "norm_template.json", "--onnx", demo_bundle / "model.onnx"
+    )
+    check()
+    took = benchmark.pedantic(lambda: min(seconds(check) for _ in range(9)), rounds=1)
+    add_row(
+        "`rigpact check` of the demo bundle and its model", section="Starting up", ours=f"{took:.2f} s",
+        target=f"≤ {CHECK_TARGET_S:g} s", met=took <= CHECK_TARGET_S,
+    )  # fmt: skip
+    assert took <= CHECK_TARGET_S

@@ -1,0 +1,216 @@
+"""What a frame of a free run costs beside the bare network, beside a plain numpy loop and beside torch, on one core."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rigpact.contract import Contract, load_contract
+from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, RawClip, read_clip, run_frames
+from rigpact.reference_runtime.batch import evaluate_clip
+from rigpact.reference_runtime.drive import ClipRows, clip_rows
+from rigpact.reference_runtime.lockstep import Lockstep
+
+from .long_runs import character
+from .numpy_rival import NumpyLoop
+from .performance_table import add_row
+from .timing import growth_exponent
+from .torch_rival import TorchLoop, demo_model
+
+pytestmark = pytest.mark.slow
+SECTION = "One step of the runtime"
+FRAMES, ROUNDS = 40, 31
+RUNS = 64
+SAME_POSE = 2e-5
+"""Two float32 networks and 20 frames of feeding back: a hundred float32 steps on entries of at most 1."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The demo character, and the folder that it comes from."""
+
+    folder: Path
+    contract: Contract
+    network: OnnxNetwork
+    clip: RawClip
+
+    @property
+    def rows(self) -> ClipRows:
+        return clip_rows(self.clip, self.contract)
+
+    def feed(self, runs: int) -> dict[str, np.ndarray]:
+        """What the network is given in the first frame, for so many runs."""
+        stages = self.loop().step()
+        names = zip(self.network._names, self.contract.conventions.input_order, strict=True)
+        return {name: np.repeat(stages[stage][None], runs, axis=0) for name, stage in names}
+
+    def bare(self, runs: int) -> Callable[[], Any]:
+        """`session.run` and nothing else."""
+        session, feed = self.network._session, self.feed(runs)
+        return lambda: session.run(None, feed)
+
+    def loop(self) -> Loop:
+        return Loop(self.contract, self.network, self.clip, "free")
+
+    def crowd(self) -> Lockstep:
+        """Runs that start from different frames of the clip."""
+        starts = self.rows.x_raw[np.arange(RUNS) % len(self.rows.x_raw)]
+        return Lockstep(self.contract, self.network, self.clip, starts)
+
+
+def demo(demo_bundle: Path, math: str = "f64") -> Demo:
+    files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
+    contract = load_contract(*files, changes={"math": math})
+    network = OnnxNetwork(demo_bundle / "model.onnx", contract)
+    return Demo(demo_bundle, contract, network, read_clip(demo_bundle / "clips/Sneak_Turn.json"))
+
+
+def per_frame(
+    actions: dict[str, Callable[[], Any]], frames: int = FRAMES, rounds: int = ROUNDS
+) -> dict[str, list[float]]:
+    """Processor seconds a frame of every action in every round; the actions take turns, `frames` calls at a time.
+
+    Everything here runs on the calling thread: its own clock leaves out the time in which somebody else had the core.
+    """
+    costs: dict[str, list[float]] = {name: [] for name in actions}
+    for number in range(-1, rounds):
+        for name in list(actions) if number % 2 == 0 else list(actions)[::-1]:
+            action, start = actions[name], time.thread_time()
+            for _ in range(frames):
+                action()
+            costs[name] += [(time.thread_time() - start) / frames] if number >= 0 else []
+    return costs
+
+
+def told(costs: dict[str, list[float]], ours: str, rival: str, what: str, target: float) -> float:
+    """Write the figure down: medians, and the median of the rounds' own ratios; returns that ratio."""
+    ratio = statistics.median(a / b for a, b in zip(costs[ours], costs[rival], strict=True))
+    mine, theirs = (statistics.median(costs[name]) * 1e6 for name in (ours, rival))
+    add_row(
+        what,
+        section=SECTION,
+        ours=f"{mine:.0f} us",
+        rival=f"{rival}: {theirs:.0f} us",
+        ratio=ratio,
+        target=f"≤ {target:.3g}",
+        met=ratio <= target,
+    )
+    return ratio
+
+
+@pytest.mark.parametrize("math", ["f64", "f32"])
+def test_one_run_beside_the_bare_network(benchmark: Any, demo_bundle: Path, math: str) -> None:
+    """A loop that costs more than its network is the loop's fault."""
+    scene = demo(demo_bundle, math)
+    loop, plain, kept = (scene.loop() for _ in range(3))
+    costs = per_frame({"session.run": scene.bare(1), "recorder off": loop.advance}, frames=1, rounds=1000)
+    told(costs, "recorder off", "session.run", f"free-run frame, one run, {math}", 1.5)
+    frames = range(FRAMES)
+    whole = per_frame(
+        {
+            "recorder off": lambda: [plain.advance() for _ in frames],
+            "recorder on": lambda: run_frames(kept, frames, None, "free"),
+        },
+        frames=2,
+    )
+    told(whole, "recorder on", "recorder off", f"{FRAMES} free-run frames with every stage recorded, {math}", 1.25)
+    benchmark(loop.advance)
+
+
+@pytest.mark.parametrize("math", ["f64", "f32"])
+def test_lockstep_beside_the_bare_network(benchmark: Any, demo_bundle: Path, math: str) -> None:
+    """64 runs in one network call a frame: a sweep of seeds for the price of the network."""
+    scene = demo(demo_bundle, math)
+    crowd = scene.crowd()
+    costs = per_frame({"session.run": scene.bare(RUNS), "lockstep": crowd.advance}, frames=1, rounds=200)
+    told(costs, "lockstep", "session.run", f"free-run frame, {RUNS} runs in lockstep, {math}", 1.2)
+    benchmark(crowd.advance)
+
+
+def test_one_run_beside_its_rivals(benchmark: Any, demo_bundle: Path) -> None:
+    """What an engineer writes in an afternoon computes the same poses; it must not be quicker."""
+    scene = demo(demo_bundle)
+    torch.set_num_threads(1)
+    model = demo_model(scene.folder / "model.onnx", scene.contract)
+    rivals = NumpyLoop(scene.contract, scene.network, scene.rows), TorchLoop(scene.contract, model, scene.rows)
+    loop = scene.loop()
+    for _ in range(20):
+        pose = loop.advance()[scene.contract.output["BoneRotations6D"].range]
+        for rival in rivals:
+            np.testing.assert_allclose(np.asarray(rival.step()).ravel(), pose, rtol=0, atol=SAME_POSE)
+    costs = per_frame(
+        {"ours": loop.advance, "numpy loop": rivals[0].step, "torch eager": rivals[1].step},
+        frames=20,
+    )
+    told(costs, "ours", "numpy loop", "free-run frame beside a plain numpy loop", 1 / 2)
+    told(costs, "ours", "torch eager", "free-run frame beside torch eager", 1 / 6)
+    benchmark(loop.advance)
+
+
+def test_clip_in_one_go_beside_its_frames(benchmark: Any, demo_bundle: Path) -> None:
+    """A teacher-driven evaluation knows every input beforehand: the network need not be called once a frame."""
+    scene = demo(demo_bundle)
+    frames = range(len(scene.rows.x_raw) - 1)
+
+    def one_by_one() -> object:
+        return run_frames(Loop(scene.contract, scene.network, scene.clip, "teacher"), frames, None, "teacher")
+
+    actions = {
+        "one go": lambda: evaluate_clip(scene.contract, scene.network, scene.clip),
+        "frame by frame": one_by_one,
+    }
+    costs = per_frame(actions, frames=3, rounds=9)
+    told(costs, "one go", "frame by frame", f"teacher-driven clip of {len(frames)} frames in one batch", 1.0)
+    benchmark(actions["one go"])
+
+
+def grows(benchmark: Any, what: str, action_of: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -> None:
+    """Fit the exponent of the cost over the sizes and write it down."""
+    actions = {str(size): action_of(size) for size in sizes}
+    costs = benchmark.pedantic(per_frame, (actions, 1, 9), rounds=1)
+    exponent = growth_exponent(sizes, [min(costs[str(size)]) for size in sizes])
+    add_row(
+        what,
+        section="Growth",
+        ours=f"size to the power of {exponent:.2f}",
+        rival=f"{sizes[0]} to {sizes[-1]}",
+        target="≤ 1.05",
+        met=exponent <= 1.05,
+    )
+
+
+def test_cost_grows_with_frames(benchmark: Any, demo_bundle: Path) -> None:
+    """An hour of play costs sixty times a minute: nothing may be kept that is looked through every frame."""
+    scene = demo(demo_bundle)
+    grows(
+        benchmark,
+        "free run recorded, frames",
+        lambda frames: lambda: run_frames(scene.loop(), range(frames), None, "free"),
+        (100, 200, 400, 800),
+    )
+
+
+def test_cost_grows_with_bones(benchmark: Any) -> None:
+    """A character of 400 bones costs eight times one of 50."""
+
+    def action(bones: int) -> Callable[[], Any]:
+        contract, clip = character(bones, frames=101)
+        network = CallableNetwork(lambda state, *_: np.zeros((1, 6 * bones)) + state[:, :1] * 1e-3)
+        return lambda: run_frames(Loop(contract, network, clip, "free"), range(100), None, "free")
+
+    grows(benchmark, "free run recorded, bones", action, (50, 100, 200, 400, 800))
+
+
+def test_cost_grows_with_clips(benchmark: Any, demo_bundle: Path) -> None:
+    """A library of clips, each evaluated in one batch."""
+    scene = demo(demo_bundle)
+    one = lambda: evaluate_clip(scene.contract, scene.network, scene.clip)  # noqa: E731
+    grows(benchmark, "clips evaluated", lambda clips: lambda: [one() for _ in range(clips)], (2, 4, 8, 16))

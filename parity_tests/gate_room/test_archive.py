@@ -1,0 +1,377 @@
+"""The archive: the same results give the same bytes, and nothing that is not ours is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.rules.structure import check_against_schema
+from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reports.address import Address
+from rigpact.reports.gate.archive import archive_bytes, read_archive, write_archive
+from rigpact.reports.gate.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
+from rigpact.reports.gate.measured import GateMeasurement
+from rigpact.reports.gate.report import GateReport
+from rigpact.reports.renderers import FORMATS, render
+from rigpact.reports.viewer import render_html
+
+from .conftest import FILES, TRACE, Command, codes, judged, measured, record
+
+Members = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def kept(honest_project: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[GateMeasurement, GateReport, Path]:
+    """A failing project, measured and judged: an engine with the factors the wrong way round."""
+    import shutil
+
+    folder = tmp_path_factory.mktemp("kept") / "game"
+    shutil.copytree(honest_project, folder)
+    record(folder, TRACE, compose_order="prev_delta")
+    measurement = measured(folder, FILES)
+    report = judged(folder, FILES, measurement)
+    write_archive(folder / "kept.rigpact.zip", measurement, report)
+    return measurement, report, folder
+
+
+def members_of(path: Path) -> Members:
+    with zipfile.ZipFile(path) as file:
+        return {entry.filename: file.read(entry) for entry in file.infolist()}
+
+
+def zipped(path: Path, members: Mapping[str, bytes], *, rehash: bool = True, method: int = zipfile.ZIP_STORED) -> Path:
+    """An archive of other members; with `rehash` its manifest says their hashes."""
+    whole = dict(members)
+    if rehash:
+        manifest = json.loads(whole["manifest.json"])
+        manifest["members"] = {
+            name: hashlib.sha256(content).hexdigest() for name, content in whole.items() if name != "manifest.json"
+        }
+        whole["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, content in whole.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_an_answer_reads_back_in_every_format(kept: Any) -> None:
+    """The report that is looked at a month later must be the one that stopped the build."""
+    measurement, report, folder = kept
+    archive = read_archive(folder / "kept.rigpact.zip")
+
+    for name in FORMATS:
+        assert render(archive.report, name) == render(report, name)
+    assert render_html(archive.report, archive.runs) == render_html(report, measurement.runs)
+    assert archive.report.verdict == "fail"
+
+
+def test_measurements_are_judged_again_alike(kept: Any) -> None:
+    """What was measured must be all that the verdict rests on."""
+    _, report, folder = kept
+    archive = read_archive(folder / "kept.rigpact.zip")
+
+    again = judged(folder, FILES, archive.measurement)
+
+    assert render(again, "json") == render(report, "json")
+
+
+def test_the_archive_holds_what_a_picture_needs(kept: Any) -> None:
+    """Poses of both sides, errors and skeleton, recomputed here from the recording itself."""
+    _, _, folder = kept
+    run = read_archive(folder / "kept.rigpact.zip").runs[0]
+    bundle = json.loads((folder / "norm_template.json").read_text(encoding="utf-8"))
+    recorded = read_trace(folder / TRACE).stages["y_out"].astype(np.float64).reshape(len(run.frames), -1, 6)
+    x, z = recorded[..., :3], recorded[..., 3:]
+    traces = np.einsum("...ij,...ij->...", run.reference.astype(np.float64), run.engine.astype(np.float64))
+    degrees = np.degrees(np.arccos(np.clip((traces - 1.0) / 2.0, -1.0, 1.0)))
+
+    assert (run.name, run.fps) == ("sneak", 60.0)
+    assert list(run.bone_names) == bundle["meta"]["bone_names"]
+    assert list(run.parents or ()) == bundle["meta"]["skeleton"]["parents"]
+    np.testing.assert_allclose(np.asarray(run.offsets_m), bundle["meta"]["skeleton"]["ref_local_offsets_m"], atol=1e-7)
+    # columns are axes, float32: one rounding of a unit number each
+    np.testing.assert_allclose(run.engine[..., :, 0], x, atol=1e-6)
+    np.testing.assert_allclose(run.engine[..., :, 2], z, atol=1e-6)
+    # acos loses half the digits near 0: sqrt(2 * 2^-23) rad is 0.03 degrees
+    np.testing.assert_allclose(run.deg, degrees, atol=0.05)
+    assert run.cm is not None
+    assert run.cm.max() > 1.0
+    assert {name for name, _, _ in run.stages} >= {"next6d", "y_out"}
+    assert run.diagnosis is not None
+    assert run.diagnosis.causes[0].changes == {"compose_order": "prev_delta"}
+
+
+def test_the_same_results_give_the_same_bytes(kept: Any) -> None:
+    """A cache or a signature over the archive must not change with the clock."""
+    measurement, report, folder = kept
+    content = (folder / "kept.rigpact.zip").read_bytes()
+
+    assert archive_bytes(measurement, report) == content
+    archive = read_archive(folder / "kept.rigpact.zip")
+    assert archive_bytes(archive.measurement, archive.report) == content
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {entry.compress_type for entry in file.infolist()} == {zipfile.ZIP_STORED}
+
+
+def test_the_archive_is_bound_to_its_inputs(kept: Any) -> None:
+    """Whoever is handed an archive must be able to say which model it speaks of."""
+    _, _, folder = kept
+    manifest = json.loads(members_of(folder / "kept.rigpact.zip")["manifest.json"])
+
+    assert list(check_against_schema(manifest, "archive_manifest")) == []
+    for name in ("norm_template.json", "pretrain_template.json", "model.onnx", TRACE, "rigpact.toml"):
+        assert manifest["provenance"][name] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+
+def test_other_thresholds_give_another_verdict_without_running(kept: Any, project: Path, command: Command) -> None:
+    """A night of recordings is not run again because a limit moved. The files are gone; only the archive is there."""
+    archive = kept[2] / "kept.rigpact.zip"
+    for path in ("model.onnx", TRACE):
+        (project / path).unlink()
+
+    def verdict(text: str) -> tuple[int, dict[str, Any]]:
+        (project / "rigpact.toml").write_text(FILES + text, encoding="utf-8")
+        answer = command("gate", "--from", archive, "--format", "json")
+        return answer.status, json.loads(answer.out)
+
+    waiver = '[[gate.waive]]\npart = "engine-trace/sneak"\nowner = "A"\nreason = "r"\nexpires = "2999-01-01"\n'
+    assert verdict("")[0] == 1
+    assert verdict("[gate.thresholds]\ntolerance-factor = 1e9\n")[0] == 0
+    assert verdict(waiver)[0] == 0
+    status, strict = verdict("[gate.thresholds]\ntolerance-factor = 1e9\npose-deg = 1\n")
+    assert status == 1
+    assert {finding["code"] for part in strict["parts"] for finding in part["findings"]} >= {"RP964"}
+
+
+def test_another_question_is_refused(kept: Any, project: Path, command: Command) -> None:
+    """Judging a new recording from an old archive would be a pass on what nobody looked at."""
+    archive = kept[2] / "kept.rigpact.zip"
+    more = FILES + f'[[gate.trace]]\nfile = "{TRACE}"\nclip = "clips/Run_F.json"\nname = "run"\n'
+    (project / "rigpact.toml").write_text(more, encoding="utf-8")
+
+    answer = command("gate", "--from", archive)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert "gate.trace" in answer.err
+    assert "run the gate again" in answer.err
+
+
+def altered(change: Callable[[Members], Members | None]) -> Callable[[Path, Path], Path]:
+    def make(source: Path, target: Path) -> Path:
+        members = members_of(source)
+        return zipped(target, change(members) or members)
+
+    return make
+
+
+def edited_json(name: str, edit: Callable[[Any], object]) -> Callable[[Members], Members | None]:
+    def change(members: Members) -> None:
+        document = json.loads(members[name])
+        edit(document)
+        members[name] = json.dumps(document).encode()
+
+    return change
+
+
+def _npy(header: str, content: bytes = b"") -> bytes:
+    text = header.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + content
+
+
+def _pickled() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.array([{"evil": 1}], object), allow_pickle=True)
+    return stream.getvalue()
+
+
+def rewritten(change: Callable[[bytes], bytes]) -> Callable[[Path, Path], Path]:
+    def make(source: Path, target: Path) -> Path:
+        target.write_bytes(change(source.read_bytes()))
+        return target
+
+    return make
+
+
+HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
+    "no zip": rewritten(lambda _content: b"PK nonsense"),
+    "cut off": rewritten(lambda content: content[:-400]),
+    "bytes changed": rewritten(lambda content: content.replace(b"compose_order", b"compose_0rder")),
+    "a member changed": lambda source, target: zipped(
+        target, members_of(source) | {"measured.json": b"{}"}, rehash=False
+    ),
+    "a path out of the folder": altered(lambda members: members | {"../evil.json": b"{}"}),
+    "an absolute path": altered(lambda members: members | {"/etc/evil.json": b"{}"}),
+    "a foreign member": altered(lambda members: members | {"parts/0/evil.py": b""}),
+    "compressed": lambda source, target: zipped(target, members_of(source), method=zipfile.ZIP_DEFLATED),
+    "a bomb": lambda source, target: zipped(
+        target, members_of(source) | {"parts/0/x.npy": b"\0" * 10_000_000}, method=zipfile.ZIP_DEFLATED
+    ),
+    "a pickle": altered(lambda members: members | {"parts/2/frames.npy": _pickled()}),
+    "an array that claims a terabyte": altered(lambda members: members | {
+        "runs/2/deg.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }")
+    }),
+    "an array of negative shape": altered(lambda members: members | {
+        "runs/2/deg.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 4), }", b"\0" * 16)
+    }),
+    "an array of another shape": altered(lambda members: members | {
+        "runs/2/deg.npy": array_to_bytes(np.zeros((3, 3), np.float32))
+    }),
+    "no manifest": lambda source, target: zipped(
+        target, {name: content for name, content in members_of(source).items() if name != "manifest.json"}, rehash=False
+    ),
+    "no verdict": altered(lambda members: {name: each for name, each in members.items() if name != "verdict.json"}),
+    "another format": altered(edited_json("manifest.json", lambda document: document.update(format="other"))),
+    "another version": altered(edited_json("manifest.json", lambda document: document.update(version=2))),
+    "another system": altered(edited_json("manifest.json", lambda document: document.update(system="os"))),
+    "a class that is not ours": altered(edited_json("measured.json", lambda document: document["parts"][0].update(
+        metrics={"x": {"$Popen": {"args": "id"}}}
+    ))),
+    "a finding without its rule": altered(edited_json(
+        "verdict.json", lambda document: document["parts"][2]["findings"][0].pop("code")
+    )),
+    "a ledger of words": altered(edited_json("measured.json", lambda document: document["parts"][0].update(ledger="all"))),
+    "a parent beyond the skeleton": altered(edited_json("runs/2/run.json", lambda document: document.update(parents=[99] * 46))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command: Command, name: str) -> None:
+    """Archives come from a build server that anybody can push to."""
+    path = HOSTILE[name](kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
+
+    answer = command("report", path)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path.parent / "evil.json").exists()
+
+
+def test_the_hostile_archives_differ_by_one_thing_only(kept: Any, tmp_path: Path, command: Command) -> None:
+    """The passing case: written anew and unchanged, the archive is read."""
+    path = zipped(tmp_path / "kind.rigpact.zip", members_of(kept[2] / "kept.rigpact.zip"))
+
+    assert command("report", path).status == 1
+
+
+def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None:
+    """A message such as {x.__class__} would read the reporting process's memory into a public report."""
+    text = "{0} {address.__init__.__globals__} {kept message}"
+    change = edited_json("verdict.json", lambda document: document["parts"][2]["findings"][0].update(message=text))
+    path = altered(change)(kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
+
+    assert read_archive(path).report.parts[2].report.findings[0].message == text
+
+
+@pytest.mark.parametrize("rule", ALL_RULES[::11], ids=lambda rule: rule.code)
+def test_a_finding_reads_back(rule: Any) -> None:
+    """Whatever a rule puts in its message, the archive says the same."""
+    import string
+
+    names = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(rule.message) if name}
+    values = dict.fromkeys(names, np.float32(1.5)) | {"address": Address("y_out", 3, bone="hand_l"), "tuple": (1, "a")}
+    try:
+        before = Finding(rule, "a.json", "/x", values)
+        assert before.message
+    except (ValueError, TypeError, KeyError):
+        pytest.skip("its message wants other values than a number")
+
+    after = plain_to_finding(json.loads(json.dumps(finding_to_plain(before))))
+
+    assert after.to_json() == before.to_json()
+    assert (after.values["address"], after.values["tuple"]) == (values["address"], (1, "a"))
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}]
+)
+def test_a_value_reads_back(value: Any) -> None:
+    """Numbers that are not finite are what a report is about; JSON has none."""
+    assert repr(from_plain(json.loads(json.dumps(to_plain(value))))) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6.0).reshape(2, 3), np.arange(4), np.array([np.nan, 1], np.float32), np.zeros((0, 4), np.float32)],
+)
+def test_an_array_reads_back(array: Any) -> None:
+    """To the bit, with its type."""
+    again = bytes_to_array(array_to_bytes(array), "x")
+
+    assert again.dtype == array.dtype
+    np.testing.assert_array_equal(again, array)
+
+
+def test_two_archives_are_compared(kept: Any, honest_project: Path, tmp_path: Path, command: Command) -> None:
+    """Was it worse last week? Which part, by how much?"""
+    import shutil
+
+    worse = kept[2] / "kept.rigpact.zip"
+    folder = tmp_path / "game"
+    shutil.copytree(honest_project, folder)
+    measurement = measured(folder, FILES)
+    better = folder / "better.rigpact.zip"
+    write_archive(better, measurement, judged(folder, FILES, measurement))
+
+    down = command("report", worse, "--against", better, "--format", "json")
+    up = command("report", better, "--against", worse, "--format", "json")
+
+    assert (down.status, up.status) == (1, 0)
+    change = json.loads(down.out)
+    assert change["parts"]["engine-trace/sneak"] == {"before": "pass", "after": "fail"}
+    assert (
+        {finding["code"] for finding in change["appeared"]}
+        == {"RP801", "RP961"}
+        == {finding["code"] for finding in json.loads(up.out)["vanished"]}
+    )
+    figures = {figure["name"]: figure["change"] for figure in change["figures"]}
+    assert figures["engine-trace/sneak largest deg"] == "worse"
+    assert figures["budget model bytes"] == "same"
+    assert change["inputs"] == {TRACE: "changed"}
+    assert "WORSE" in command("report", worse, "--against", better).out
+
+
+def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
+    """Taking the question out is the oldest way to get a green build."""
+    from dataclasses import replace
+
+    from rigpact.reports.gate.against import progress_between
+
+    archive = read_archive(kept[2] / "kept.rigpact.zip")
+    passing = [part for part in archive.report.parts if part.verdict == "pass"]
+    without = replace(archive, report=replace(archive.report, parts=tuple(passing[1:])))
+
+    assert progress_between(archive, without).is_worse
+    assert not progress_between(archive, archive).is_worse
+    assert Severity.ERROR in {finding.rule.severity for finding in archive.report.findings}
+    assert "RP961" in codes(archive.report)
+
+
+def test_the_codec_of_the_archive_is_the_contracts(kept: Any) -> None:
+    """A rotation kept with rows for columns would turn every picture inside out."""
+    _, _, folder = kept
+    from rigpact.contract.bundle import load_contract
+
+    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    run = read_archive(folder / "kept.rigpact.zip").runs[0]
+    decoded = Rot6d(contract.conventions).decode(read_trace(folder / TRACE).stages["y_out"].astype(np.float64))
+    np.testing.assert_allclose(run.engine, decoded, atol=1e-6)
+
+
+def test_another_name_is_refused(kept: Any, tmp_path: Path) -> None:
+    """A file that no command will take is found out when it is written."""
+    with pytest.raises(UnusableInput, match=r"\.rigpact\.zip"):
+        write_archive(tmp_path / "results.zip", kept[0], kept[1])

@@ -1,0 +1,39 @@
+"""docs/gate.md: what passes elsewhere fails here, and the page says what is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rigpact.reports.gate.blind_spots import SPOTS, Seen, see_all
+from rigpact.reports.gate.page import gate_page
+from rigpact.reports.incumbents import INCUMBENTS, installed
+
+
+@pytest.fixture(scope="module")
+def seen() -> list[Seen]:
+    return list(see_all())
+
+
+def test_no_spot_is_blind(seen: list[Seen]) -> None:
+    """Renamed, dropped, reordered, cut, of another type, not finite on both sides: green would be a lie about each."""
+    assert [row.spot for row in seen] == [spot.name for spot in SPOTS]
+    assert [row.spot for row in seen if row.verdict == "pass"] == []
+    assert all(row.codes for row in seen)
+
+
+def test_nan_on_both_sides_is_reported_as_such(seen: list[Seen]) -> None:
+    """A character that vanishes in both halves is no parity."""
+    assert {row.spot for row in seen if "RP804" in row.codes} == {
+        "NaN in the recording", "the same NaN on both sides", "all NaN on both sides",
+    }  # fmt: skip
+
+
+def test_the_page_is_fresh(seen: list[Seen], checkout: Path) -> None:
+    """Run `python -m rigpact.reports.gate.page docs/gate.md` with the extra `bench` when this fails."""
+    page = (checkout / "docs" / "gate.md").read_text(encoding="utf-8")
+    if set(installed()) == set(INCUMBENTS):
+        assert page == gate_page(seen)
+    for row in seen:
+        assert f"| {row.spot} | {row.verdict}: {', '.join(row.codes)} |" in page

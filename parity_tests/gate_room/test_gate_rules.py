@@ -1,0 +1,250 @@
+"""Every rule of the gate fires on its defect, and the honest project passes.
+
+golden/ holds the finding of each rule. RIGPACT_REGENERATE=1 writes them anew; read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.findings import FindingsReport, Ledger, Severity
+from rigpact.contract.rules import gate as rules
+from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
+from rigpact.reports.breaking_text import write_record
+from rigpact.reports.gate.parts import free_run
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.nonfinite.investigation import Investigation
+
+from .conftest import CLIP, FILES, FREE, TRACE, codes, gated, record, respoil
+
+GOLDEN = Path(__file__).parent / "golden"
+REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
+BONE, FRAME = 12, 9
+ONLY_FILES = '[gate]\nbundle = "norm_template.json"\nfree-run = false\n'
+WAIVER = '\n[[gate.waive]]\npart = "engine-trace/sneak"\nowner = "Ana"\nreason = "next build"\nexpires = "2030-06-30"\n'
+
+
+def nudged(folder: Path, name: str = TRACE, **how: Any) -> None:
+    """One bone's published pose turned by a few degrees in one frame: the columns of its matrix, by hand."""
+    trace = record(folder, name, **how)
+    pose = trace.stages["y_out"].copy()
+    six = pose[FRAME, 6 * BONE : 6 * BONE + 6].astype(float)
+    angle = np.radians(3.0)
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0.0], [np.sin(angle), np.cos(angle), 0.0], [0.0, 0.0, 1.0]])
+    pose[FRAME, 6 * BONE : 6 * BONE + 6] = np.concatenate((turn @ six[:3], turn @ six[3:]))
+    respoil(folder, trace, name, {"y_out": pose})
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True
+    )
+
+
+def rescaled(folder: Path) -> None:
+    """The bundle committed, then one of its numbers changed."""
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "norm_template.json")
+    git(folder, "commit", "-q", "-m", "bundle")
+    bundle = json.loads((folder / "norm_template.json").read_text(encoding="utf-8"))
+    bundle["MuX"][40] += 0.01
+    (folder / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
+
+
+def missing_trace(folder: Path) -> GateReport:
+    (folder / TRACE).unlink()
+    return gated(folder, FILES)
+
+
+def other_convention(folder: Path) -> GateReport:
+    record(folder, TRACE, compose_order="prev_delta")
+    return gated(folder, FILES)
+
+
+def one_bone_off(folder: Path) -> GateReport:
+    nudged(folder)
+    return gated(folder, FILES)
+
+
+def beyond_limit(folder: Path) -> GateReport:
+    nudged(folder)
+    return gated(folder, FILES + "[gate.thresholds]\npose-deg = 2.5\n")
+
+
+def beyond_factor(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    pose = trace.stages["y_out"].copy()
+    pose[FRAME, 6 * BONE] += 0.01
+    respoil(folder, trace, TRACE, {"y_out": pose})
+    return gated(folder, FILES + "[gate.thresholds]\ntolerance-factor = 2\n")
+
+
+def not_finite(folder: Path) -> GateReport:
+    model = folder / "model.onnx"
+    model.write_bytes(edited_model(model.read_bytes(), MODEL_EDITS["a NaN in one weight"]))
+    text = '[gate]\nbundle = "norm_template.json"\nmodel = "model.onnx"\nframes = 20\n'
+    return gated(folder, f'{text}free-run = "{CLIP}"\n')
+
+
+def diverging(folder: Path) -> GateReport:
+    found = tuple(free_run._findings(Investigation("diverging", 600), Path(CLIP), Path("norm_template.json")))
+    return GateReport((Part(free_run.NAME, free_run.TITLE, FindingsReport(found, Ledger(600, 600))),), {})
+
+
+def outside_envelope(folder: Path) -> GateReport:
+    nudged(folder, FREE, mode="free", frames=20)
+    text = FILES.replace(TRACE, FREE) + "frames = 20\n"
+    return gated(folder, text)
+
+
+def breaking(folder: Path) -> GateReport:
+    rescaled(folder)
+    return gated(folder, f'{ONLY_FILES}base = "main"\n')
+
+
+def acknowledged(folder: Path) -> GateReport:
+    from rigpact.contract.compatibility import compare_bundles
+    from rigpact.contract.documents import Kind, read_document
+    from rigpact.reports.git_revision import read_document_at
+
+    rescaled(folder)
+    path = folder / "norm_template.json"
+    found = compare_bundles(read_document_at(path, "main", Kind.BUNDLE), read_document(path))
+    write_record(found, folder / "CHANGES.md", date(2030, 1, 1))
+    return gated(folder, f'{ONLY_FILES}base = "main"\nchange-record = "CHANGES.md"\n')
+
+
+def straight_clip(folder: Path) -> GateReport:
+    """A clip that never turns past half a turn cannot show how a heading is wrapped."""
+    return gated(folder, f'{ONLY_FILES}clips = ["clips/Run_F.json"]\n')
+
+
+def with_budget(line: str) -> Callable[[Path], GateReport]:
+    text = '[gate]\nbundle = "norm_template.json"\nmodel = "model.onnx"\nfree-run = false\n[gate.budget]\n'
+    return lambda folder: gated(folder, text + line)
+
+
+def waived(folder: Path) -> GateReport:
+    nudged(folder)
+    return gated(folder, FILES + WAIVER)
+
+
+def waived_too_long(folder: Path) -> GateReport:
+    nudged(folder)
+    return gated(folder, FILES + WAIVER, date(2030, 7, 1))
+
+
+CASES: dict[str, Callable[[Path], GateReport]] = {
+    "RP960": missing_trace,
+    "RP961": other_convention,
+    "RP962": one_bone_off,
+    "RP964": beyond_limit,
+    "RP965": beyond_factor,
+    "RP966": not_finite,
+    "RP967": diverging,
+    "RP968": outside_envelope,
+    "RP969": breaking,
+    "RP970": acknowledged,
+    "RP971": straight_clip,
+    "RP972": with_budget("parameters = 1000\n"),
+    "RP973": with_budget("inference-us = 0.001\n"),
+    "RP974": waived,
+    "RP975": waived_too_long,
+    "RP976": lambda folder: gated(folder, FILES + WAIVER),
+}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_the_defect_is_reported(project: Path, code: str) -> None:
+    """Each of these ships when nobody asks, or when the question gets no answer."""
+    report = CASES[code](project)
+    found = [finding.to_json() for finding in report.findings if finding.rule.code == code]
+    path, text = GOLDEN / f"{code}.json", json.dumps(found[:1], indent=1, ensure_ascii=False) + "\n"
+    missing = not path.is_file()
+    if REGENERATE or missing:
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+    assert found
+    assert REGENERATE or not missing, f"{path} was missing; it is written now: read it"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_rule_has_its_case() -> None:
+    """A rule that nothing ever triggered may as well not be there."""
+    assert set(CASES) == {rule.code for rule in rules.RULES} == {path.stem for path in GOLDEN.glob("*.json")}
+
+
+def test_the_honest_project_has_none_of_them(project: Path) -> None:
+    """The passing case of every rule above: a gate that cries wolf is taken out of the build."""
+    text = FILES.replace("free-run = false", f'free-run = "{CLIP}"\nframes = 60\nclips = ["clips/*.json"]')
+    report = gated(
+        project,
+        text + "[gate.thresholds]\npose-deg = 0.001\ntolerance-factor = 2\n[gate.budget]\nparameters = 600000\n",
+    )
+
+    assert [finding for finding in report.findings if finding.rule in rules.RULES] == []
+    assert report.verdict == "pass"
+    assert {part.name for part in report.parts} == {
+        "files",
+        "model",
+        "engine-trace/sneak",
+        "free-run",
+        "adequacy",
+        "budget",
+    }
+    assert set(report.not_asked) == {"teacher", "breaking"}
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP971", "pass"), ("RP974", "pass"),
+     ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail")],
+)  # fmt: skip
+def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:
+    """What is only told must not stop a build, and what could not be judged must not let it through."""
+    report = CASES[code](project)
+
+    assert report.verdict == verdict
+    assert report.exit_code == {"pass": 0, "fail": 1, "undetermined": 2}[verdict]
+
+
+def test_the_cause_is_named_and_comes_first(project: Path) -> None:
+    """Someone who reads one line at midnight reads the convention, not three stages that inherit it."""
+    report = other_convention(project)
+
+    assert "RP801" in codes(report)  # the stages that inherit it are in the report, and not in the steps
+    assert len(report.next_steps) == 1
+    assert "compose_order = prev_delta" in report.next_steps[0]
+    assert "swap the factors" in report.next_steps[0]
+
+
+def test_a_factor_lets_what_is_within_it_pass(project: Path) -> None:
+    """A platform whose half-precision is known and accepted must not fail for ever; something larger still must."""
+    trace = record(project, TRACE)
+    pose = trace.stages["y_out"].copy()
+    pose[FRAME, 6 * BONE] += 0.01
+    respoil(project, trace, TRACE, {"y_out": pose})
+    lax = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 1e6\n")
+    strict = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 10\n")
+
+    assert (lax.verdict, strict.verdict) == ("pass", "fail")
+    assert "RP965" in codes(strict)
+
+
+def test_strict_lets_warnings_fail(project: Path) -> None:
+    """A project that wants no warnings says so once."""
+    report = straight_clip(project)
+    strict = gated(project, f'{ONLY_FILES}clips = ["clips/Run_F.json"]\nstrict = true\n')
+
+    assert (report.verdict, strict.verdict) == ("pass", "fail")
+    assert all(finding.rule.severity is not Severity.ERROR for finding in strict.findings)

@@ -1,0 +1,123 @@
+"""`rigpact selftest`: it says what the gate notices, and above all what it does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.fixtures.mutants.conventions import single_changes
+from rigpact.fixtures.mutants.model_files import MODEL_EDITS
+from rigpact.fixtures.mutants.recordings import DAMAGES
+from rigpact.fixtures.mutants.slips import SLIPS
+from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
+from rigpact.reports.gate import plants
+from rigpact.reports.gate.plants import READERS
+
+from .conftest import FILES, Command
+
+TEACHER = """[[gate.teacher]]
+file = "teacher_predictions/Sneak_Turn_prediction.json"
+clip = "clips/Sneak_Turn.json"
+"""
+
+
+def told(command: Command, project: Path, text: str, *kinds: str) -> tuple[int, dict[str, Any]]:
+    (project / "rigpact.toml").write_text(text, encoding="utf-8")
+    words = [word for kind in kinds for word in ("--only", kind)]
+    answer = command("selftest", "--format", "json", *words)
+    return answer.status, json.loads(answer.out) if answer.out else {"error": answer.err}
+
+
+def outcomes(document: dict[str, Any]) -> dict[str, Any]:
+    return {entry["name"]: entry for entry in document["defects"]}
+
+
+def test_damaged_recordings_are_noticed(project: Path, command: Command) -> None:
+    """Every way in which a recorder, a disk or a converter spoils a right run."""
+    status, document = told(command, project, FILES, "recording")
+
+    assert (status, document["verdict"]) == (0, "pass")
+    assert set(outcomes(document)) == set(DAMAGES)
+    assert document["planted"] == document["caught"] >= 20
+    assert {entry["noticed_by"] for entry in document["defects"]} == {"engine-trace"}
+
+
+def test_damaged_predictions_and_models_are_noticed(project: Path, command: Command) -> None:
+    """An export that lost something must not reach the engine."""
+    _, document = told(command, project, FILES + TEACHER, "training", "model")
+
+    found = outcomes(document)
+    assert set(found) == set(TEACHER_EDITS) | set(MODEL_EDITS)
+    assert {name for name, entry in found.items() if entry["noticed_by"] is None} <= {"weights in float16"}
+    assert found["weights scaled by 1.01"]["noticed_by"] == "teacher"
+    assert found["an input declared float64"]["noticed_by"] == "model"
+
+
+def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Command) -> None:
+    """The configuration is what is tested: one line in it can make the gate blind."""
+    deaf = 'ignore = ["RP"]\n' + FILES + "[gate.thresholds]\ntolerance-factor = 1e30\n"
+
+    status, document = told(command, project, deaf, "training", "companion")
+
+    unnoticed = {
+        entry["name"] for entry in document["defects"] if not entry["noticed_by"] and not entry["not_applicable"]
+    }
+    assert status == 1
+    assert "MuAngVel off by one" in unnoticed
+    assert "MuAngVel off by one" in command("selftest", "--only", "companion").out.partition("NOT CAUGHT")[2]
+
+
+def test_what_cannot_be_planted_is_told_with_its_reason(project: Path, command: Command) -> None:
+    """Without an engine trace nobody watches the engine; a table that leaves that out would flatter the gate."""
+    text = FILES.partition("[[gate.trace]]")[0]
+
+    status, document = told(command, project, text, "engine", "recording", "training")
+
+    assert (status, document["verdict"]) == (2, "undetermined")
+    assert document["planted"] == 0
+    reasons = {entry["not_applicable"] for entry in document["defects"]}
+    assert reasons == {plants.NO_TRACE, plants.NO_TEACHER}
+
+
+def test_conventions_of_the_engine_are_noticed(
+    project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sample of them here; docs/mutation.md holds all."""
+
+    def sample(contract: Any) -> Any:
+        return list(single_changes(contract))[::9]
+
+    monkeypatch.setattr(plants, "single_changes", sample)
+    monkeypatch.setattr(plants, "SLIPS", SLIPS[::9])
+
+    status, document = told(command, project, FILES, "engine")
+
+    assert (status, document["caught"]) == (0, document["planted"])
+    assert document["planted"] > 10
+
+
+def test_the_projects_own_files_are_not_touched(project: Path, command: Command) -> None:
+    """A self-test that damages what it tests is used once."""
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+
+    told(command, project, FILES, "companion")
+
+    after = {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path.name != "rigpact.toml"}
+    assert after == before
+
+
+def test_a_project_without_its_files_is_one_clear_line(project: Path, command: Command) -> None:
+    """Nothing is proved about files that are not there."""
+    status, answer = told(command, project, FILES.replace("model.onnx", "gone.onnx"), "model")
+
+    assert status == 2
+    assert "gone.onnx" in answer["error"]
+
+
+def test_every_kind_is_read_by_some_part() -> None:
+    """A kind that no part reads could only be reported as unnoticed."""
+    assert set(READERS) == {"bundle", "companion", "clip", "model", "training", "engine", "recording"}
+    assert all(READERS.values())

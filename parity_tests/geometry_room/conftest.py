@@ -1,0 +1,74 @@
+"""The command line in this process, and functions examined in their roles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.findings import FindingsReport
+from rigpact.reports.command_line import run_command_line
+from rigpact.reports.geometry_parity.calling import user_functions
+from rigpact.reports.geometry_parity.examination import examine
+
+SUBJECTS = Path(__file__).parent / "subjects"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the findings of a JSON answer."""
+        return [finding["code"] for finding in json.loads(self.out)["findings"]]
+
+
+@pytest.fixture
+def geometry(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run `rigpact geometry WORDS…`."""
+
+    def call(*words: object) -> Answer:
+        capfd.readouterr()
+        status = run_command_line(["geometry", *map(str, words)])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Answer(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def module_file(tmp_path: Path) -> Callable[[str], Path]:
+    """A module of somebody else's, with the sound functions at hand as `sound`."""
+
+    def write(body: str) -> Path:
+        path = tmp_path / "their_geometry.py"
+        path.write_text(
+            f"import sys\nsys.path.insert(0, {str(SUBJECTS)!r})\nimport sound_numpy as sound\n{body}", "utf-8"
+        )
+        return path
+
+    return write
+
+
+@pytest.fixture
+def examined() -> Callable[..., FindingsReport]:
+    """Examine one function in its role."""
+
+    def run(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
+        found = {role: (function.__name__, function)}
+        residual = Conventions().replaced({"output_mode": "residual"})
+        return examine("their_geometry.py", user_functions(found, ModuleType("m"), library), residual, seed)
+
+    return run

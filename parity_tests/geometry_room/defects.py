@@ -1,0 +1,426 @@
+"""Functions that are wrong in one way each, as training sides have them, and the finding that must name it.
+
+Each is a sound function with one change. `alone` marks those that must bring about that finding and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .subjects import sound_numpy as sound
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A wrong function: the code that must be found, the role it plays, a word of the message."""
+
+    code: str
+    role: str
+    says: str
+    function: Callable[..., Any]
+    alone: bool = True
+    library: str = "numpy"
+
+    @property
+    def name(self) -> str:
+        return f"{self.code}-{self.function.__name__}"
+
+
+DEFECTS: list[Defect] = []
+
+
+def defect(
+    code: str, role: str, says: str, *, alone: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+        DEFECTS.append(Defect(code, role, says, function, alone))
+        return function
+
+    return keep
+
+
+def inverse(R: Any) -> Any:
+    return np.swapaxes(R, -1, -2)
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------
+
+
+@defect("RP850", "so3_log_map", "KeyError: 'skeleton'")
+def log_that_needs_a_skeleton(R):
+    return {}["skeleton"]
+
+
+@defect("RP850", "so3_log_map", "a list where an array is expected")
+def log_as_a_list(R):
+    return sound.so3_log_map(R).tolist()
+
+
+@defect("RP851", "geodesic_R", "returns the shape [] for input")
+def mean_distance(a, b):
+    return np.mean(sound.geodesic_R(a, b)) if np.ndim(a) > 2 else np.ones(3)
+
+
+@defect("RP852", "matrix_to_rot6d", "no known convention explains it")
+def columns_with_a_sign_lost(R):
+    return np.abs(sound.matrix_to_rot6d(R))
+
+
+@defect("RP853", "so3_log_map", "returns half the angle: measured ratio 0.5000")
+def half_angle_log(R):
+    return sound.so3_log_map(R) / 2
+
+
+@defect("RP853", "angvel_vec_from_R_seq", "returns half the angle: measured ratio 0.5000")
+def half_angle_velocity(R_seq, fps):
+    return sound.angvel_vec_from_R_seq(R_seq, fps) / 2
+
+
+@defect("RP853", "so3_exp_map", "takes half the angle")
+def exp_of_half(v):
+    return sound.so3_exp_map(v / 2)
+
+
+@defect("RP854", "so3_log_map", "returns degrees: measured ratio 57.2958")
+def log_in_degrees(R):
+    return np.degrees(sound.so3_log_map(R))
+
+
+@defect("RP854", "geodesic_R", "returns degrees")
+def distance_in_degrees(a, b):
+    return np.degrees(sound.geodesic_R(a, b))
+
+
+@defect("RP854", "so3_exp_map", "takes twice the angle")
+def exp_of_double(v):
+    return sound.so3_exp_map(v * 2)
+
+
+@defect("RP855", "so3_log_map", "measured ratio -1.0000")
+def transposed_log(R):
+    return sound.so3_log_map(inverse(R))
+
+
+@defect("RP855", "so3_exp_map", "takes the inverse rotation")
+def transposed_exp(v):
+    return inverse(sound.so3_exp_map(v))
+
+
+@defect("RP855", "angvel_vec_from_R_seq", "inverse rotation")
+def inverse_velocity(R_seq, fps):
+    return -sound.angvel_vec_from_R_seq(R_seq, fps)
+
+
+@defect("RP855", "geodesic_R", "the angle of A·B, not of Aᵀ·B", alone=False)
+def distance_of_the_product(a, b):
+    return sound.geodesic_R(inverse(a), b)
+
+
+@defect("RP856", "rot6d_to_matrix", "uses columns X and Y, not columns X and Z")
+def xy_columns(x):
+    a, b = sound._axes(x)
+    return np.stack([a, b, np.cross(a, b)], axis=-1)
+
+
+@defect("RP856", "matrix_to_rot6d", "uses columns X and Y, not columns X and Z")
+def first_two_columns(R):
+    return np.concatenate([R[..., :, 0], R[..., :, 1]], axis=-1)
+
+
+@defect("RP856", "rot6d_to_matrix", "columns X and Z, interleaved", alone=False)
+def interleaved_columns(x):
+    return sound.rot6d_to_matrix(np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1))
+
+
+@defect("RP856", "compose_rot6d_delta", "uses columns X and Y, not columns X and Z", alone=False)
+def composed_xy(prev, delta):
+    before, turn = xy_columns(prev), xy_columns(delta + np.array([1, 0, 0, 0, 1, 0], delta.dtype))
+    return first_two_columns(turn @ before)
+
+
+@defect("RP857", "matrix_to_rot6d", "rows X and Y")
+def row_packing(R):
+    return np.concatenate([R[..., 0, :], R[..., 1, :]], axis=-1)
+
+
+@defect("RP857", "rot6d_to_matrix", "rows X and Y")
+def rows_as_other_libraries_have_them(x):
+    return inverse(xy_columns(x))
+
+
+@defect("RP858", "rot6d_to_matrix", "determinant -1")
+def left_handed(x):
+    a, b = sound._axes(x)
+    return np.stack([a, np.cross(a, b), b], axis=-1)
+
+
+@defect("RP859", "compose_rot6d_delta", "computes R_prev · ΔR, not ΔR · R_prev")
+def swapped_compose(prev, delta):
+    prev, delta = np.broadcast_arrays(prev, delta)
+    turn = sound.rot6d_to_matrix(sound.normalize_rot6d_delta(delta).reshape(-1, 6))
+    return sound.matrix_to_rot6d(sound.rot6d_to_matrix(prev.reshape(-1, 6)) @ turn).reshape(prev.shape)
+
+
+@defect("RP859", "compose_rot6d_delta", "computes ΔRᵀ · R_prev")
+def undone_delta(prev, delta):
+    prev, delta = np.broadcast_arrays(prev, delta)
+    turn = sound.rot6d_to_matrix(sound.normalize_rot6d_delta(delta).reshape(-1, 6))
+    return sound.matrix_to_rot6d(inverse(turn) @ sound.rot6d_to_matrix(prev.reshape(-1, 6))).reshape(prev.shape)
+
+
+@defect("RP860", "compose_rot6d_delta", "takes the delta as a whole rotation", alone=False)
+def whole_delta(prev, delta):
+    identity = np.tile(np.array([1, 0, 0, 0, 0, 1], delta.dtype), delta.shape[-1] // 6)
+    return sound.compose_rot6d_delta(prev, delta - identity)
+
+
+@defect("RP860", "normalize_rot6d_delta", "no identity added")
+def delta_without_identity(flat):
+    return sound.reproject_rot6d(flat)
+
+
+@defect("RP861", "reproject_rot6d", "come back as they were")
+def no_renormalisation(flat):
+    return flat + 0
+
+
+@defect("RP861", "rot6d_to_matrix", "not at right angles", alone=False)
+def unit_but_sheared(x):
+    a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x[..., :3], x[..., 3:]))
+    return np.stack([a, np.cross(b, a), b], axis=-1)
+
+
+@defect("RP861", "compose_rot6d_delta", "the delta is taken as it is", alone=False)
+def raw_delta(prev, delta):
+    six = delta + np.array([1, 0, 0, 0, 0, 1], delta.dtype)
+    a, b = six[..., :3], six[..., 3:]
+    return sound.matrix_to_rot6d(np.stack([a, np.cross(b, a), b], axis=-1) @ sound.rot6d_to_matrix(prev))
+
+
+@defect("RP862", "quat_to_matrix", "orders quaternions wxyz, the contract xyzw")
+def scalar_first(q):
+    return sound.quat_to_matrix(q[..., [1, 2, 3, 0]])
+
+
+@defect("RP862", "matrix_to_quat", "orders quaternions wxyz")
+def scalar_first_out(R):
+    return sound.matrix_to_quat(R)[..., [3, 0, 1, 2]]
+
+
+@defect("RP863", "angvel_vec_from_R_seq", "in the local frame, the contract in the parent frame")
+def own_frame_velocity(R_seq, fps):
+    steps = sound.so3_log_map(inverse(R_seq[:-1]) @ R_seq[1:]) * np.asarray(fps, sound._floating(R_seq).dtype)
+    return np.concatenate([steps, steps[-1:]])
+
+
+@defect("RP864", "angvel_vec_from_R_seq", "per frame, not per second")
+def velocity_per_frame(R_seq, fps):
+    return sound.angvel_vec_from_R_seq(R_seq, 1)
+
+
+@defect("RP864", "angvel_vec_from_R_seq", "per frame, not per second")
+def velocity_without_a_rate(R_seq):
+    return sound.angvel_vec_from_R_seq(R_seq, 1)
+
+
+@defect("RP864", "angvel_vec_from_R_seq", "at a rate of its own, 30 frames a second")
+def velocity_at_thirty(R_seq, fps):
+    return sound.angvel_vec_from_R_seq(R_seq, 30)
+
+
+@defect("RP864", "angvel_vec_from_R_seq", "divided by the rate")
+def velocity_divided(R_seq, fps):
+    return sound.angvel_vec_from_R_seq(R_seq, 1 / fps)
+
+
+@defect("RP865", "angvel_vec_from_R_seq", "the step before, the first one repeated")
+def velocity_one_frame_late(R_seq, fps):
+    steps = sound.angvel_vec_from_R_seq(R_seq, fps)[:-1]
+    return np.concatenate([steps[:1], steps])
+
+
+@defect("RP865", "angvel_vec_from_R_seq", "the mean of both steps")
+def central_velocity(R_seq, fps):
+    half_rate = np.asarray(fps / 2, sound._floating(R_seq).dtype)
+    middle = sound.so3_log_map(R_seq[2:] @ inverse(R_seq[:-2])) * half_rate
+    return np.concatenate([middle[:1], middle, middle[-1:]])
+
+
+@defect("RP865", "angvel_vec_from_R_seq", "one row fewer", alone=False)
+def velocity_of_the_steps_alone(R_seq, fps):
+    return sound.angvel_vec_from_R_seq(R_seq, fps)[:-1]
+
+
+@defect("RP866", "so3_log_map", "an angle beyond half a turn", alone=False)
+def unwrapped_log(R):
+    q = sound.matrix_to_quat(R)
+    q = np.where(q[..., :1] < 0, -q, q)  # the sign of x, not of w
+    sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
+    return q[..., :3] * (2 * np.arctan2(sine, q[..., 3:]) / np.where(sine == 0, 1, sine)).astype(q.dtype)
+
+
+@defect("RP882", "wrap_to_pi", "angles come back as they were")
+def unwrapped_yaw(angle):
+    return angle + 0.0
+
+
+# --- where formulas break down ----------------------------------------------------------------------------------------
+
+
+@defect("RP867", "geodesic_R", "between identical rotations")
+def clamped_acos(a, b):
+    cosine = (np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2
+    return np.arccos(np.clip(cosine, -1 + 1e-6, 1 - 1e-6))
+
+
+@defect("RP868", "so3_log_map", "% at a turn of", alone=False)
+def log_by_acos(R):
+    cosine = (np.trace(R, axis1=-2, axis2=-1) - 1) / 2
+    angle = np.arccos(np.clip(cosine, -1 + 1e-7, 1 - 1e-7))[..., None].astype(sound._floating(R).dtype)
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    return angle * skew / np.maximum(np.linalg.norm(skew, axis=-1, keepdims=True), 1e-12).astype(angle.dtype)
+
+
+@defect("RP868", "angvel_vec_from_R_seq", "% at a turn of", alone=False)
+def velocity_by_acos(R_seq, fps):
+    steps = log_by_acos(R_seq[1:] @ inverse(R_seq[:-1])) * np.asarray(fps, sound._floating(R_seq).dtype)
+    return np.concatenate([steps, steps[-1:]])
+
+
+@defect("RP869", "so3_log_map", "misses a half turn by 180°")
+def log_without_half_turns(R):
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    sine2 = np.linalg.norm(skew, axis=-1, keepdims=True)
+    angle = np.arctan2(sine2, np.trace(R, axis1=-2, axis2=-1)[..., None] - 1)
+    small = sine2 < 1e-12
+    return (skew * np.where(small, 0.5, angle / np.where(small, 1, sine2))).astype(sound._floating(R).dtype)
+
+
+@defect("RP870", "so3_log_map", "returns NaN for finite input", alone=False)
+def log_of_nothing(R):
+    angle = np.arccos((np.trace(R, axis1=-2, axis2=-1) - 1) / 2)[..., None]
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    return angle / (2 * np.sin(angle)) * skew
+
+
+@defect("RP870", "rot6d_to_matrix", "zero axes", alone=False)
+def bare_division(x):
+    a = x[..., :3] / np.linalg.norm(x[..., :3], axis=-1, keepdims=True)
+    b = x[..., 3:] - np.sum(a * x[..., 3:], axis=-1, keepdims=True) * a
+    b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+    return np.stack([a, np.cross(b, a), b], axis=-1)
+
+
+@defect("RP870", "geodesic_R", "identical rotations", alone=False)
+def bare_acos(a, b):
+    return np.arccos((np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2)
+
+
+@defect("RP870", "matrix_to_quat", "half turns", alone=False)
+def quat_by_w(R):
+    w = np.sqrt(1 + np.trace(R, axis1=-2, axis2=-1)) / 2
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    return np.concatenate([skew / (4 * w[..., None]), w[..., None]], axis=-1)
+
+
+@defect("RP871", "reproject_rot6d", "zero axes, a zero first axis")
+def zero_stays_zero(flat):
+    pairs = flat.reshape(*flat.shape[:-1], -1, 6)
+    a = pairs[..., :3] / np.maximum(np.linalg.norm(pairs[..., :3], axis=-1, keepdims=True), 1e-8)
+    b = pairs[..., 3:] - np.sum(a * pairs[..., 3:], axis=-1, keepdims=True) * a
+    b = b / np.maximum(np.linalg.norm(b, axis=-1, keepdims=True), 1e-8)
+    return np.concatenate([a, b], axis=-1).reshape(flat.shape)
+
+
+@defect("RP872", "rot6d_to_matrix", "turns a NaN in its input into")
+def nan_is_identity(x):
+    return sound.rot6d_to_matrix(np.where(np.isnan(x), np.array([1, 0, 0, 0, 0, 1], x.dtype), x))
+
+
+# --- how input is treated ---------------------------------------------------------------------------------------------
+
+
+@defect("RP873", "reproject_rot6d", "another result", alone=False)
+def scaled_by_the_batch(flat):
+    return sound.reproject_rot6d(flat) * (np.abs(flat).max() / max(1e-30, np.abs(flat).reshape(-1, 6)[0].max())) ** 0.1
+
+
+@defect("RP873", "reproject_rot6d", "four bones stand in one flat vector", alone=False)
+def one_bone_only(flat):
+    return np.concatenate([sound.reproject_rot6d(flat[..., :6]), flat[..., 6:]], axis=-1)
+
+
+@defect("RP874", "so3_log_map", "several rotations at once")
+def one_rotation(R):
+    if R.shape != (3, 3):
+        raise ValueError("one rotation, please")
+    return sound.so3_log_map(R)
+
+
+@defect("RP874", "rot6d_to_matrix", "several rotations at once")
+def rows_by_the_first_axis(x):
+    a, b = x[:3], x[3:6]
+    return sound.rot6d_to_matrix(np.concatenate([a, b])) if x.shape == (6,) else np.zeros((len(a), 3))
+
+
+@defect("RP874", "matrix_to_rot6d", "input of 4 × 2 × 8 × 3 × 3 numbers")
+def one_leading_axis(R):
+    if R.ndim != 3:
+        raise ValueError("(N, 3, 3), please")
+    return sound.matrix_to_rot6d(R)
+
+
+@defect("RP875", "so3_exp_map", "for float32 input")
+def float64_only(v):
+    if v.dtype != np.float64:
+        raise TypeError("expected Double")
+    return sound.so3_exp_map(v)
+
+
+@defect("RP876", "matrix_to_rot6d", "returns float64 for float32 input")
+def always_float64(R):
+    return sound.matrix_to_rot6d(R).astype(np.float64)
+
+
+@defect("RP876", "so3_exp_map", "returns float32 for float64 input", alone=False)
+def always_float32(v):
+    return sound.so3_exp_map(v.astype(np.float32))
+
+
+@defect("RP877", "so3_exp_map", "whole numbers for whole-number input")
+def like_its_input(v):
+    result = np.zeros((*v.shape, 3), v.dtype)
+    result[...] = sound.so3_exp_map(v)
+    return result
+
+
+@defect("RP878", "so3_exp_map", "in float64")
+def float32_inside(v):
+    return sound.so3_exp_map(v.astype(np.float32)).astype(sound._floating(v).dtype)
+
+
+@defect("RP878", "rot6d_to_matrix", "in float64", alone=False)
+def large_epsilon(x):
+    a = x[..., :3] / (np.linalg.norm(x[..., :3], axis=-1, keepdims=True) + 1e-5)
+    b = x[..., 3:] - np.sum(a * x[..., 3:], axis=-1, keepdims=True) * a
+    b = b / (np.linalg.norm(b, axis=-1, keepdims=True) + 1e-5)
+    return np.stack([a, np.cross(b, a), b], axis=-1)
+
+
+@defect("RP879", "reproject_rot6d", "changes its argument 1 of 1 in place")
+def in_place(flat):
+    result = sound.reproject_rot6d(flat)
+    flat[...] = result
+    return result
+
+
+_CALLS: Iterator[int] = iter(range(10**9))
+
+
+@defect("RP880", "matrix_to_rot6d", "another result when called again", alone=False)
+def jittered(R):
+    return sound.matrix_to_rot6d(R) + np.asarray(1e-9 * next(_CALLS), R.dtype)

@@ -1,0 +1,80 @@
+"""Every way in which a training side's function goes wrong is named, and nothing else is said of it.
+
+golden/ holds the first report of each rule. RIGPACT_REGENERATE=1 writes them anew; read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.rules import geometry as rules
+
+from .defects import DEFECTS, Defect
+
+GOLDEN = Path(__file__).parent / "golden"
+REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
+HAS_TORCH = find_spec("torch") is not None
+if HAS_TORCH:
+    from .torch_defects import TORCH_DEFECTS
+else:
+    TORCH_DEFECTS = []
+ALL = (*DEFECTS, *TORCH_DEFECTS)
+FIRST = {defect.code: defect for defect in reversed(ALL)}
+
+
+@pytest.mark.parametrize("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")
+def test_the_defect_is_named(examined: Any, defect: Defect) -> None:
+    """Each of these trains without an error and plays wrong in the game."""
+    report = examined(defect.function, defect.role, defect.library)
+
+    found = [finding for finding in report.findings if finding.rule.code == defect.code]
+    assert any(defect.says in finding.message for finding in found)
+    assert all(finding.pointer == f"/{defect.role}" for finding in report.findings)
+    if defect.alone:
+        assert {finding.rule.code for finding in report.findings} == {defect.code}
+
+
+@pytest.mark.parametrize("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")
+def test_the_defect_is_named_whatever_the_seed(examined: Any, defect: Defect) -> None:
+    """A finding that comes and goes with the seed is taken for noise."""
+    codes = [{finding.rule.code for finding in examined(defect.function, defect.role, defect.library, seed).findings}
+             for seed in (1, 2)]  # fmt: skip
+
+    assert all(defect.code in found for found in codes)
+
+
+@pytest.mark.parametrize("code", sorted(rule.code for rule in rules.RULES))
+def test_the_finding_reads_as_it_did(examined: Any, code: str) -> None:
+    """A message that loses its number is seen in review and not in the field."""
+    if code not in FIRST:
+        pytest.skip("the defect needs torch, which is not installed")
+    defect = FIRST[code]
+    report = examined(defect.function, defect.role, defect.library)
+    findings = [finding.to_json() for finding in report.findings if finding.rule.code == code]
+    path, text = GOLDEN / f"{code}.json", json.dumps(findings, indent=1, ensure_ascii=False) + "\n"
+    missing = not path.is_file()
+    if REGENERATE or missing:
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+    assert REGENERATE or not missing, f"{path} was missing; it is written now: read it"
+    assert _without_digits(text) == _without_digits(path.read_text(encoding="utf-8"))
+
+
+def _without_digits(text: str) -> str:
+    """Measured errors are rounding: their last digits are the machine's."""
+    lines = [f"{finding['code']} {finding['message']}" for finding in json.loads(text)]
+    return "\n".join("".join(each for each in line if not each.isdigit() and each not in "+-.e") for line in lines)
+
+
+def test_every_rule_has_its_defect() -> None:
+    """A rule that nothing ever triggered may as well not be there."""
+    exercised = set(FIRST) | (set() if HAS_TORCH else {"RP881"})
+    assert exercised == {rule.code for rule in rules.RULES}
+    assert {path.stem for path in GOLDEN.glob("*.json")} == {rule.code for rule in rules.RULES}

@@ -1,0 +1,79 @@
+"""Gate reports for the tests of the renderers, and text that is meant to break out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
+from rigpact.reports.gate.report import GateReport, Part
+
+HOSTILE = (
+    "\x1b[31mred\x1b[0m", "\x1b]8;;http://evil.example\x07click\x1b]8;;\x07", "\r\n::error::owned", "\n::stop-commands::x",
+    "]]>", "<script>alert(1)</script>", "&lt;b&gt;&#64;", "%0A::add-mask::x", "%25", "a|b", "`code`", "``` x", "@octocat",
+    "@org/team", "#1", "GH-1", "[x](javascript:alert(1))", "[a]: http://evil.example", "<http://evil.example>",
+    "\x00", "\x08", "\ufffe", "\uffff", "\ud800", "\udc80", "\u202eevil", "\u2028", "💥", "http://evil.example/x",
+    "www.example.com", "me@example.com", "![](http://evil.example/x.png)", "| --- | --- |", "</details>", "<!--", "{0}",
+    "$(rm -rf ~)", "C:\\x\\u0041", "title=x,file=y::z", "a:b,c", "**bold** _it_ ~~no~~", "[red]markup[/red]", ":smile:",
+    "$x^2$", "\\", "'", '"', "\t", "é", "x" * 5000,
+)  # fmt: skip
+RULES = {
+    severity: Rule(
+        code=f"RP99{number}",
+        name=f"made-up-{severity.value}",
+        severity=severity,
+        message="{text}",
+        hint="do {{what}} is right",
+        why="a reason",
+    )
+    for number, severity in enumerate(Severity)
+}
+
+
+def finding(text: str, file: str = "bundle.json", pointer: str = "", severity: Severity = Severity.ERROR) -> Finding:
+    """A finding whose message is `text`."""
+    return RULES[severity].at(file, pointer, text=text)
+
+
+def part(
+    *findings: Finding,
+    name: str = "check",
+    title: str = "Files",
+    ledger: Ledger | None = None,
+    is_waived: bool = False,
+    **summary: Any,
+) -> Part:
+    """A part in which ten of ten were judged, if nothing else is said."""
+    return Part(name, title, FindingsReport(findings, ledger or Ledger(10, 10), summary), is_waived)
+
+
+def gate(*parts: Part, not_asked: Mapping[str, str] | None = None, strict: bool = False) -> GateReport:
+    """A gate of these parts."""
+    return GateReport(
+        parts, {"bundle.json": "0" * 64, "rigpact": "1.2.3"}, not_asked or {}, ("repair the bundle", "run again"), strict
+    )  # fmt: skip
+
+
+def unjudged_part() -> Part:
+    """A part that was asked and has no answer."""
+    return part(name="engine-trace/walk", title="Engine trace of walk", ledger=Ledger(10, 0))
+
+
+def hostile_gate() -> GateReport:
+    """Every hostile text in every place that a user's file can reach."""
+    severities = list(Severity)
+    found = [
+        finding(text, f"clips/{text}.json", f"/a/{text}", severities[index % 3]) for index, text in enumerate(HOSTILE)
+    ]
+    summary = {
+        "stages": [{"stage": text, "ok": index % 2 == 0} for index, text in enumerate(HOSTILE)],
+        "waived": {text: text for text in HOSTILE},
+        "configuration": {
+            "waived": [
+                dict.fromkeys(("code", "file", "pointer", "owner", "reason", "expires"), text) for text in HOSTILE
+            ]
+        },
+    }
+    parts = [part(*found, **summary), *(part(name=text, title=text) for text in HOSTILE)]
+    named = {text: text for text in HOSTILE}
+    return GateReport(tuple(parts), named, named, HOSTILE[:3])

@@ -1,0 +1,173 @@
+"""action.yml: its steps, run as a runner runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import venv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from .action_steps import NO_NETWORK, Job
+
+CONFIGURATION = """[gate]
+bundle = "norm_template.json"
+companion = "pretrain_template.json"
+model = "model.onnx"
+clips = ["clips/Run_F.json"]
+"""
+STUB = """#!/bin/bash
+printf '%s\\n' "$@" > arguments.txt
+echo "${RIGPACT_DOCS_URL:-none}" > docs.txt
+echo "::error::from a clip's bone name"
+if [ "$STUB_STATUS" != 3 ]; then
+  for word in "$@"; do
+    case $word in
+      sarif=*|junit=*) echo report > "${word#*=}" ;;
+      markdown=*) echo "## the summary" > "${word#*=}" ;;
+      github=*) echo "::error file=a.json::the annotation" > "${word#*=}" ;;
+    esac
+  done
+fi
+exit "$STUB_STATUS"
+"""
+
+
+@pytest.fixture
+def job(checkout: Path, tmp_path: Path) -> Job:
+    """A job in an empty repository, on a runner that has bash and the Python of the tests."""
+    if shutil.which("bash") is None:
+        pytest.skip("the action's steps need bash, as GitHub's runners have it")
+    for name in ("repository/hero", "temp", "bin"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    github = {
+        "action_path": str(checkout), "action_repository": "studio/rigpact", "action_ref": "v1", "server_url": "https://github.com",
+    }  # fmt: skip
+    path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
+    return Job(tmp_path / "repository", tmp_path / "temp", github, path)
+
+
+@pytest.fixture
+def character(job: Job, demo_bundle: Path) -> Path:
+    """The demo character in a repository, in lines as people keep it; `rigpact` is the one under test."""
+    program = job.temp.parent / "bin" / "rigpact"
+    program.write_text(f'#!/bin/bash\nexec "{sys.executable}" -m rigpact.reports "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    job.variables = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
+    shutil.copytree(demo_bundle, job.checkout / "hero", dirs_exist_ok=True)
+    (job.checkout / ".git").mkdir()
+    (job.checkout / "hero" / "rigpact.toml").write_text(CONFIGURATION, encoding="utf-8")
+    bundle = job.checkout / "hero" / "norm_template.json"
+    bundle.write_text(json.dumps(json.loads(bundle.read_text(encoding="utf-8")), indent=1), encoding="utf-8")
+    return bundle
+
+
+@pytest.fixture
+def stub(job: Job) -> Path:
+    """A `rigpact` that notes its arguments, writes its reports and ends with STUB_STATUS; returns the folder it runs in."""
+    program = job.temp.parent / "bin" / "rigpact"
+    program.write_text(STUB, encoding="utf-8")
+    program.chmod(0o755)
+    return job.checkout / "hero"
+
+
+def obeyed(log: str) -> list[str]:
+    """The workflow commands of a log that the runner acts on: it takes none between `stop-commands` and its token."""
+    commands, token = [], None
+    for line in log.splitlines():
+        if token is not None:
+            token = None if line == f"::{token}::" else token
+        elif line.startswith("::stop-commands::"):
+            token = line.removeprefix("::stop-commands::")
+        elif line.startswith("::"):
+            commands.append(line)
+    assert token is None, "the log ends while commands are stopped"
+    return commands
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(0, "pass"), (1, "findings"), (2, "undetermined"), (3, "error")])
+def test_the_action_ends_as_the_gate_ends(job: Job, stub: Path, checkout: Path, status: int, verdict: str) -> None:
+    """A step that swallows the status makes every pull request green."""
+    job.variables = {"STUB_STATUS": str(status)}
+    (stub / "rigpact.sarif").write_text("of the last run", encoding="utf-8")
+    assert job.run(checkout / "action.yml", {"working-directory": "hero"}, skip=("Install rigpact",)) == status
+    assert job.outputs["verdict"] == verdict
+    if status == 3:
+        assert set(job.outputs) == {"verdict"}, "a report of another run must not be uploaded"
+        assert "wrote no report" in job.summary
+        assert obeyed(job.log) == []
+    else:
+        assert (job.outputs["sarif"], job.outputs["junit"]) == ("hero/rigpact.sarif", "hero/rigpact.junit.xml")
+        assert job.summary == "## the summary\n"
+        assert obeyed(job.log) == ["::error file=a.json::the annotation"]
+    assert (stub / "docs.txt").read_text(encoding="utf-8") == "https://github.com/studio/rigpact/blob/v1/docs\n"
+
+
+def test_inputs_are_words_and_never_scripts(job: Job, stub: Path, checkout: Path) -> None:
+    """A configuration called `$(…)` would run in the build of whoever reviews the pull request."""
+    job.variables = {"STUB_STATUS": "0"}
+    hostile = '$(touch owned) `touch owned`; "touch owned".toml'
+    inputs = {"working-directory": "hero", "config": hostile, "strict": "true", "sarif": "a b.sarif", "junit": "-j.xml"}
+    assert job.run(checkout / "action.yml", inputs, skip=("Install rigpact",)) == 0
+    words = (stub / "arguments.txt").read_text(encoding="utf-8").splitlines()
+    assert words[:5] == ["gate", "--report", "sarif=a b.sarif", "--report", "junit=-j.xml"]
+    assert words[-3:] == ["--config", hostile, "--strict"]
+    assert not list(job.checkout.rglob("owned"))
+
+
+def test_a_local_action_has_no_address_of_its_docs(job: Job, stub: Path, checkout: Path) -> None:
+    """`uses: ./` has no repository: a link built from nothing leads nowhere."""
+    job.variables, job.github = {"STUB_STATUS": "0"}, {**job.github, "action_repository": "", "action_ref": ""}
+    assert job.run(checkout / "action.yml", {"working-directory": "hero"}, skip=("Install rigpact",)) == 0
+    assert (stub / "docs.txt").read_text(encoding="utf-8") == "none\n"
+
+
+@pytest.mark.slow
+def test_a_good_character_passes_and_a_broken_one_is_shown_at_its_line(
+    job: Job, character: Path, checkout: Path
+) -> None:
+    """What a team sees of its first broken pull request."""
+    action, inputs = checkout / "action.yml", {"working-directory": "hero", "html": "page.html"}
+    assert job.run(action, inputs, skip=("Install rigpact",)) == 0, job.log
+    assert job.outputs["verdict"] == "pass"
+    assert "rigpact: pass" in job.summary
+    assert not [command for command in obeyed(job.log) if command.startswith("::error")]
+    assert (job.checkout / "hero" / "page.html").stat().st_size > 10_000
+    bundle = json.loads(character.read_text(encoding="utf-8"))
+    bundle["StdX"][17] = 0
+    text = json.dumps(bundle, indent=1)
+    character.write_text(text, encoding="utf-8")
+    line = text[: text.index('"StdX"')].count("\n") + 1 + 18  # each number on a line of its own
+    job.log = ""
+    assert job.run(action, inputs, skip=("Install rigpact",)) == 1, job.log
+    assert job.outputs["verdict"] == "findings"
+    assert f"::error file=hero/norm_template.json,line={line}," in "\n".join(obeyed(job.log))
+    assert "RP104 std-not-positive" in job.summary
+    results = json.loads((job.checkout / job.outputs["sarif"]).read_text(encoding="utf-8"))["runs"][0]["results"]
+    (place,) = [result["locations"][0]["physicalLocation"] for result in results if result["ruleId"] == "RP104"]
+    assert place["artifactLocation"]["uri"] == "hero/norm_template.json"
+    assert place["region"]["startLine"] == line
+    root = ElementTree.parse(job.checkout / job.outputs["junit"]).getroot()  # noqa: S314 - our own
+    assert int(root.attrib["failures"]) > 0
+
+
+@pytest.mark.slow
+def test_the_action_installs_what_it_then_runs(job: Job, character: Path, checkout: Path) -> None:
+    """The steps from the first to the last, in an environment that has nothing yet."""
+    (job.temp.parent / "bin" / "rigpact").unlink()
+    (job.temp.parent / "bin" / "python").unlink()
+    venv.create(job.temp / "venv", with_pip=True)
+    folder = job.temp / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    job.path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    job.variables = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HTTP"))}
+    status = job.run(checkout / "action.yml", {"working-directory": "hero"})
+    if any(sign in job.log for sign in NO_NETWORK):
+        pytest.skip("no package index can be reached")
+    assert status == 0, job.log
+    assert (folder / "rigpact").exists()
+    assert job.outputs == {"verdict": "pass", "sarif": "hero/rigpact.sarif", "junit": "hero/rigpact.junit.xml"}

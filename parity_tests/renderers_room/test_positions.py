@@ -1,0 +1,119 @@
+"""Line and column of a JSON pointer, against a writer that knows where it put each value."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rigpact.reports.renderers.positions import Position, positions
+
+KEYS = st.sampled_from(["a", "b", "~1", "~0", "a/b", "/", "", "0", "é😀", '"\\', "\u2028 "])  # few, so that keys repeat
+SCALARS = st.sampled_from(
+    ["1", "-0.5e+3", "true", "null", "NaN", "-Infinity", '"x"', '"]}\\",:["', '"é😀"', '"\\u0041\\\\"']
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(KEYS, inner), max_size=4).map(tuple),
+    max_leaves=12,
+)
+SPACES = st.sampled_from(["", "", " ", "\n", "\r\n", "\t", " \r\n\n "])
+
+
+class Writer:
+    """Writes JSON with any spacing and notes the offset of every value; of a repeated key the last counts."""
+
+    def __init__(self, space: Callable[[], str], *, escape_keys: bool) -> None:
+        self.text, self.at, self.space, self.escape_keys = "", {}, space, escape_keys
+
+    def write(self, value: Any, pointer: str) -> None:
+        for known in [each for each in self.at if each.startswith(pointer + "/")]:
+            del self.at[known]
+        if isinstance(value, str):
+            self.at[pointer] = (len(self.text), len(value))
+            self.text += value
+            return
+        self.at[pointer] = (len(self.text), 1)
+        self.text += ("{" if isinstance(value, tuple) else "[") + self.space()
+        for index, item in enumerate(value):
+            if index:
+                self.text += "," + self.space()
+            if isinstance(value, tuple):
+                key, inner = item
+                self.text += json.dumps(key, ensure_ascii=self.escape_keys) + self.space() + ":" + self.space()
+                self.write(inner, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+            else:
+                self.write(item, f"{pointer}/{index}")
+            self.text += self.space()
+        self.text += "}" if isinstance(value, tuple) else "]"
+
+
+def counted(text: str, offset: int, length: int) -> Position:
+    """Line and column by walking over every character."""
+    line, column = 1, 1
+    for character in text[:offset]:
+        line, column = (line + 1, 1) if character == "\n" else (line, column + 1 + (ord(character) > 0xFFFF))
+    return Position(line, column, column + sum(1 + (ord(each) > 0xFFFF) for each in text[offset : offset + length]))
+
+
+@settings(max_examples=400, deadline=None)
+@given(value=VALUES, data=st.data(), mark=st.sampled_from(["", "\ufeff"]), escape_keys=st.booleans())
+def test_every_value_is_found_where_it_was_written(value: Any, data: Any, mark: str, escape_keys: bool) -> None:
+    """An annotation one line off sends its reader to the wrong bone."""
+    spacing = data.draw(st.lists(SPACES, min_size=1, max_size=6))
+    count = iter(range(10**9))
+    writer = Writer(lambda: spacing[next(count) % len(spacing)], escape_keys=escape_keys)
+    writer.write(value, "")
+    found = positions(mark + writer.text, list(writer.at))
+    assert found == {pointer: counted(writer.text, *span) for pointer, span in writer.at.items()}
+
+
+@settings(max_examples=100, deadline=None)
+@given(value=VALUES, tail=st.sampled_from(["/no", "/99", "/-", "/01", "/no/0/such"]))
+def test_what_is_missing_is_found_at_the_nearest_value_around_it(value: Any, tail: str) -> None:
+    """`RP021 missing-key` points at a key that is not there; the reader wants to see where it should be."""
+    writer = Writer(str, escape_keys=False)
+    writer.write(value, "")
+    for pointer, span in writer.at.items():
+        if not any(known.startswith(f"{pointer}/{tail.split('/')[1]}") for known in writer.at):
+            assert positions(writer.text, [pointer + tail])[pointer + tail] == counted(writer.text, *span)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "{", '{"a"', '{"a":}', '{"a":1,}', "[1,2", '{"a":1}{"a":2}', '{"a":1}\n{"a":2}\n', "[1]x", '"open', "\x08\x01"],
+)  # fmt: skip
+def test_nothing_is_found_in_what_is_not_one_json_value(text: str) -> None:
+    """A trace is one JSON object a line: a finding about a later frame must not point at the first line."""
+    assert positions(text, ["/a", ""]) == {}
+
+
+def test_a_file_of_four_megabytes_is_scanned_about_as_quickly_as_it_is_parsed() -> None:
+    """A gate that needs minutes for its line numbers is switched off."""
+    frames = [{"FrameIndex": i, "BoneRotations6D": [i / 7 + j for j in range(276)]} for i in range(800)]
+    text = json.dumps({"Frames": frames, "flat": [0.125] * 50_000}, indent=1)
+    assert len(text) > 4_000_000
+    wanted = [f"/Frames/{i}/BoneRotations6D/{i % 276}" for i in range(800)] + ["/flat/49999"]
+    parsing, scanning = [], []
+    for _ in range(5):
+        start = time.perf_counter()
+        json.loads(text)
+        middle = time.perf_counter()
+        found = positions(text, wanted)
+        parsing.append(middle - start)
+        scanning.append(time.perf_counter() - middle)
+    assert len(found) == len(wanted)
+    # seen: 0.6 to 1.2 of json.loads; a loop over characters is above 10
+    assert statistics.median(scanning) < 4 * statistics.median(parsing)
+
+
+def test_what_a_repeated_key_overwrote_is_not_there() -> None:
+    """Every parser drops the first `meta`; a finding about what the bundle holds must not point into it."""
+    text = '{"meta": {"fps": 60}, "x": 1, "meta": {"axes": 2}}'
+    assert positions(text, ["/meta/fps"])["/meta/fps"].column == text.rindex("{") + 1

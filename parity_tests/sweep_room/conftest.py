@@ -1,0 +1,105 @@
+"""The demo character as a small sweep, and the command line in this process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.reports.command_line import run_command_line
+from rigpact.reports.sweep.plan import SweepPlan, plan_sweep
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """counted_cells.py under a name that other processes can import too."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return import_module("counted_cells")
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    """Where measured cells leave their marks."""
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+Plan = Callable[..., SweepPlan]
+
+
+@pytest.fixture
+def demo_plan(demo_bundle: Path) -> Plan:
+    """Plan a sweep of the demo character: its clips and model unless others are given."""
+
+    def plan(models: Any = None, clips: Any = None, knobs: Any = (), **options: Any) -> SweepPlan:
+        companion = demo_bundle / "pretrain_template.json"
+        contract = load_contract(demo_bundle / "norm_template.json", companion)
+        models = models or [demo_bundle / "model.onnx"]
+        clips = clips or [demo_bundle / "clips"]
+        return plan_sweep(contract, companion, [*map(str, models)], [*map(str, clips)], knobs, **options)
+
+    return plan
+
+
+@pytest.fixture
+def checkpoint(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Write the demo model with its last layer's weights multiplied, under another name."""
+    onnx = pytest.importorskip("onnx")
+    numpy_helper = import_module("onnx.numpy_helper")
+
+    def write(name: str, factor: float) -> Path:
+        model = onnx.load(str(demo_bundle / "model.onnx"))
+        (weight,) = (entry for entry in model.graph.initializer if entry.name == "output.weight")
+        weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * weight_type(factor), weight.name))
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    weight_type = import_module("numpy").float32
+    return write
+
+
+@pytest.fixture
+def clip_copy(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Copy a demo clip under another name, cut to so many bytes if that is asked for."""
+
+    def write(name: str, size: int | None = None) -> Path:
+        path = tmp_path / name
+        shutil.copyfile(demo_bundle / "clips" / "Sneak_Turn.json", path)
+        if size is not None:
+            path.write_bytes(path.read_bytes()[:size])
+        return path
+
+    return write
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def sweep_command(capfd: pytest.CaptureFixture[str], demo_bundle: Path) -> Callable[..., Answer]:
+    """Run `rigpact sweep` on the demo bundle in this process."""
+
+    def call(*words: object) -> Answer:
+        capfd.readouterr()
+        files = [demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json"]
+        status = run_command_line([str(word) for word in ("sweep", *files, *words)])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Answer(status, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,54 @@
+"""Cells for processes of their own: cheap, counted, and deadly where a test wants it.
+
+Imported by its own name from this folder: a process that a test starts knows this folder, not the package of the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+from pathlib import Path
+
+from rigpact.reports.sweep.measure import Measured
+from rigpact.reports.sweep.plan import Cell, SweepPlan, SweptFile
+
+DEADLY = "deadly"
+
+
+def plan_of(count: int, *, deadly: int | None = None) -> SweepPlan:
+    """So many cells, one a clip; nobody opens their files."""
+
+    def named(name: str, number: int) -> SweptFile:
+        return SweptFile(f"/nowhere/{name}", name, f"{number:064x}")
+
+    clips = [named(DEADLY if index == deadly else f"clip_{index}", index) for index in range(count)]
+    return SweepPlan(
+        named("bundle", -1 % 2**200), None, (named("model", 2**200),), tuple(clips), ((),), ("teacher",), None
+    )
+
+
+def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
+    """Leave a mark for each time that the cell is measured; a deadly cell takes its process with it."""
+    (marks / f"{cell.identity}.{uuid.uuid4().hex}").touch()
+    if cell.clip.name == DEADLY:
+        os.kill(os.getpid(), signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+    time.sleep(seconds)
+    number = int(cell.clip.sha256, 16)
+    return Measured("pass", frames=5, judged_frames=5, mean_deg=0.1 * number, copy_last_mean_deg=1.0 + number)
+
+
+def waiting(cell: Cell, *, seconds: float = 0.0) -> Measured:
+    """A cell that costs time and nothing else: what is left is what a sweep adds."""
+    time.sleep(seconds)
+    return Measured("pass", frames=1, judged_frames=1, mean_deg=0.0, copy_last_mean_deg=1.0)
+
+
+def times_measured(marks: Path) -> dict[str, int]:
+    """How often each cell was begun."""
+    counts: dict[str, int] = {}
+    for mark in marks.iterdir():
+        identity = mark.name.partition(".")[0]
+        counts[identity] = counts.get(identity, 0) + 1
+    return counts

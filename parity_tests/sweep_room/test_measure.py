@@ -1,0 +1,134 @@
+"""One cell: its numbers against the training side's own, and everything that can go wrong in it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from rigpact.reports.sweep import measure
+from rigpact.reports.sweep.measure import Measured, measure_cell
+from rigpact.reports.sweep.plan import SweepPlan
+
+Plan = Callable[..., SweepPlan]
+RUNTIMES_DEG = 2e-3
+"""torch and onnxruntime sum in other orders: some 1e-6 of z, times a spread of the pose below one radian, over 46 bones."""
+
+
+def only_cell(plan: SweepPlan) -> Measured:
+    (cell,) = plan
+    return measure_cell(cell)
+
+
+def rotations(six: Any) -> Rotation:
+    """Columns x and z, as the demo bundle packs them; y = z × x."""
+    axes = np.asarray(six, np.float64).reshape(-1, 2, 3)
+    x, z = axes[:, 0], axes[:, 1]
+    x = x / np.linalg.norm(x, axis=1, keepdims=True)
+    z = z - np.sum(z * x, axis=1, keepdims=True) * x
+    z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    return Rotation.from_matrix(np.stack((x, np.cross(z, x), z), axis=-1))
+
+
+def degrees(a: Any, b: Any) -> Any:
+    return np.degrees((rotations(a).inv() * rotations(b)).magnitude())
+
+
+@pytest.fixture
+def clip_poses(demo_bundle: Path) -> Any:
+    """(N, 46, 6) poses of the clip that the training side predicted."""
+    frames = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))["Frames"]
+    return np.array([frame["BoneRotations"] for frame in frames])
+
+
+def test_teacher_driven_error_is_the_training_sides(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+    """A nightly table whose degrees are not the trainer's degrees ranks checkpoints by nothing."""
+    prediction = json.loads((demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json").read_text("utf-8"))
+    published = np.array(prediction["prediction"]["y_raw"])
+    expected = degrees(published, clip_poses[1:]).reshape(len(published), -1)
+    found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["teacher"]))
+    assert found.verdict == "pass"
+    assert found.judged_frames == found.frames == len(published)
+    assert found.mean_deg == pytest.approx(expected.mean(), abs=RUNTIMES_DEG)
+    assert found.max_deg == pytest.approx(expected.max(), abs=RUNTIMES_DEG)
+    assert found.copy_last_mean_deg == pytest.approx(degrees(clip_poses[:-1], clip_poses[1:]).mean(), abs=1e-6)
+
+
+def test_copying_the_last_pose_in_free_run_holds_the_first(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+    """Free-run is given one pose; a baseline that peeks at the clip would make every checkpoint look bad."""
+    found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["free"]))
+    held = np.repeat(clip_poses[:1], len(clip_poses) - 1, axis=0)
+    assert found.copy_last_mean_deg == pytest.approx(degrees(held, clip_poses[1:]).mean(), abs=1e-6)
+    assert found.growth_per_frame is not None
+    assert found.growth_per_frame > 0.0
+
+
+def test_centimetres_are_those_of_a_rigid_skeleton(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+    """Degrees at the pelvis are metres at the hand: copying the last pose, followed down the bones by hand."""
+    meta = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))["meta"]["skeleton"]
+
+    def shells(six: Any) -> Any:
+        local = rotations(six).as_matrix()
+        world, place = np.empty_like(local), np.empty((len(local), 3))
+        for bone, parent in enumerate(meta["parents"]):
+            offset = np.array(meta["ref_local_offsets_m"][bone])
+            world[bone] = local[bone] if parent < 0 else world[parent] @ local[bone]
+            place[bone] = offset if parent < 0 else place[parent] + world[parent] @ offset
+        return place[:, None, :] + 0.03 * np.swapaxes(world, -1, -2)
+
+    moved = [100.0 * np.linalg.norm(shells(a) - shells(b), axis=-1).max(axis=-1)
+             for a, b in itertools.pairwise(clip_poses)]  # fmt: skip
+    found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["teacher"]))
+    assert found.copy_last_mean_cm == pytest.approx(np.mean(moved), rel=1e-5)
+
+
+def test_the_first_bad_frame_of_a_run_that_blows_up_is_told(demo_plan: Plan, checkpoint: Callable[..., Path]) -> None:
+    """A character that vanishes after seconds looks fine in a mean over the frames before."""
+    plan = demo_plan(models=[checkpoint("broken", float("nan"))], modes=["free"], frames=5)
+    found = measure_cell(next(iter(plan)))
+    assert (found.verdict, found.first_bad_frame, found.first_bad_stage, found.frames) == ("nonfinite", 0, "y_norm", 0)
+    assert found.mean_deg is None
+
+
+def test_a_clip_that_cannot_be_read_is_a_row_with_its_place(demo_plan: Plan, clip_copy: Callable[..., Path]) -> None:
+    """An export that was interrupted must be named, by the name that the user gave."""
+    broken = clip_copy("broken.json", size=5000)
+    found = only_cell(demo_plan(clips=[broken], modes=["teacher"]))
+    assert (found.verdict, found.error_kind) == ("error", "unusable")
+    assert found.error is not None
+    assert found.error.startswith(f"{broken.as_posix()}:")
+
+
+def test_a_file_that_changed_since_the_plan_is_refused(demo_plan: Plan, clip_copy: Callable[..., Path]) -> None:
+    """A worker that sees another file of the same name would answer for the wrong clip."""
+    clip = clip_copy("changing.json")
+    plan = demo_plan(clips=[clip], modes=["teacher"])
+    clip.write_bytes(clip.read_bytes() + b"\n")
+    found = only_cell(plan)
+    assert (found.verdict, found.error_kind) == ("error", "unusable")
+    assert "as planned" in (found.error or "")
+
+
+def test_another_rigpact_on_a_worker_is_refused(demo_plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the rows from an older version would be compared with the other half."""
+    plan = demo_plan(modes=["teacher"])
+    cell = next(iter(plan))
+    monkeypatch.setattr(measure, "rigpact_version", lambda: "0.0.1")
+    assert measure_cell(cell).error_kind == "unusable"
+
+
+def test_a_defect_of_ours_is_a_row_too(demo_plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bug in one cell must not cost the night's other cells."""
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(measure, "watch_run", fails)
+    found = measure_cell(next(iter(demo_plan(modes=["teacher"]))))
+    assert (found.verdict, found.error_kind, found.error) == ("error", "internal", "ZeroDivisionError: of ours")

@@ -1,0 +1,139 @@
+"""A sweep that is stopped, broken or repeated: nothing is lost, nothing is measured twice, the bytes stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.sweep import results as results_module
+from rigpact.reports.sweep.journal import JOURNAL, TIMINGS, Outcome
+from rigpact.reports.sweep.plan import Cell, SweepPlan
+from rigpact.reports.sweep.results import RESULTS, read_results
+from rigpact.reports.sweep.sweep import run_sweep
+from rigpact.reports.sweep.workers import Runner, in_processes, in_this_process
+
+CELLS = 40
+
+
+class PowerCut(Exception):
+    """What ends the first night."""
+
+
+def stopping_after(count: int, runner: Runner) -> Runner:
+    def run(cells: Iterable[Cell]) -> Iterator[Outcome]:
+        for number, outcome in enumerate(runner(cells)):
+            if number == count:
+                raise PowerCut
+            yield outcome
+
+    return run
+
+
+@pytest.fixture
+def here(counted: ModuleType, marks: Path) -> Runner:
+    """Counted cells in this process."""
+    return partial(in_this_process, measure=partial(counted.measured, marks=marks))
+
+
+def test_a_stopped_sweep_measures_only_what_is_missing(
+    counted: ModuleType, marks: Path, tmp_path: Path, here: Runner
+) -> None:
+    """Nine hours of a ten-hour night must not be lost to the tenth."""
+    plan = counted.plan_of(CELLS)
+    with pytest.raises(PowerCut):
+        run_sweep(plan, tmp_path / "out", stopping_after(25, here))
+    assert not (tmp_path / "out" / RESULTS).exists()
+    begun = counted.times_measured(marks)
+    report = run_sweep(plan, tmp_path / "out", here)
+    assert report.measured == CELLS - 25
+    again = {cell for cell, count in counted.times_measured(marks).items() if count > begun.get(cell, 0)}
+    assert len(again) == CELLS - 25
+    assert [row["clip"] for row in read_results(tmp_path / "out")] == [cell.clip.name for cell in plan]
+
+
+def test_a_finished_sweep_does_no_work_again(counted: ModuleType, marks: Path, tmp_path: Path, here: Runner) -> None:
+    """A job that CI starts twice costs nothing the second time."""
+    plan, out = counted.plan_of(CELLS), tmp_path / "out"
+    run_sweep(plan, out, here)
+    before = {name: (out / name).read_bytes() for name in (RESULTS, JOURNAL, TIMINGS)}
+    assert run_sweep(plan, out, here).measured == 0
+    assert {name: (out / name).read_bytes() for name in before} == before
+    assert set(counted.times_measured(marks).values()) == {1}
+
+
+def test_a_line_that_a_crash_cut_off_is_measured_again(
+    counted: ModuleType, marks: Path, tmp_path: Path, here: Runner
+) -> None:
+    """The half-written line must neither count as done nor be glued to the next one."""
+    plan, out = counted.plan_of(5), tmp_path / "out"
+    run_sweep(plan, out, here)
+    whole = (out / RESULTS).read_bytes()
+    journal = out / JOURNAL
+    journal.write_bytes(journal.read_bytes()[:-7])
+    assert run_sweep(plan, out, here).measured == 1
+    assert run_sweep(plan, out, here).measured == 0
+    assert (out / RESULTS).read_bytes() == whole
+
+
+def test_an_edited_journal_is_refused(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
+    """Numbers that nobody measured must not enter a table; the line is named."""
+    plan, out = counted.plan_of(3), tmp_path / "out"
+    run_sweep(plan, out, here)
+    lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)
+    (out / JOURNAL).write_bytes(lines[0] + b"{}\n" + lines[2])
+    with pytest.raises(UnusableInput) as refusal:
+        run_sweep(plan, out, here)
+    assert refusal.value.place.endswith(f"{JOURNAL}:2")
+
+
+def test_a_grown_plan_measures_what_is_new(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
+    """Tonight's clips are added to yesterday's folder."""
+    run_sweep(counted.plan_of(10), tmp_path / "out", here)
+    assert run_sweep(counted.plan_of(14), tmp_path / "out", here).measured == 4
+    assert len(read_results(tmp_path / "out")) == 14
+
+
+def test_the_order_of_completion_does_not_show(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
+    """A diff of two nights must show what changed, not which worker was faster."""
+
+    def backwards(cells: Iterable[Cell]) -> Iterator[Outcome]:
+        return iter([*here(cells)][::-1])
+
+    plan = counted.plan_of(CELLS)
+    files = [run_sweep(plan, tmp_path / name, runner).results for name, runner in (("a", here), ("b", backwards))]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_one_process_and_two_give_the_same_bytes(demo_plan: Callable[..., SweepPlan], tmp_path: Path) -> None:
+    """Real cells: a laptop and a farm must publish the same table."""
+    plan = demo_plan(frames=12)
+    files = [
+        run_sweep(plan, tmp_path / "one", in_this_process).results,
+        run_sweep(plan, tmp_path / "two", partial(in_processes, processes=2)).results,
+    ]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert {row["verdict"] for row in read_results(tmp_path / "one")} <= {"pass", "copy_last_is_better"}
+
+
+def test_rows_are_written_in_groups(counted: ModuleType, tmp_path: Path, here: Runner, monkeypatch: Any) -> None:
+    """Memory stays flat: no more rows are held than a group has."""
+    held: list[int] = []
+
+    def seen(rows: Iterable[Any], size: int) -> Iterator[Any]:
+        chunk = list(original(rows, size))
+        held.append(len(chunk))
+        return iter(chunk)
+
+    original = results_module.itertools.islice
+    monkeypatch.setattr(results_module.itertools, "islice", seen)
+    monkeypatch.setattr(results_module, "_ROWS_AT_ONCE", 7)
+    run_sweep(counted.plan_of(20), tmp_path / "out", here)
+    monkeypatch.undo()
+    assert held == [7, 7, 6, 0]
+    assert len(read_results(tmp_path / "out")) == 20

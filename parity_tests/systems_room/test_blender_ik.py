@@ -1,0 +1,368 @@
+"""Blender IK: its contract, its runtime stage by stage, and the committed files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import orjson
+import pytest
+from safetensors.numpy import load_file
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract.systems import blender_ik_rig as rig_data
+from rigpact.contract.systems.blender_ik import DEFINITION, LAYER_WIDTHS, PARAMETER_COUNT
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.reading import contract_in_memory
+from rigpact.reference_runtime.systems.blender_ik import context as context_stage
+from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
+from rigpact.reference_runtime.systems.blender_ik.graph import graph
+
+CONSTANTS = rig_data.declared_constants()
+RIG = rig_data.read_constants(CONSTANTS)
+CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+
+
+@pytest.fixture(scope="module")
+def bundle(checkout: Path) -> Path:
+    """The committed files."""
+    return checkout / "fixtures" / "bundles" / "blender_ik"
+
+
+@pytest.fixture(scope="module")
+def clip(bundle: Path) -> dict[str, np.ndarray]:
+    """What the engine is given, by name."""
+    return load_file(bundle / "clip.trace.safetensors")
+
+
+@pytest.fixture(scope="module")
+def truth(bundle: Path) -> np.ndarray:
+    """The true rotation vectors of the clip."""
+    return load_file(bundle / "labels.trace.safetensors")["rotations"]
+
+
+@pytest.fixture(scope="module")
+def true_run(clip: dict[str, np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
+    """The runtime with the truth in place of a network."""
+    return graph(CONTRACT, lambda _inputs: [truth]).run(clip, DEFINITION.defaults)
+
+
+# ---- contract
+
+
+def test_the_fifty_inputs_stand_where_the_document_puts_them() -> None:
+    """Fifty numbers in another order pass every check of a width."""
+    layout = DEFINITION.vectors["context"]
+    for place, effector in enumerate(("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")):
+        assert (layout[f"{effector}_position"].start, layout[f"{effector}_rotation"].start) == (
+            6 * place,
+            6 * place + 3,
+        )
+    starts = {"root_forward": 30, "root_up": 33, "LeftFoot_height": 36, "LeftFoot_ground_normal": 37}
+    starts |= {"LeftFoot_grounded": 40, "LeftFoot_desired_contact": 41, "RightFoot_height": 42, "phase": 48, "task": 49}
+    assert {name: layout[name].start for name in starts} == starts
+    assert (layout.width, DEFINITION.vectors["rotations"].width) == (50, 69) == (LAYER_WIDTHS[0], LAYER_WIDTHS[-1])
+
+
+def test_the_parameters_are_counted_not_quoted() -> None:
+    """The document says about 23,000, which is another network's."""
+    pairs = list(pairwise(LAYER_WIDTHS))
+    assert sum(i * o + o for i, o in pairs) == PARAMETER_COUNT == 25_605
+    assert sum(i * o for i, o in pairs) == 25_312
+
+
+def test_two_layouts_of_one_width_have_two_hashes() -> None:
+    """Hands and feet exchanged: the same fifty numbers, another meaning."""
+    fields = list(DEFINITION.vectors["context"])
+    fields[0], fields[2] = fields[2], fields[0]
+    assert FieldLayout(tuple(fields)).layout_hash != DEFINITION.vectors["context"].layout_hash
+
+
+def test_the_declared_constants_are_without_problems() -> None:
+    """A check that finds fault with its own contract is never read again."""
+    assert list(rig_data.constant_problems(orjson.loads(orjson.dumps(CONSTANTS)))) == []
+
+
+def _changed(*path: Any, to: Any) -> dict[str, Any]:
+    constants: Any = deepcopy(CONSTANTS)
+    node = constants
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = to
+    return constants
+
+
+def _transposed() -> dict[str, Any]:
+    turns = np.array(CONSTANTS["rest_orientations"])
+    return _changed("rest_orientations", to=np.swapaxes(turns, 1, 2).tolist())
+
+
+@pytest.mark.parametrize(("constants", "pointer"), [
+    (_changed("parents", 1, to=5), "/parents/1"),
+    (_changed("parents", 9, to=7), "/parents/9"),
+    (_changed("bones", 0, to="Pelvis"), "/bones"),
+    (_changed("effectors", 0, to="RightHand"), "/effectors"),
+    (_changed("rest_orientations", 8, 0, 0, to=2.0), "/rest_orientations/8"),
+    (_changed("rest_orientations", 15, to=np.diag([-1.0, 1.0, 1.0]).tolist()), "/rest_orientations/15"),
+    (_transposed(), "/rest_orientations/15"),
+    (_changed("rest_orientations", to=[np.eye(3).tolist()] * 23), "/rest_orientations/0"),
+    (_changed("limits_rad", 16, 0, to=[0.2, -2.6]), "/limits_rad/16/0"),
+    (_changed("limits_rad", 16, 0, to=[0.2, 2.6]), "/limits_rad/16/0"),
+    (_changed("rotation_scale", to=180.0), "/rotation_scale"),
+    (_changed("height_scale", to=1.0), "/height_scale"),
+    (_changed("rest_heads_m", to=[]), ""),
+])  # fmt: skip
+def test_a_contradiction_in_the_constants_is_found(constants: dict[str, Any], pointer: str) -> None:
+    """Each of these exports, loads and moves: only wrong."""
+    assert pointer in [problem.pointer for problem in rig_data.constant_problems(constants)]
+
+
+@pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
+    """An exporter that writes null must be told so, with the place."""
+    assert list(rig_data.constant_problems(_changed(name, to=junk)))
+
+
+# ---- runtime
+
+
+def test_the_truth_reaches_its_effectors(true_run: dict[str, np.ndarray]) -> None:
+    """The check that the original lacked: its kinematics missed its own labels by 0.39 m."""
+    assert true_run["effector_error"].max() <= 1e-4
+
+
+def _quaternion(rows: np.ndarray) -> np.ndarray:
+    return Rotation.from_quat(rows).as_matrix()
+
+
+def expected_context(clip: dict[str, np.ndarray], frame: int) -> Iterator[float]:
+    """One frame, number by number, from the contract's text."""
+    root = clip["root"][frame].astype(float)
+    hips = _quaternion(root[3:])
+    effectors, ground = clip["effectors"][frame].astype(float).reshape(5, 7), clip["ground"][frame].reshape(2, 6)
+    for effector in effectors:
+        difference = effector[:3] - root[:3]
+        yield from (float(hips[:, axis] @ difference) for axis in range(3))  # right, forward, up
+        yield from Rotation.from_quat(effector[3:]).as_euler("xyz")
+    yield from hips[:, 1]
+    yield from hips[:, 2]
+    for foot, place in enumerate((2, 3)):
+        yield float(effectors[place, 2] - ground[foot, 0])
+        yield from ground[foot, 1:]
+    yield from clip["motion"][frame]
+
+
+@pytest.mark.parametrize("frame", [0, 77, 200, 345])
+def test_the_context_is_what_the_contract_says(
+    clip: dict[str, np.ndarray], true_run: dict[str, np.ndarray], frame: int
+) -> None:
+    """Re-derived number by number: a transposed matrix or a height above zero moves every limb a little."""
+    assert true_run["context"][frame] == pytest.approx(list(expected_context(clip, frame)), abs=2e-5)
+
+
+def test_scaling_is_undone_by_its_inverse(true_run: dict[str, np.ndarray]) -> None:
+    """A side that scales twice or never is a scale off; inputs are at most a few units."""
+    back = context_stage.denormalised(true_run["model_input"], RIG)
+    assert back == pytest.approx(true_run["context"], abs=1e-6)
+    for field in DEFINITION.vectors["context"]:
+        factor = {"_rotation": math.pi, "_height": 2.0}.get(f"_{field.name.split('_')[-1]}", 1.0)
+        assert true_run["model_input"][:, field.range] * factor == pytest.approx(
+            true_run["context"][:, field.range], abs=1e-6
+        )
+
+
+def test_limits_are_kept_and_keeping_them_twice_changes_nothing(clip: dict[str, np.ndarray]) -> None:
+    """A clamp that is not idempotent drifts when a solver refines."""
+    random = np.random.default_rng(0)
+    wild = random.normal(0.0, 3.0, (len(clip["root"]), 69)).astype(np.float32)
+    once = graph(CONTRACT, lambda _inputs: [wild]).run(clip, DEFINITION.defaults)["limited"]
+    twice = graph(CONTRACT, lambda _inputs: [once]).run(clip, DEFINITION.defaults)["limited"]
+    assert np.array_equal(once, twice)
+    limits = np.array(CONSTANTS["limits_rad"]).reshape(69, 2)
+    for column in range(69):
+        expected = [min(max(value, limits[column, 0]), limits[column, 1]) for value in wild[:, column].tolist()]
+        assert once[:, column] == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_published_pose_is_the_clamped_rotation(true_run: dict[str, np.ndarray]) -> None:
+    """w stands last, whatever Blender's own order is."""
+    expected = Rotation.from_rotvec(true_run["limited"].reshape(-1, 3).astype(float)).as_quat().reshape(-1, 23, 4)
+    found = true_run["pose"].reshape(-1, 23, 4)
+    assert np.abs(np.sum(found * expected, axis=2)) == pytest.approx(1.0, abs=1e-6)
+    assert np.all(np.abs(found[:, 1, 3]) > 0.5)  # the spine bends by less than 120 degrees: its w is large
+
+
+def test_bones_behind_the_effectors_cannot_move_them(clip: dict[str, np.ndarray], truth: np.ndarray) -> None:
+    """21 of 69 outputs have no effector gradient: only the pose loss teaches head, hands, feet and toes."""
+    spoilt = truth.reshape(-1, 23, 3).copy()
+    ends = [place for place, bone in enumerate(rig_data.BONES) if bone.endswith(("Hand", "Foot", "ToeBase", "Head"))]
+    assert len(ends) == 7
+    spoilt[:, ends] = 0.0
+    run = graph(CONTRACT, lambda _inputs: [spoilt.reshape(-1, 69)]).run(clip, DEFINITION.defaults)
+    assert run["effector_error"].max() <= 1e-4
+
+
+def _worst(found: np.ndarray, expected: np.ndarray, *, quaternions: bool) -> np.ndarray:
+    if quaternions:
+        one, other = found.reshape(len(found), -1, 4), expected.reshape(len(expected), -1, 4)
+        return (one * np.sign(np.sum(one * other, axis=2, keepdims=True)) - other).reshape(found.shape)
+    return found - expected
+
+
+def _failing(run: dict[str, np.ndarray], choices: dict[str, str]) -> list[str]:
+    """Stages that cannot have been computed from the run's own values under these conventions."""
+    failing = []
+    for stage in graph(CONTRACT).stages:
+        rows = stage.compute(run, choices).astype(float)
+        difference = np.abs(_worst(rows, run[stage.name].astype(float), quaternions=stage.quaternions))
+        if np.any(difference > stage.bound(run, rows)):
+            failing.append(stage.name)
+    return failing
+
+
+ALTERNATIVES = [(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]]
+
+
+@pytest.fixture(scope="module")
+def network_run(clip: dict[str, np.ndarray], bundle: Path) -> dict[str, np.ndarray]:
+    """Rotation vectors of the committed network for the clip, and everything behind them."""
+    session = onnxruntime.InferenceSession(bundle / "model.onnx", providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return graph(CONTRACT, lambda inputs: session.run(None, {name: inputs[0]})).run(clip, DEFINITION.defaults)
+
+
+@pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
+def test_every_other_convention_shows_on_the_clip(
+    network_run: dict[str, np.ndarray], clip: dict[str, np.ndarray], knob: str, value: str
+) -> None:
+    """A convention that a clip cannot show is not checked by it, whatever the report says."""
+    other = graph(CONTRACT).run({**clip, "rotations": network_run["rotations"]}, {**DEFINITION.defaults, knob: value})
+    failing = _failing(other, DEFINITION.defaults)
+    assert len(failing) >= 1
+    assert knob in {name for stage in graph(CONTRACT).stages if stage.name in failing for name in stage.knobs}
+
+
+def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
+    """A cause that is named without a word of what to do about it is half an answer."""
+    used = {knob for stage in graph(CONTRACT).stages for knob in stage.knobs}
+    assert used == set(DEFINITION.knobs)
+    assert set(DEFINITION.hints) == {f"{knob}={value}" for knob, value in ALTERNATIVES}
+
+
+def test_single_precision_is_no_defect(network_run: dict[str, np.ndarray]) -> None:
+    """An engine that computes in float32 must not be accused."""
+    local = network_run["limited"].reshape(-1, 23, 3).astype(np.float32)
+    angle = np.sqrt((local * local).sum(axis=2, keepdims=True), dtype=np.float32)
+    half = angle / np.float32(2)
+    factor = np.where(angle > 1e-6, np.sin(half) / np.maximum(angle, np.float32(1e-9)), np.float32(0.5))
+    x, y, z, w = np.moveaxis(np.concatenate([local * factor, np.cos(half)], axis=2), 2, 0)
+    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+    turns = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2).astype(np.float32)
+    rest, heads = RIG.orientations.astype(np.float32), RIG.heads_m.astype(np.float32)
+    world, places = [rest[0] @ turns[:, 0]], [network_run["root"][:, :3]]
+    for bone, parent in enumerate(RIG.parents[1:], start=1):
+        world.append(world[parent] @ (rest[parent].T @ rest[bone]) @ turns[:, bone])
+        places.append(places[parent] + world[parent] @ (rest[parent].T @ (heads[bone] - heads[parent])))
+    single = np.stack(places, axis=1).reshape(len(local), -1).astype(np.float32)
+    assert single.dtype == np.float32
+    assert _failing({**network_run, "positions": single}, DEFINITION.defaults) in ([], ["effector_error"])
+
+
+def _single_euler(quaternion: np.ndarray) -> np.ndarray:
+    """Euler angles of xyzw quaternions, every operation in float32, the middle one by an arc sine."""
+    one, two = np.float32(1), np.float32(2)
+    x, y, z, w = np.moveaxis(quaternion.astype(np.float32), -1, 0)
+    first = np.arctan2(two * (y * z + x * w), one - two * (x * x + y * y))
+    middle = np.arcsin(np.clip(two * (y * w - x * z), -one, one))
+    last = np.arctan2(two * (x * y + z * w), one - two * (y * y + z * z))
+    return np.stack([first, middle, last], axis=-1)
+
+
+def test_angles_in_single_precision_stay_within_their_bound(clip: dict[str, np.ndarray]) -> None:
+    """Near gimbal lock and at half a turn two right engines differ by a lot: that is no defect, and half a degree is."""
+    random = np.random.default_rng(6)
+    angles = random.uniform(-3.1, 3.1, (360, 5, 3))
+    angles[..., 1] = random.uniform(-1.5, 1.5, (360, 5))
+    angles[:40, :, 0] = np.pi * np.sign(random.normal(size=(40, 5))) + random.normal(0.0, 1e-7, (40, 5))
+    angles[40:80, :, 1] = 0.5 * np.pi - 10.0 ** random.uniform(-3.0, -1.0, (40, 5))
+    turned = Rotation.from_euler("xyz", angles.reshape(-1, 3)).as_quat().reshape(360, 5, 4).astype(np.float32)
+    effectors = clip["effectors"].reshape(360, 5, 7).copy()
+    effectors[..., 3:] = turned
+    given = {**clip, "effectors": effectors.reshape(360, 35)}
+    ours = context_stage.context(given, DEFINITION.defaults)
+    bound = context_stage.context_bound(given, ours)[:, :30].reshape(360, 5, 6)[..., 3:]
+    difference = np.abs(ours[:, :30].reshape(360, 5, 6)[..., 3:] - _single_euler(turned).astype(float))
+    assert np.all(difference <= bound)
+    assert np.median(bound) < 2e-5
+    assert np.mean(bound > np.deg2rad(0.5)) < 0.1  # the rows that were put on the seam, and no more
+
+
+# ---- data gate
+
+
+@pytest.fixture(scope="module")
+def data(true_run: dict[str, np.ndarray], truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Contexts and labels that nothing is wrong with."""
+    return true_run["context"], truth
+
+
+def test_good_data_pass_the_gate(data: tuple[np.ndarray, np.ndarray]) -> None:
+    """A gate that stops everything is opened for good."""
+    context, rotations = data
+    held_out = context[300:] + np.float32(0.01)
+    assert list(data_problems(context, rotations, RIG, held_out)) == []
+
+
+def _one_pose(context: np.ndarray, rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.repeat(context[:1], len(context), axis=0), np.repeat(rotations[:1], len(rotations), axis=0)
+
+
+def _at(rows: np.ndarray, place: Any, value: Any) -> np.ndarray:
+    changed = rows.copy()
+    changed[place] = value
+    return changed
+
+
+BAD_DATA = {
+    "one pose": (_one_pose, "rotations", "1 different poses in 360 rows"),
+    "ten poses, again and again": (
+        lambda c, r: (np.tile(c[:100:10], (36, 1)), np.tile(r[:100:10], (36, 1))), "rotations", "10 different poses",
+    ),
+    "noise on the effectors alone": (
+        lambda c, r: (_at(c, np.s_[:, 0:3], c[:, 0:3] + np.float32(0.02)), r), "context/LeftHand_position", "m from where",
+    ),
+    "labels of the next frame": (lambda c, r: (c, np.roll(r, 1, axis=0)), "context", "m from where"),
+    "beyond a limit": (lambda c, r: (c, _at(r, np.s_[5, 48], 1.4)), "rotations/LeftShin[0]", "degrees beyond its limit"),
+    "more than half a turn": (lambda c, r: (c, _at(r, np.s_[5, 0:3], [3.5, 0, 0])), "rotations/Hips", "an angle of 201"),
+    "a joint that never moves": (lambda c, r: (c, _at(r, np.s_[:, 3], 0.0)), "rotations", "1 components that never move"),
+    "an input that never changes": (lambda c, r: (_at(c, np.s_[:, 48], 0.0), r), "context", "1 inputs that never change"),
+    "a phase in frames": (lambda c, r: (_at(c, np.s_[:, 48], c[:, 48] * 60), r), "context/phase", "0 to 59"),
+    "a task one-hot": (lambda c, r: (_at(c, np.s_[3, 49], 0.5), r), "context/task", "0.5"),
+    "not a number": (lambda c, r: (_at(c, np.s_[3, 4], np.nan), r), "context, rotations", "not finite"),
+    "a column lost": (lambda c, r: (c[:, 1:], r), "context", "(360, 49)"),
+    "a row lost": (lambda c, r: (c, r[1:]), "rotations", "359 rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data_are_refused(data: tuple[np.ndarray, np.ndarray], name: str) -> None:
+    """The original trained on one pose; every loss it printed was about nothing."""
+    make, place, words = BAD_DATA[name]
+    problems = list(data_problems(*make(*data), RIG))
+    assert any(problem.pointer.startswith(place) and words in problem.found for problem in problems), problems
+
+
+def test_frames_on_both_sides_are_a_leak(data: tuple[np.ndarray, np.ndarray]) -> None:
+    """A random split of frames tells how well a network remembers."""
+    context, rotations = data
+    problems = list(data_problems(context, rotations, RIG, context[::10]))
+    assert [problem.found for problem in problems] == ["36 of 36 rows that training sees"]

@@ -1,0 +1,175 @@
+"""Blender IK: every other convention does what its name says, re-derived frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract.systems import blender_ik_rig as rig_data
+from rigpact.contract.systems.blender_ik import DEFINITION
+from rigpact.contract.systems.reading import contract_in_memory
+from rigpact.reference_runtime.systems.blender_ik.graph import graph
+
+CONSTANTS = rig_data.declared_constants()
+RIG = rig_data.read_constants(CONSTANTS)
+CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+FRAME = 250
+Stages = dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def given(checkout: Path) -> Stages:
+    """The clip, and rotation vectors of which some are beyond their limits."""
+    folder = checkout / "fixtures" / "bundles" / "blender_ik"
+    stages = load_file(folder / "clip.trace.safetensors")
+    labels = load_file(folder / "labels.trace.safetensors")["rotations"]
+    beyond = 0.3 * np.random.default_rng(2).normal(size=labels.shape)
+    return {**stages, "rotations": (labels + beyond).astype(np.float32)}
+
+
+@pytest.fixture(scope="module")
+def honest(given: Stages) -> Stages:
+    """Every stage under the contract's own conventions."""
+    return graph(CONTRACT).run(given, DEFINITION.defaults)
+
+
+def _turn(quaternion: np.ndarray) -> np.ndarray:
+    return Rotation.from_quat(quaternion.astype(float)).as_matrix()
+
+
+def _parts(honest: Stages) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The frame's effectors (5, 7), hips' position and axes, ground (2, 6)."""
+    root = honest["root"][FRAME].astype(float)
+    effectors = honest["effectors"][FRAME].astype(float).reshape(5, 7)
+    return effectors, root[:3], _turn(root[3:]), honest["ground"][FRAME].astype(float).reshape(2, 6)
+
+
+def _positions(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[Stages], np.ndarray]:
+    def expected(honest: Stages) -> np.ndarray:
+        effectors, hips, axes, _ = _parts(honest)
+        row = honest["context"][FRAME].astype(float)
+        for place in range(5):
+            row[6 * place : 6 * place + 3] = change(axes, effectors[place, :3] - hips)
+        return row
+
+    return expected
+
+
+def _angles(change: Callable[[np.ndarray, Rotation], np.ndarray]) -> Callable[[Stages], np.ndarray]:
+    def expected(honest: Stages) -> np.ndarray:
+        effectors, _, axes, _ = _parts(honest)
+        row = honest["context"][FRAME].astype(float)
+        for place in range(5):
+            row[6 * place + 3 : 6 * place + 6] = change(axes, Rotation.from_quat(effectors[place, 3:]))
+        return row
+
+    return expected
+
+
+def _order(order: list[int]) -> Callable[[Stages], np.ndarray]:
+    def expected(honest: Stages) -> np.ndarray:
+        row = honest["context"][FRAME].astype(float)
+        row[:30] = np.concatenate([row[6 * place : 6 * place + 6].copy() for place in order])
+        return row
+
+    return expected
+
+
+def _axes(forward: int, up: int) -> Callable[[Stages], np.ndarray]:
+    def expected(honest: Stages) -> np.ndarray:
+        row, axes = honest["context"][FRAME].astype(float), _parts(honest)[2]
+        row[30:36] = [*axes[:, forward], *axes[:, up]]
+        return row
+
+    return expected
+
+
+def _at(stage: str, places: list[int], change: Callable[[Stages, np.ndarray], Any]) -> Callable[[Stages], np.ndarray]:
+    def expected(honest: Stages) -> np.ndarray:
+        row = honest[stage][FRAME].astype(float)
+        row[places] = change(honest, row[places])
+        return row
+
+    return expected
+
+
+def _clamped(limits: np.ndarray) -> Callable[[Stages], np.ndarray]:
+    return lambda honest: np.clip(honest["rotations"][FRAME], limits[..., 0].ravel(), limits[..., 1].ravel())
+
+
+def _heads(stage: str = "limited", twice: float = 1.0, rest: Any = None, root: Any = None, first: bool = False) -> Any:
+    """Bone by bone with scipy; `first` turns a bone before its rest turn."""
+
+    def expected(honest: Stages) -> np.ndarray:
+        turns = Rotation.from_rotvec(twice * honest[stage][FRAME].astype(float).reshape(23, 3)).as_matrix()
+        axes = RIG.orientations if rest is None else rest
+        heads = [honest["root"][FRAME, :3].astype(float) if root is None else np.array(root)]
+        world = [turns[0] @ axes[0] if first else axes[0] @ turns[0]]
+        for bone, parent in enumerate(RIG.parents[1:], start=1):
+            between = axes[parent].T @ axes[bone]
+            heads.append(heads[parent] + world[parent] @ axes[parent].T @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
+            world.append(world[parent] @ (turns[bone] @ between if first else between @ turns[bone]))
+        return np.concatenate(heads)
+
+    return expected
+
+
+def _errors_among_the_hips_axes(honest: Stages) -> np.ndarray:
+    effectors, hips, axes, _ = _parts(honest)
+    heads = honest["positions"][FRAME].astype(float).reshape(23, 3)[[10, 14, 17, 21, 6]]
+    return np.linalg.norm(heads - (effectors[:, :3] - hips) @ axes, axis=1)
+
+
+ANGLES = [6 * place + 3 + axis for place in range(5) for axis in range(3)]
+FEET = np.array([2, 3])
+MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
+    ("root_relative", "out_of_hips_axes"): ("context", _positions(lambda axes, d: axes @ d)),
+    ("root_relative", "translation_only"): ("context", _positions(lambda _axes, d: d)),
+    ("root_axes", "z_forward_y_up"): ("context", _axes(2, 1)),
+    ("root_axes", "x_forward_z_up"): ("context", _axes(0, 2)),
+    ("euler_order", "zyx"): ("context", _angles(lambda _axes, turn: turn.as_euler("zyx")[::-1])),
+    ("effector_rotation_space", "hips"): (
+        "context", _angles(lambda axes, turn: (Rotation.from_matrix(axes).inv() * turn).as_euler("xyz")),
+    ),
+    ("effector_order", "feet_hands_head"): ("context", _order([2, 3, 0, 1, 4])),
+    ("effector_order", "right_before_left"): ("context", _order([1, 0, 3, 2, 4])),
+    ("height", "ground_height"): ("context", _at("context", [36, 42], lambda h, _: _parts(h)[3][:, 0])),
+    ("height", "above_zero"): ("context", _at("context", [36, 42], lambda h, _: _parts(h)[0][FEET, 2])),
+    ("contact_flags", "desired_grounded"): ("context", _at("context", [40, 41, 46, 47], lambda _, row: row[[1, 0, 3, 2]])),
+    ("normalisation", "missing"): ("model_input", lambda h: h["context"][FRAME]),
+    ("rotation_scale", "none"): ("model_input", _at("model_input", ANGLES, lambda _, row: row * np.pi)),
+    ("rotation_scale", "degrees_over_180"): ("model_input", _at("model_input", ANGLES, lambda _, row: row * 180 / np.pi)),
+    ("height_scale", "none"): ("model_input", _at("model_input", [36, 42], lambda _, row: 2 * row)),
+    ("task_scale", "fifth"): ("model_input", _at("model_input", [49], lambda _, row: row / 5)),
+    ("phase_unit", "radians"): ("model_input", _at("model_input", [48], lambda _, row: 2 * np.pi * row)),
+    ("clamp", "none"): ("limited", lambda h: h["rotations"][FRAME]),
+    ("limit_set", "document"): ("limited", _clamped(rig_data.DOCUMENT_LIMITS_RAD)),
+    ("clamp_place", "behind_kinematics"): ("positions", _heads("rotations")),
+    ("rotation_vector", "norm_is_half_angle"): ("positions", _heads(twice=2.0)),
+    ("quaternion_order", "wxyz"): ("pose", lambda h: h["pose"][FRAME].reshape(23, 4)[:, [3, 0, 1, 2]].ravel()),
+    ("rest_orientation", "ignored"): ("positions", _heads(rest=np.broadcast_to(np.eye(3), (23, 3, 3)))),
+    ("local_order", "local_then_rest"): ("positions", _heads(first=True)),
+    ("fk_root", "default"): ("positions", _heads(root=(0.0, 0.0, 1.0))),
+    ("target_space", "hips_relative"): ("effector_error", _errors_among_the_hips_axes),
+}  # fmt: skip
+
+
+def test_every_convention_has_its_meaning_here() -> None:
+    """A new value without an oracle would go untested."""
+    assert set(MEANINGS) == {(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]}
+
+
+@pytest.mark.parametrize(("knob", "value"), MEANINGS)
+def test_a_convention_does_what_its_name_says(given: Stages, honest: Stages, knob: str, value: str) -> None:
+    """A cause under a wrong name is worse than none."""
+    stage, expected = MEANINGS[knob, value]
+    found = graph(CONTRACT).run(given, {**DEFINITION.defaults, knob: value})[stage][FRAME]
+    # float32 of metres and radians; angles of arc tangents and nine decimals of rest orientations
+    assert found == pytest.approx(expected(honest), rel=1e-5, abs=2e-5)
+    assert found != pytest.approx(honest[stage][FRAME], rel=1e-5, abs=2e-5)

@@ -1,0 +1,21 @@
+"""The figures that the pages of Blender IK, rig inversion and IMU pose claim, on a run of seconds."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("torch", reason="the extra [training] is not installed")
+pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
+
+from rigpact.reports.systems import blender_ik_score, imu_pose_score, rig_inversion_score
+
+
+@pytest.mark.parametrize("module", [blender_ik_score, rig_inversion_score, imu_pose_score])
+def test_every_figure_meets_its_bar(module: ModuleType) -> None:
+    """A figure in a document that nobody measures again is a rumour."""
+    figures = list(module.figures(reduced=True))
+    assert [figure for figure in figures if not figure.met] == []
+    assert len(figures) >= 7
+    assert all(figure.value == figure.value for figure in figures)

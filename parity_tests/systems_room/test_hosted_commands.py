@@ -1,0 +1,294 @@
+"""check, run, diff, explain and systems on hosted systems, from the command line, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.rules.structure import check_against_schema
+from rigpact.contract.systems.registry import SYSTEMS
+from rigpact.reference_runtime.systems.neurarig.client import play
+from rigpact.reference_runtime.systems.neurarig.server import Server
+from rigpact.reference_runtime.systems.neurarig.session import Session
+from rigpact.reference_runtime.trace import read_trace, write_trace
+from rigpact.reference_runtime.trace_model import Trace, TraceHeader, json_to_header
+from rigpact.reports.command_line import run_command_line
+
+BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+NEURARIG = BUNDLES / "neurarig"
+CONTRACT, MODEL, CLIP = (NEURARIG / name for name in ("neurarig.json", "model.onnx", "clip.trace.safetensors"))
+
+
+GOLDEN = bytes.fromhex(json.loads((NEURARIG / "golden_datagrams.json").read_text(encoding="ascii"))["frame"])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def rigpact(capfd: pytest.CaptureFixture[str]) -> Call:
+    """Run `rigpact WORDS…` in this process."""
+
+    def call(*words: object) -> Answer:
+        capfd.readouterr()
+        status = run_command_line([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Answer(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def run_file(rigpact: Call, tmp_path: Path) -> Callable[..., Path]:
+    """A run of the reference runtime under changed conventions."""
+
+    def make(name: str, *settings: str) -> Path:
+        path = tmp_path / f"{name}.trace.jsonl"
+        words = [word for each in settings for word in ("--set", each)]
+        answer = rigpact("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", path, "--frames", 40, *words)
+        assert answer.status == 0, answer.err
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_committed_files_check_clean_and_explain_themselves(rigpact: Call, tmp_path: Path, name: str) -> None:
+    """The files that people copy from must be right, for every system by the same commands."""
+    folder = BUNDLES / name
+    contract, model, clip = folder / f"{name}.json", folder / "model.onnx", folder / "clip.trace.safetensors"
+    out = tmp_path / "run.trace.safetensors"
+
+    assert rigpact("check", contract, model, clip, "--strict").status == 0
+    assert rigpact("run", contract, "--clip", clip, "--onnx", model, "--out", out).status == 0
+    assert rigpact("explain", out, "--bundle", contract, "--onnx", model).status == 0
+    assert rigpact("diff", out, out, "--bundle", contract).status == 0
+
+
+def test_a_hosted_trace_says_its_system_and_the_enemys_does_not(run_file: Callable[..., Path]) -> None:
+    """A reader that takes one system's stages for another's compares numbers that mean other things."""
+    header = json.loads(run_file("run").read_text(encoding="utf-8").splitlines()[0])
+    enemy = TraceHeader(60.0, "teacher").to_json({"state": 4})
+
+    assert header["system"] == "neurarig"
+    assert list(check_against_schema(header, "trace_header")) == []
+    assert "system" not in enemy
+    assert json_to_header(header, "x")[0].system == "neurarig"
+    del header["system"]
+    assert list(check_against_schema(header, "trace_header")) != []
+
+
+@pytest.mark.parametrize(
+    ("system", "stages", "says"),
+    [
+        ("neurarig", {"packet": 66}, "66 numbers, expected 63"),
+        ("neurarig", {"state": 63}, "the stage 'state', expected one of engine_pose"),
+        ("neurarigg", {"packet": 63}, "did you mean neurarig?"),
+        (7, {"packet": 63}, "found 7, expected text or null"),
+        (None, {"packet": 63}, "the stage 'packet', expected one of x_raw"),
+    ],
+)
+def test_a_header_of_no_such_system_or_width_is_refused(system: object, stages: dict[str, int], says: str) -> None:
+    """The next build sends 66 floats: cut to 63 they would be compared as if they meant the same."""
+    header = TraceHeader(60.0, "teacher").to_json(stages) | {"system": system}
+
+    with pytest.raises(UnusableInput) as refused:
+        json_to_header(header, "x.trace.jsonl")
+
+    assert says in refused.value.one_line()
+
+
+def test_a_convention_is_named_from_the_command_line(rigpact: Call, run_file: Callable[..., Path]) -> None:
+    """The sentence that an engine programmer is to read."""
+    path = run_file("mirrored", "bone_axis=x_both")
+    answer = rigpact("explain", path, "--bundle", CONTRACT, "--onnx", MODEL)
+    as_json = rigpact("explain", path, "--bundle", CONTRACT, "--format", "json")
+    diagnosis = json.loads(as_json.out)
+
+    assert (answer.status, as_json.status) == (1, 1)
+    assert "With bone_axis = x_both the error of joints falls" in answer.out
+    assert "the left leg's bones run along -x" in answer.out
+    assert diagnosis["causes"][0]["changes"] == {"bone_axis": "x_both"}
+    assert list(check_against_schema(diagnosis, "diagnosis")) == []
+
+
+def test_diff_blames_the_stage_that_parts_and_not_those_after_it(rigpact: Call, run_file: Callable[..., Path]) -> None:
+    """When six stages are red, the first is what somebody has to look at."""
+    answer = rigpact("diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--bundle", CONTRACT, "--format", "json")
+    report = json.loads(answer.out)
+
+    assert answer.status == 1
+    assert report["summary"]["first_divergence"] == {"frame": 0, "stage": "reply"}
+    assert [each["stage"] for each in report["summary"]["stages"] if not each["ok"]] == ["reply"]
+
+
+def test_diff_does_not_compare_answers_to_different_questions(rigpact: Call, run_file: Callable[..., Path]) -> None:
+    """Another input, another answer: that is no defect of the network."""
+    answer = rigpact("diff", run_file("a"), run_file("b", "unit=m"), "--bundle", CONTRACT, "--format", "json")
+    summary = json.loads(answer.out)["summary"]
+
+    assert answer.status == 1
+    assert summary["waived"] == {"raw_rotations": "what the network was given differs"}
+    assert [each["stage"] for each in summary["stages"] if not each["ok"]] == ["packet"]
+
+
+def test_a_missing_stage_is_not_a_pass(rigpact: Call, run_file: Callable[..., Path], tmp_path: Path) -> None:
+    """A recorder that forgets a stage must not turn the comparison green."""
+    whole = run_file("a")
+    trace = read_trace(whole)
+    fewer = {name: rows for name, rows in trace.stages.items() if name != "joints"}
+    write_trace(Trace(trace.header, trace.frame, trace.time_s, fewer), tmp_path / "fewer.trace.jsonl")
+
+    assert rigpact("diff", whole, tmp_path / "fewer.trace.jsonl", "--bundle", CONTRACT).status == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("run", CONTRACT, "--clip", CLIP, "--out", "x.trace.jsonl"), "no raw_rotations"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.json"), "ending in .trace.jsonl"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "free"), "feed itself"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "unit=inch"), "one of cm, m"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "units=m"), "no knob"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--frames", "9999"), "at most 240"),
+        (
+            ("run", CONTRACT, "--clip", CLIP, "--onnx", BUNDLES / "rig_inversion" / "model.onnx", "--out", "x.trace.jsonl"),
+            "RP714",
+        ),
+        (("explain", BUNDLES / "rig_inversion" / "clip.trace.safetensors", "--bundle", CONTRACT), "rig_inversion"),
+        (("explain", CLIP, "--bundle", BUNDLES / "demo" / "norm_template.json"), "system neurarig"),
+        (("diff", CLIP, CLIP), "neurarig"),
+        (("check", CONTRACT, BUNDLES / "demo" / "norm_template.json"), "a bundle"),
+        (("check", CLIP), "a trace"),
+        (("check", CONTRACT, "--companion", BUNDLES / "demo" / "pretrain_template.json"), "no such file"),
+        (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--table", "x.csv"), "without bones"),
+        (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--stage", "knees"), "neither side recorded"),
+        (("systems", "neurarg"), "did you mean neurarig?"),
+        (("systems", "--write-contract", "x.json"), "no NAME"),
+        (("neurarig", "play", CLIP, "--bundle", BUNDLES / "rig_inversion" / "rig_inversion.json"), "a trace of neurarig"),
+        (("neurarig", "serve", "--onnx", MODEL, "--profile", "two-bone"), "--onnx alone"),
+        (("neurarig", "serve", "--host", "203.0.113.1", "--onnx", MODEL), "cannot be bound"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_clear_error(
+    rigpact: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], says: str
+) -> None:
+    """Exit status 2 and a line, never a traceback and never a guess."""
+    monkeypatch.chdir(tmp_path)
+    answer = rigpact(*words)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert says in answer.err
+    assert len(answer.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_systems_are_listed_with_vectors_and_knobs(rigpact: Call, tmp_path: Path) -> None:
+    """Exporters are written from this list; what it writes checks, but for the constants that only the studio has."""
+    listed = rigpact("systems")
+    one = json.loads(rigpact("systems", "rig-inversion", "--format", "json").out)[0]
+    written = tmp_path / "new.json"
+    rigpact("systems", "neurarig", "--write-contract", written)
+    checked = json.loads(rigpact("check", written, "--format", "json").out)
+
+    assert all(name in listed.out for name in SYSTEMS)
+    assert one["vectors"]["mesh"]["layout_hash"] == SYSTEMS["rig_inversion"].definition.vectors["mesh"].layout_hash
+    assert {finding["code"] for finding in checked["findings"]} == {"RP711"}
+
+
+def test_check_accounts_for_what_it_could_not_judge(rigpact: Call, tmp_path: Path) -> None:
+    """A file that names no known system passes nothing."""
+    document = json.loads(CONTRACT.read_text(encoding="utf-8"))
+    document["system"] = "leg_magic"
+    path = tmp_path / "contract.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    report = json.loads(rigpact("check", path, MODEL, CLIP, "--format", "json").out)
+
+    assert report["verdict"] == "fail"
+    assert [finding["code"] for finding in report["findings"]] == ["RP700"]
+    assert report["ledger"]["missing"] > 30
+
+
+def test_serve_learns_only_where_torch_is(rigpact: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate's machine has no torch: one line says what to install."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [each for each in sys.modules if each.startswith("rigpact.fixtures.systems.neurarig")]:
+        monkeypatch.delitem(sys.modules, name)
+    answer = rigpact("neurarig", "serve", "--port", "0", "--frames", "1")
+
+    assert answer.status == 2
+    assert "no torch" in answer.err
+    assert 'pip install "rigpact[training]"' in answer.err
+
+
+def test_serve_answers_and_tells_what_came_in(capfd: pytest.CaptureFixture[str]) -> None:
+    """Both commands, one against the other: what two terminals do."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["neurarig", "serve", "--onnx", str(MODEL), "--port", str(port), "--frames", "5", "--format", "json"]
+    status: list[int] = []
+    thread = threading.Thread(target=lambda: status.append(run_command_line(words)), daemon=True)
+    thread.start()
+    packets = np.tile(np.frombuffer(GOLDEN, "<f4", offset=1), (5, 1))
+    for _ in range(100):
+        time.sleep(0.1)
+        try:
+            played = play(packets, port=port, rate_hz=100.0)
+        except UnusableInput:  # not listening yet
+            continue
+        break
+    thread.join(timeout=10.0)
+    told = json.loads(capfd.readouterr().out)
+
+    assert status == [0]
+    assert (told["frames"], told["replies"], told["handshakes"], told["refused"]) == (5, 5, 1, {})
+    assert len(played.replies) == 5
+
+
+def test_play_records_what_can_be_explained(rigpact: Call, tmp_path: Path) -> None:
+    """Serve a model, play the clip at it, explain the recording: the whole loop over a real socket."""
+    from rigpact.contract.systems.reading import read_system_contract
+    from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+    from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
+
+    contract = read_system_contract(CONTRACT)
+    session = Session(FixedModel(contract, OnnxSystemNetwork(MODEL, contract.definition)))
+    server = Server(session, port=0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    out = tmp_path / "played.trace.jsonl"
+    played = rigpact(
+        "neurarig", "play", CLIP, "--bundle", CONTRACT, "--port", server.address[1], "--rate", 300, "-o", out
+    )
+    server.stop()
+    thread.join(timeout=5.0)
+    server.close()
+    explained = rigpact("explain", out, "--bundle", CONTRACT)
+    whole = tmp_path / "whole.trace.jsonl"
+    rigpact("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", whole)
+
+    assert played.status == 0
+    assert "240 frames sent" in played.out
+    assert explained.status == 0
+    np.testing.assert_allclose(read_trace(out).stages["reply"], read_trace(whole).stages["reply"], atol=1e-5)

@@ -1,0 +1,142 @@
+"""`rigpact gate` on a hosted system: every part asked of its contract, its model and its stages, one verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.reports.command_line import run_command_line
+
+BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
+SETTINGS = """
+[gate]
+bundle = "neurarig.json"
+model = "model.onnx"
+clips = ["clip.trace.safetensors"]
+[[gate.teacher]]
+file = "training.trace.jsonl"
+clip = "clip.trace.safetensors"
+[[gate.trace]]
+file = "engine.trace.jsonl"
+clip = "clip.trace.safetensors"
+[gate.budget]
+parameters = 10000
+model-bytes = 100000
+"""
+
+
+class Project:
+    """A folder with the committed files, recordings and settings."""
+
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        """Copy the committed files."""
+        self._capfd = capfd
+        for name in ("neurarig.json", "model.onnx", "clip.trace.safetensors"):
+            shutil.copy(BUNDLE / name, folder / name)
+        Path("rigpact.toml").write_text(SETTINGS, encoding="utf-8")
+        self.record("training")
+        self.record("engine")
+
+    def record(self, name: str, *settings: str) -> None:
+        """A run of the reference runtime under changed conventions."""
+        words = [word for each in settings for word in ("--set", each)]
+        self("run", "neurarig.json", "--clip", "clip.trace.safetensors", "--onnx", "model.onnx", "--frames", "240",
+             "--out", f"{name}.trace.jsonl", *words)  # fmt: skip
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Run a command in the folder: status, what it printed, its errors."""
+        self._capfd.readouterr()
+        status = run_command_line(list(words))
+        captured = self._capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return status, captured.out, captured.err
+
+    def gate(self) -> tuple[int, Any]:
+        """The gate's answer as JSON."""
+        status, out, err = self("gate", "--format", "json")
+        assert out, err
+        return status, json.loads(out)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Project:
+    """A sound project, the working directory in it."""
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path, capfd)
+
+
+def test_a_sound_project_passes_every_part(project: Project) -> None:
+    """A gate that is red on the first day is switched off on the second."""
+    status, answer = project.gate()
+
+    assert (status, answer["verdict"]) == (0, "pass")
+    assert [(part["name"], part["verdict"]) for part in answer["parts"]] == [
+        ("files", "pass"), ("model", "pass"), ("teacher/training", "pass"), ("engine-trace/engine", "pass"),
+        ("budget", "pass"),
+    ]  # fmt: skip
+    assert answer["ledger"]["missing"] == 0
+
+
+def test_an_engine_that_reads_another_order_is_named(project: Project) -> None:
+    """The pull request is to say what to change, not that something is red."""
+    project.record("engine", "reply_order=wxyz")
+    status, answer = project.gate()
+    part = next(each for each in answer["parts"] if each["name"] == "engine-trace/engine")
+
+    assert (status, part["verdict"]) == (1, "fail")
+    assert [finding["name"] for finding in part["findings"]] == ["convention-differs", "stage-differs"]
+    assert "reply_order = wxyz" in answer["next_steps"][0]
+
+
+def test_the_projects_own_convention_is_declared_in_its_settings(project: Project) -> None:
+    """What both sides do on purpose is no finding; a knob of no system is refused."""
+    for name in ("engine", "training"):
+        project.record(name, "unit=m")
+    Path("rigpact.toml").write_text(SETTINGS + '[gate.conventions]\nunit = "m"\n', encoding="utf-8")
+    declared, _ = project.gate()
+    Path("rigpact.toml").write_text(SETTINGS + '[gate.conventions]\nunits = "m"\n', encoding="utf-8")
+    status, _, err = project("gate")
+
+    assert declared == 0
+    assert status == 2
+    assert "units" in err
+
+
+def test_init_writes_settings_that_pass(project: Project) -> None:
+    """Nobody reads a reference of keys before the first gate."""
+    Path("rigpact.toml").unlink()
+    shutil.copy(BUNDLE.parent / "rig_inversion" / "model.onnx", "a_model.onnx")
+    shutil.copy(BUNDLE.parent / "rig_inversion" / "clip.trace.safetensors", "a.trace.safetensors")
+    told = project("init")
+    status, answer = project.gate()
+
+    assert told[0] == 0, told[2]
+    assert (status, answer["verdict"]) == (0, "pass")
+    assert [part["name"] for part in answer["parts"]] == [
+        "files", "model", "engine-trace/engine", "engine-trace/training",
+    ]  # fmt: skip
+    assert "base" not in Path("rigpact.toml").read_text(encoding="utf-8")
+
+
+def test_a_question_that_only_the_enemy_has_is_refused(project: Project) -> None:
+    """A key that nobody reads looks as if it were asked."""
+    Path("rigpact.toml").write_text(SETTINGS.replace("[[gate.teacher]]", 'base = "HEAD"\n[[gate.teacher]]'), "utf-8")
+    status, out, err = project("gate")
+
+    assert (status, out) == (2, "")
+    assert "[gate] base" in err
+
+
+def test_a_recording_of_another_system_is_not_judged(project: Project) -> None:
+    """Undetermined is not a pass."""
+    shutil.copy(BUNDLE.parent / "rig_inversion" / "clip.trace.safetensors", "other.trace.safetensors")
+    text = SETTINGS.replace('file = "engine.trace.jsonl"', 'file = "other.trace.safetensors"\nname = "other"')
+    Path("rigpact.toml").write_text(text, encoding="utf-8")
+    status, answer = project.gate()
+
+    assert status == 2
+    assert [part["name"] for part in answer["parts"] if part["verdict"] == "undetermined"] == ["engine-trace/other"]

@@ -1,0 +1,183 @@
+"""NeuraRig's stages against scipy, the contract's refusals, and what a wrong copy of the packet does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract import ContractRefused
+from rigpact.contract.systems.neurarig import DEFINITION, declared_constants
+from rigpact.contract.systems.reading import (
+    contract_in_memory,
+    contract_to_bytes,
+    contract_to_json,
+    read_system_contract,
+)
+from rigpact.fixtures.systems.neurarig.poses import random_rows
+from rigpact.fixtures.systems.neurarig.walk import walk_rows
+from rigpact.reference_runtime.systems.neurarig.graph import graph
+from rigpact.reference_runtime.systems.neurarig.quaternions import rotator_deg_to_quaternion
+from rigpact.reference_runtime.systems.neurarig.stages import first_bytes
+
+from .system_rule_cases import SYSTEM_CASES, Sample
+
+BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
+CONTRACT = contract_in_memory(DEFINITION, declared_constants())
+FRAME = DEFINITION.vectors["packet"]
+FEMUR_CM, TIBIA_CM = {"r": 45.751953, "l": 45.752106}, {"r": 41.705513, "l": 41.705494}
+AXIS = {"r": np.array([1.0, 0.0, 0.0]), "l": np.array([-1.0, 0.0, 0.0])}
+Rows = Mapping[str, np.ndarray]
+
+
+def run(seed: int, count: int = 40, **changes: str) -> Rows:
+    """Every stage on random poses and random raw answers."""
+    raw = np.random.default_rng(seed + 100).normal(0.0, 3.0, (count, 24)).astype(np.float32)
+    given_rows = {"engine_pose": random_rows(seed, count), "raw_rotations": raw}
+    return graph(CONTRACT).run(given_rows, {**CONTRACT.conventions, **changes})
+
+
+def part(rows: np.ndarray, name: str) -> np.ndarray:
+    """A field of the 63 numbers, float64."""
+    return rows[:, FRAME[name].range].astype(np.float64)
+
+
+def test_targets_and_normals_are_sent_in_the_pelvis_space() -> None:
+    """A target in world space lies metres from where the legs can be, and the network never saw one."""
+    known = run(1)
+    pose, sent = known["engine_pose"], known["packet"]
+    inverse = Rotation.from_quat(part(pose, "pelvis_quat")).inv()
+    for side in "rl":
+        target = inverse.apply(part(pose, f"foot_{side}_target") - part(pose, "pelvis_pos"))
+        np.testing.assert_allclose(part(sent, f"foot_{side}_target"), target, atol=1e-4)
+        np.testing.assert_allclose(
+            part(sent, f"ground_normal_{side}"), inverse.apply(part(pose, f"ground_normal_{side}")), atol=1e-6
+        )
+    np.testing.assert_array_equal(sent[:, :49], pose[:, :49])
+
+
+def test_the_network_sees_metres() -> None:
+    """Centimetres beside unit quaternions train to twice the error."""
+    known = run(2)
+    scale = np.array([0.01 if field.unit == "cm" else 1.0 for field in FRAME for _ in range(field.size)])
+
+    np.testing.assert_allclose(known["model_input"], known["packet"] * scale, rtol=1e-6)
+
+
+def test_rotations_are_unit_with_w_not_negative() -> None:
+    """Raw answers have lengths of 7 to 25, and q and -q flip a blend."""
+    known = run(3)
+    raw = known["raw_rotations"].reshape(-1, 4).astype(np.float64)
+    unit = known["rotations"].reshape(-1, 4)
+
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, atol=1e-6)
+    assert (unit[:, 3] >= 0.0).all()
+    apart = (Rotation.from_quat(raw).inv() * Rotation.from_quat(unit)).magnitude()
+    assert apart.max() < 1e-6
+
+
+def test_legs_are_where_scipy_puts_them() -> None:
+    """hip, knee and foot: parent times local, the left leg along -x."""
+    known = run(4)
+    pose = known["engine_pose"]
+    pelvis, place = Rotation.from_quat(part(pose, "pelvis_quat")), part(pose, "pelvis_pos")
+    for leg, side in enumerate("rl"):
+        answer = known["reply"][:, 12 * leg : 12 * leg + 8].astype(np.float64)
+        thigh = pelvis * Rotation.from_quat(answer[:, :4])
+        calf = thigh * Rotation.from_quat(answer[:, 4:])
+        hip = place + pelvis.apply(part(pose, f"thigh_{side}_pos"))
+        knee = hip + thigh.apply(AXIS[side] * FEMUR_CM[side])
+        foot = knee + calf.apply(AXIS[side] * TIBIA_CM[side])
+        np.testing.assert_allclose(known["joints"][:, 9 * leg : 9 * leg + 9], np.hstack([hip, knee, foot]), atol=1e-3)
+        error = np.linalg.norm(foot - part(pose, f"foot_{side}_target"), axis=1)
+        np.testing.assert_allclose(known["foot_error"][:, leg], error, atol=1e-3)
+
+
+def test_generated_targets_are_within_reach() -> None:
+    """A target beyond 87.5 cm teaches the network to stretch."""
+    known = run(5, 400)
+    for side in "rl":
+        hip, target = part(known["packet"], f"thigh_{side}_pos"), part(known["packet"], f"foot_{side}_target")
+        assert np.linalg.norm(target - hip, axis=1).max() < FEMUR_CM[side] + TIBIA_CM[side] + 1e-3
+
+
+def test_the_rotator_is_unreals() -> None:
+    """The right-handed formula under the name FromUnreal puts one rotator 105.7 degrees from where it is."""
+    ours = rotator_deg_to_quaternion(np.array([20.0, 35.0, -50.0]))
+    mirrored = ours * (-1.0, -1.0, 1.0, 1.0)
+    yaw_only = rotator_deg_to_quaternion(np.array([0.0, 90.0, 0.0]))
+    apart = (Rotation.from_quat(ours).inv() * Rotation.from_quat(mirrored)).magnitude()
+
+    assert np.degrees(apart) == pytest.approx(105.7, abs=0.05)
+    np.testing.assert_allclose(Rotation.from_quat(yaw_only).apply([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-12)
+
+
+def test_63_bytes_are_not_63_floats() -> None:
+    """15 floats and three quarters of one arrive; the rest is zero, and so is the loss."""
+    rows = random_rows(6, 3)
+    copied = first_bytes(rows, 63)
+
+    np.testing.assert_array_equal(copied[:, :15], rows[:, :15])
+    assert not copied[:, 16:].any()
+    assert first_bytes(rows, 252).tolist() == rows.tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(scale=st.floats(1e-3, 1e3))
+def test_the_length_of_an_answer_says_nothing(scale: float) -> None:
+    """A network that is not told to answer unit quaternions answers any length."""
+    known = run(7, 4)
+    scaled = {**known, "raw_rotations": (known["raw_rotations"].astype(np.float64) * scale).astype(np.float32)}
+    again = graph(CONTRACT)["rotations"].compute(scaled, CONTRACT.conventions)
+
+    np.testing.assert_allclose(again, known["rotations"], atol=1e-6)
+
+
+def test_an_answer_of_zeros_is_no_rotation_and_no_nan() -> None:
+    """Dividing by its length makes a NaN that spreads down the leg."""
+    known = {**run(8, 2), "raw_rotations": np.zeros((2, 24), np.float32)}
+    unit = graph(CONTRACT)["rotations"].compute(known, CONTRACT.conventions)
+
+    np.testing.assert_array_equal(unit.reshape(-1, 4), np.tile([0.0, 0.0, 0.0, 1.0], (12, 1)))
+
+
+def test_the_older_order_of_the_same_63_floats_is_refused(tmp_path: Path) -> None:
+    """Both are 253 bytes: a target read as a normal, a flag as a height, and every check of sizes content."""
+    sample = Sample(tmp_path)
+    next(case for case in SYSTEM_CASES if case.code == "RP702").edit(sample)
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps(sample.document), encoding="utf-8")
+
+    with pytest.raises(ContractRefused) as refused:
+        read_system_contract(path)
+
+    assert "RP702" in refused.value.found
+    assert "foot_r_target" in refused.value.found
+
+
+def test_the_committed_files_are_what_the_builder_writes() -> None:
+    """A definition that moved without its committed contract makes every example in the documents wrong."""
+    committed = BUNDLE / "neurarig.json"
+    built = contract_to_bytes(contract_to_json(DEFINITION, declared_constants()))
+
+    assert committed.read_bytes() == built
+    np.testing.assert_allclose(load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"], walk_rows(), atol=1e-5)
+    assert sum(path.stat().st_size for path in BUNDLE.iterdir()) < 2_000_000
+
+
+def test_every_knob_moves_the_stage_that_names_it() -> None:
+    """A knob that changes nothing would be named for anything."""
+    straight = run(9)
+    for stage in graph(CONTRACT).stages:
+        for knob in stage.knobs:
+            for value in DEFINITION.knobs[knob][1:]:
+                changed = stage.compute(straight, {**CONTRACT.conventions, knob: value})
+                bound = stage.bound(straight, straight[stage.name])
+                assert (np.abs(changed - straight[stage.name]) > bound).any(), (stage.name, knob, value)

@@ -1,0 +1,110 @@
+"""NeuraRig under `explain`: every convention is named, alone and in pairs, and no defect gets a made-up cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from rigpact.contract.systems.reading import read_system_contract
+from rigpact.fixtures.systems.neurarig.mutants import DEFECTS
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.reference_runtime.systems.neurarig.graph import graph
+from rigpact.reports.diagnose import Diagnosis
+from rigpact.reports.systems.graph_diagnosis import diagnose_graph
+from rigpact.reports.systems.graph_hypotheses import GraphEvidence
+
+BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
+CONTRACT = read_system_contract(BUNDLE / "neurarig.json")
+GRAPH = graph(CONTRACT, OnnxSystemNetwork(BUNDLE / "model.onnx", CONTRACT.definition))
+CLIP = load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"]
+SINGLES = [(knob, value) for knob, values in CONTRACT.definition.knobs.items() for value in values[1:]]
+Rows = dict[str, np.ndarray]
+
+
+def recorded(changes: Mapping[str, str], spoil: Any = None, at: str = "") -> Rows:
+    """What an engine records under changed conventions, or that spoils one stage."""
+    known: Rows = {"engine_pose": CLIP}
+    for stage in GRAPH.stages:
+        rows = stage.compute(known, {**CONTRACT.conventions, **changes})
+        known[stage.name] = spoil(rows) if stage.name == at else rows
+    return known
+
+
+def explain(rows: Rows, *, with_pairs: bool = False) -> Diagnosis:
+    """What `rigpact explain --onnx` says."""
+    return diagnose_graph(GraphEvidence(np.arange(len(CLIP)), rows, GRAPH, CONTRACT), with_pairs=with_pairs)
+
+
+def test_an_engine_that_is_right_agrees_and_nothing_is_left_open() -> None:
+    """A clip that cannot tell two conventions apart lets one of them through."""
+    diagnosis = explain(recorded({}))
+
+    assert (diagnosis.verdict, diagnosis.causes, diagnosis.indistinguishable) == ("agrees", (), ())
+
+
+@pytest.mark.parametrize(("knob", "value"), SINGLES)
+def test_every_convention_is_named(knob: str, value: str) -> None:
+    """Which of eighteen places it is, is a week's work by eye."""
+    diagnosis = explain(recorded({knob: value}))
+
+    assert diagnosis.verdict == "explained"
+    assert [(dict(cause.changes), cause.equivalents) for cause in diagnosis.causes] == [({knob: value}, ())]
+    assert diagnosis.causes[0].code_hints == (CONTRACT.definition.hints[f"{knob}={value}"],)
+
+
+def _some_pairs(count: int) -> list[dict[str, str]]:
+    pairs = [dict(pair) for pair in combinations(SINGLES, 2) if pair[0][0] != pair[1][0]]
+    chosen = np.random.default_rng(0).choice(len(pairs), count, replace=False)
+    return [pairs[place] for place in chosen]
+
+
+@pytest.mark.parametrize("changes", _some_pairs(12), ids="+".join)
+def test_pairs_of_conventions_are_named(changes: dict[str, str]) -> None:
+    """Two mistakes hide each other from whoever changes one thing at a time."""
+    diagnosis = explain(recorded(changes), with_pairs=True)
+    named = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
+    alike = [dict(other) for cause in diagnosis.causes for other in cause.equivalents]
+
+    assert diagnosis.verdict == "explained"
+    assert named == changes or changes in alike
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_defect_that_is_no_convention_gets_no_cause(name: str) -> None:
+    """A made-up cause sends somebody to code that is right."""
+    stage, spoil = DEFECTS[name]
+    diagnosis = explain(recorded({}, spoil, stage), with_pairs=True)
+
+    assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
+    assert diagnosis.first_divergence is not None
+    assert diagnosis.first_divergence.stage == stage
+    assert [each.stage for each in diagnosis.stages if each.ok is False] == [stage]
+
+
+def test_a_value_that_is_not_finite_is_placed_and_not_explained() -> None:
+    """A NaN is a defect of its own, whatever conventions are about."""
+    rows = recorded({})
+    rows["reply"][5, 3] = np.nan
+    diagnosis = explain(rows)
+
+    assert diagnosis.verdict == "unexplained"
+    assert diagnosis.first_divergence is not None
+    assert (diagnosis.first_divergence.frame, str(diagnosis.first_divergence.address)) == (
+        5, "thigh_r_quat[3] (channel 3)",
+    )  # fmt: skip
+
+
+def test_a_stage_without_its_inputs_is_not_judged() -> None:
+    """Nothing that could be looked at is not agreement."""
+    rows = recorded({})
+    diagnosis = explain({"reply": rows["reply"]})
+
+    assert diagnosis.verdict == "undetermined"
+    assert diagnosis.exit_code == 2
+    assert diagnosis.stages[0].needs == "record rotations"

@@ -1,0 +1,350 @@
+"""Rig inversion: its contract, the rig in closed form, the runtime stage by stage, and the committed files."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import orjson
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.reading import contract_in_memory
+from rigpact.contract.systems.rig_inversion import (
+    DEFINITION,
+    NEUTRAL_PARAMETERS,
+    VERTICES,
+    constant_problems,
+    declared_constants,
+    read_constants,
+)
+from rigpact.reference_runtime.systems.rig_inversion.data_gate import data_problems, mesh_problems
+from rigpact.reference_runtime.systems.rig_inversion.graph import graph
+from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
+
+CONSTANTS = declared_constants()
+RIG = read_constants(CONSTANTS)
+CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+ALTERNATIVES = [(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]]
+parameters_of_a_rig = st.tuples(*[st.floats(0.0, 1.0)] * 6)
+
+
+def mesh_by_hand(parameters: Any) -> np.ndarray:
+    """The definition with scipy: scale along the axes, then about x, about y, about z, each about a fixed axis."""
+    mesh = np.array(VERTICES, np.float64) @ np.diag([2.5 * p - 0.5 for p in parameters[3:]])
+    for axis, p in zip("xyz", parameters[:3], strict=True):
+        mesh = Rotation.from_euler(axis, (p - 0.5) * 90.0, degrees=True).apply(mesh)
+    return mesh
+
+
+@pytest.fixture(scope="module")
+def bundle(checkout: Path) -> Path:
+    """The committed files."""
+    return checkout / "fixtures" / "bundles" / "rig_inversion"
+
+
+@pytest.fixture(scope="module")
+def mesh(bundle: Path) -> np.ndarray:
+    """The clip's meshes, (128, 24)."""
+    return load_file(bundle / "clip.trace.safetensors")["mesh"]
+
+
+@pytest.fixture(scope="module")
+def run(bundle: Path, mesh: np.ndarray) -> dict[str, np.ndarray]:
+    """The clip through the committed encoder and the rig."""
+    session = onnxruntime.InferenceSession(bundle / "model.onnx", providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return graph(CONTRACT, lambda inputs: session.run(None, {name: inputs[0]})).run({"mesh": mesh}, DEFINITION.defaults)
+
+
+# ---- contract
+
+
+def test_the_vectors_have_the_contracts_widths_and_names() -> None:
+    """24 numbers are eight vertices, x y z of each in turn; six parameters are three rotations, then three scales."""
+    layout = DEFINITION.vectors["rig_parameters"]
+    assert [field.name for field in layout] == ["rotate_x", "rotate_y", "rotate_z", "scale_x", "scale_y", "scale_z"]
+    assert all((field.low, field.high) == (0.0, 1.0) for field in layout)
+    assert [(field.start, field.size) for field in DEFINITION.vectors["mesh"]] == [(3 * v, 3) for v in range(8)]
+
+
+def test_another_order_of_vertices_is_another_hash() -> None:
+    """The same 24 numbers, seven of eight vertices somewhere else."""
+    fields = tuple(reversed(list(DEFINITION.vectors["mesh"])))
+    assert FieldLayout(fields).layout_hash != DEFINITION.vectors["mesh"].layout_hash
+
+
+def test_the_declared_constants_are_without_problems() -> None:
+    """A check that finds fault with its own contract is never read again."""
+    assert list(constant_problems(orjson.loads(orjson.dumps(CONSTANTS)))) == []
+
+
+def _changed(*path: Any, to: Any) -> dict[str, Any]:
+    constants: Any = deepcopy(CONSTANTS)
+    node = constants
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = to
+    return constants
+
+
+@pytest.mark.parametrize(("constants", "pointer"), [
+    (_changed("vertices", 7, to=[1.0, 1.0, 1.0]), "/vertices/7"),
+    (_changed("vertices", 2, to=[1.0, 1.0, 1.0]), "/vertices/2"),
+    (_changed("duplicate_vertices", to=[]), "/duplicate_vertices"),
+    (_changed("angle_range_deg", to=45.0), "/angle_range_deg"),
+    (_changed("scale_range", to=[0.0, 2.5]), "/scale_range"),
+    (_changed("neutral_parameters", to=[0.0] * 6), "/neutral_parameters/0"),
+    (_changed("neutral_parameters", 4, to=0.5), "/neutral_parameters/4"),
+    (_changed("neutral_parameters", to=[0.5] * 5), "/neutral_parameters"),
+    (_changed("decoder_widths", to=[24, 512, 6]), "/decoder_widths"),
+    (_changed("encoder_widths", to=[]), "/encoder_widths"),
+    (_changed("vertices", to="cube"), ""),
+])  # fmt: skip
+def test_a_contradiction_in_the_constants_is_found(constants: dict[str, Any], pointer: str) -> None:
+    """A mended cube, half the range, zeros for neutral: each loads, and each is another rig."""
+    assert pointer in [problem.pointer for problem in constant_problems(constants)]
+
+
+@pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
+    """An exporter that writes null must be told so, with the place."""
+    assert list(constant_problems(_changed(name, to=junk)))
+
+
+# ---- the rig
+
+
+@given(parameters=parameters_of_a_rig)
+@example(parameters=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+@example(parameters=(1.0, 0.3, 0.7, 0.2, 0.0, 1.0))  # an axis of no extent, a mirrored one
+def test_the_rig_is_the_definition(parameters: tuple[float, ...]) -> None:
+    """Two orders of rotation agree at one angle and part at three."""
+    # coordinates up to 2√3, a few dozen float64 operations
+    assert rig_mesh(np.array(parameters), RIG) == pytest.approx(mesh_by_hand(parameters), abs=1e-14)
+
+
+@given(parameters=parameters_of_a_rig)
+def test_the_duplicate_vertex_is_one_everywhere(parameters: tuple[float, ...]) -> None:
+    """Vertices 4 and 7 are one point of the contract's mesh; a rig that parts them mended the cube."""
+    mesh = rig_mesh(np.array(parameters), RIG)
+    assert np.array_equal(mesh[4], mesh[7])
+
+
+def test_neutral_is_the_cube_and_nought_is_far_from_it() -> None:
+    """The original's regulariser pulls the neutral mesh to zeros, 2.14 away from it."""
+    cube = np.array(VERTICES, np.float64)
+    assert rig_mesh(np.array(NEUTRAL_PARAMETERS), RIG) == pytest.approx(cube, abs=1e-15)
+    assert vertex_distance(rig_mesh(np.zeros(6), RIG), cube).mean() == pytest.approx(2.14, abs=0.01)
+
+
+def test_two_parameters_may_make_one_mesh() -> None:
+    """Where scales are nought nothing turns: an inversion is judged on meshes, never on parameters."""
+    one, other = (rig_mesh(np.array([turn, 0.5, 0.5, 0.2, 0.2, 0.2]), RIG) for turn in (0.1, 0.9))
+    assert one == pytest.approx(other, abs=1e-15)
+
+
+@pytest.mark.parametrize("value", [-1e-9, 1.0 + 1e-9, math.nan, math.inf])
+def test_parameters_outside_their_range_are_refused(value: float) -> None:
+    """A rig fed 1.2 extrapolates without a word."""
+    with pytest.raises(UnusableInput, match=r"\[0, 4\]"):
+        rig_mesh(np.array([[0.5, 0.5, 0.5, 0.5, value, 0.5]]), RIG)
+
+
+# ---- runtime
+
+
+def test_the_chain_of_encoder_and_rig_inverts_the_clip(run: dict[str, np.ndarray], mesh: np.ndarray) -> None:
+    """Scored through the rig itself; the approximation never stands in for it."""
+    rebuilt = np.array([mesh_by_hand(row) for row in run["rig_parameters"].astype(float)])
+    assert run["reconstruction"] == pytest.approx(rebuilt.reshape(128, 24), abs=1e-5)
+    error = np.linalg.norm(rebuilt - mesh.reshape(128, 8, 3), axis=2)
+    assert run["vertex_error"] == pytest.approx(error, abs=1e-5)
+    assert error.mean() < 0.027
+    assert np.array_equal(run["reconstruction"][:, 12:15], run["reconstruction"][:, 21:24])
+
+
+def test_the_committed_approximation_is_the_rigs(bundle: Path, mesh: np.ndarray) -> None:
+    """On the clip's true parameters: a straight line through six numbers, from the contract's text."""
+    random = np.random.default_rng(2023)
+    start, end = random.random(6), random.random(6)
+    parameters = np.array([start + frame / 128 * (end - start) for frame in range(128)])
+    truth = np.array([mesh_by_hand(row) for row in parameters])
+    assert mesh == pytest.approx(truth.reshape(128, 24), abs=1e-6)
+    session = onnxruntime.InferenceSession(bundle / "approximation.onnx", providers=["CPUExecutionProvider"])
+    answer = session.run(None, {session.get_inputs()[0].name: parameters.astype(np.float32)})[0]
+    assert np.linalg.norm(answer.reshape(128, 8, 3) - truth, axis=2).mean() < 0.035
+
+
+def test_committed_files_are_small(bundle: Path) -> None:
+    """A repository that grows by megabytes a build is cloned by nobody."""
+    assert sum(path.stat().st_size for path in bundle.iterdir()) < 2_000_000
+
+
+def _failing(run: dict[str, np.ndarray], choices: dict[str, str]) -> list[str]:
+    """Stages that cannot have been computed from the run's own values under these conventions."""
+    return [
+        stage.name
+        for stage in graph(CONTRACT).stages
+        if np.any(
+            np.abs(stage.compute(run, choices).astype(float) - run[stage.name]) > stage.bound(run, run[stage.name])
+        )
+    ]
+
+
+@pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
+def test_every_other_convention_shows_on_the_clip(
+    run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str
+) -> None:
+    """A convention that a clip cannot show is not checked by it, whatever the report says."""
+    given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
+    other = graph(CONTRACT).run(given_too, {**DEFINITION.defaults, knob: value})
+    failing = _failing(other, DEFINITION.defaults)
+    assert failing == [stage.name for stage in graph(CONTRACT).stages if knob in stage.knobs]
+    assert _failing(other, {**DEFINITION.defaults, knob: value}) == []
+
+
+def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
+    """A cause that is named without a word of what to do about it is half an answer."""
+    used = {knob for stage in graph(CONTRACT).stages for knob in stage.knobs}
+    assert used == set(DEFINITION.knobs)
+    assert set(DEFINITION.hints) == {f"{knob}={value}" for knob, value in ALTERNATIVES}
+
+
+def test_rotation_orders_are_about_fixed_axes(run: dict[str, np.ndarray], mesh: np.ndarray) -> None:
+    """scipy's small letters; its capitals are the reverse order, which is where 'xyz' misleads."""
+    values = run["transform"].astype(float)
+    for order in DEFINITION.knobs["rotation_order"]:
+        letters = order.replace("_", "")
+        other = graph(CONTRACT).run(
+            {"mesh": mesh, "rig_parameters": run["rig_parameters"]}, {**DEFINITION.defaults, "rotation_order": order}
+        )
+        for frame in (0, 60, 127):
+            angles = [values[frame, "xyz".index(letter)] for letter in letters]
+            expected = Rotation.from_euler(letters, angles).apply(np.array(VERTICES) * values[frame, 3:])
+            assert other["reconstruction"][frame] == pytest.approx(expected.ravel(), abs=1e-6)
+
+
+CUBE = np.array(VERTICES, np.float64)
+
+
+def _turn(values: np.ndarray) -> np.ndarray:
+    return Rotation.from_euler("xyz", values[:3]).as_matrix()
+
+
+MESH_OF: dict[tuple[str, str], Any] = {
+    ("vertex_side", "row"): lambda v: (CUBE * v[3:]) @ _turn(v),
+    ("scale_place", "behind_rotations"): lambda v: CUBE @ _turn(v).T * v[3:],
+    ("rotation_sense", "clockwise"): lambda v: (CUBE * v[3:]) @ _turn(-v).T,
+    ("vertex_table", "missing_corner_mended"): lambda v: (np.vstack([CUBE[:7], np.ones(3)]) * v[3:]) @ _turn(v).T,
+}
+INPUT_OF: dict[tuple[str, str], Any] = {
+    ("flattening", "axis_by_axis"): lambda mesh: [mesh[vertex, axis] for axis in range(3) for vertex in range(8)],
+    ("vertex_order", "reversed"): lambda mesh: [mesh[vertex, axis] for vertex in range(7, -1, -1) for axis in range(3)],
+    ("vertex_order", "x_fastest"): lambda mesh: [
+        mesh[4 * (place & 1) + (place & 2) + (place >> 2), axis] for place in range(8) for axis in range(3)
+    ],
+    ("mesh_axes", "y_mirrored"): lambda mesh: [
+        mesh[vertex, axis] * (1, -1, 1)[axis] for vertex in range(8) for axis in range(3)
+    ],
+    ("mesh_axes", "y_up"): lambda mesh: [value for x, y, z in mesh for value in (x, z, -y)],
+}
+TRANSFORM_OF: dict[tuple[str, str], Any] = {
+    ("parameter_order", "scales_first"): lambda p: ((p[3:] - 0.5) * 90, 2.5 * p[:3] - 0.5),
+    ("parameter_order", "interleaved"): lambda p: ((p[[0, 2, 4]] - 0.5) * 90, 2.5 * p[[1, 3, 5]] - 0.5),
+    ("output_activation", "applied_again"): lambda p: (
+        (1 / (1 + np.exp(-p[:3])) - 0.5) * 90, 2.5 / (1 + np.exp(-p[3:])) - 0.5
+    ),
+    ("angle_range", "45_deg"): lambda p: ((p[:3] - 0.5) * 45, 2.5 * p[3:] - 0.5),
+    ("angle_range", "180_deg"): lambda p: ((p[:3] - 0.5) * 180, 2.5 * p[3:] - 0.5),
+    ("angle_origin", "zero"): lambda p: (p[:3] * 90, 2.5 * p[3:] - 0.5),
+    ("angle_unit", "degrees"): lambda p: ((p[:3] - 0.5) * 90 * 180 / np.pi, 2.5 * p[3:] - 0.5),
+    ("scale_mapping", "zero_to_two"): lambda p: ((p[:3] - 0.5) * 90, 2 * p[3:]),
+    ("scale_mapping", "zero_to_two_and_a_half"): lambda p: ((p[:3] - 0.5) * 90, 2.5 * p[3:]),
+    ("scale_mapping", "half_to_three"): lambda p: ((p[:3] - 0.5) * 90, 2.5 * p[3:] + 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", [3, 90])
+@pytest.mark.parametrize(("knob", "value"), [*MESH_OF, *INPUT_OF, *TRANSFORM_OF])
+def test_conventions_do_what_their_names_say(
+    run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str, frame: int
+) -> None:
+    """A cause under a wrong name is worse than none."""
+    given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
+    other = graph(CONTRACT).run(given_too, {**DEFINITION.defaults, knob: value})
+    if (knob, value) in MESH_OF:
+        expected = MESH_OF[knob, value](run["transform"][frame].astype(float)).ravel()
+        assert other["reconstruction"][frame] == pytest.approx(expected, abs=1e-6)
+    elif (knob, value) in INPUT_OF:
+        expected = INPUT_OF[knob, value](mesh[frame].astype(float).reshape(8, 3))
+        assert other["model_input"][frame] == pytest.approx(expected, abs=1e-6)
+    else:
+        angles, scales = TRANSFORM_OF[knob, value](run["rig_parameters"][frame].astype(float))
+        assert other["transform"][frame] == pytest.approx([*np.deg2rad(angles), *scales], rel=1e-6, abs=1e-6)
+
+
+def test_single_precision_is_no_defect(run: dict[str, np.ndarray]) -> None:
+    """An engine that computes in float32 must not be accused."""
+    angles, scales = run["transform"][:, :3], run["transform"][:, 3:]
+    c, s = np.cos(angles), np.sin(angles)
+    zero, one = np.zeros(len(c), np.float32), np.ones(len(c), np.float32)
+    x = np.stack([one, zero, zero, zero, c[:, 0], -s[:, 0], zero, s[:, 0], c[:, 0]], axis=1).reshape(-1, 3, 3)
+    y = np.stack([c[:, 1], zero, s[:, 1], zero, one, zero, -s[:, 1], zero, c[:, 1]], axis=1).reshape(-1, 3, 3)
+    z = np.stack([c[:, 2], -s[:, 2], zero, s[:, 2], c[:, 2], zero, zero, zero, one], axis=1).reshape(-1, 3, 3)
+    table = np.array(VERTICES, np.float32)[None] * scales[:, None]
+    single = (table @ np.swapaxes(z @ y @ x, 1, 2)).reshape(-1, 24)
+    assert single.dtype == np.float32
+    assert "reconstruction" not in _failing({**run, "reconstruction": single}, DEFINITION.defaults)
+
+
+# ---- data gate
+
+
+def _pairs(rows: int = 50) -> tuple[np.ndarray, np.ndarray]:
+    parameters = np.random.default_rng(4).random((rows, 6))
+    return parameters, np.array([mesh_by_hand(row) for row in parameters]).reshape(rows, 24)
+
+
+def test_good_data_pass_the_gate(mesh: np.ndarray) -> None:
+    """A gate that stops everything is opened for good."""
+    assert list(data_problems(*_pairs(), RIG)) == []
+    assert list(mesh_problems(mesh)) == []
+
+
+def _swapped(mesh: np.ndarray) -> np.ndarray:
+    return mesh.reshape(-1, 8, 3)[:, [0, 1, 2, 3, 4, 5, 7, 6]].reshape(-1, 24)
+
+
+BAD_DATA: dict[str, Any] = {
+    "vertices exchanged": (lambda p, m: (p, _swapped(m)), "mesh/vertex_7"),
+    "flattened by axes": (lambda p, m: (p, m.reshape(-1, 8, 3).swapaxes(1, 2).reshape(-1, 24)), "mesh/vertex_7"),
+    "half the angles": (
+        lambda p, _m: (p, np.array([mesh_by_hand([*(0.25 + row[:3] / 2), *row[3:]]) for row in p]).reshape(-1, 24)), "mesh",
+    ),
+    "rows moved by one": (lambda p, m: (p, np.roll(m, 1, axis=0)), "mesh"),
+    "a parameter above one": (lambda p, m: (np.where(p == p[3, 2], 1.1, p), m), "parameters/rotate_z"),
+    "one row only, again and again": (
+        lambda p, m: (np.repeat(p[:1], 50, axis=0), np.repeat(m[:1], 50, axis=0)), "parameters",
+    ),
+    "a vertex lost": (lambda p, m: (p, m[:, :21]), "mesh"),
+    "parameters lost": (lambda p, m: (p[1:], m), "parameters"),
+    "not a number": (lambda p, m: (p, np.where(m == m[0, 0], np.nan, m)), "mesh"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data_are_refused(name: str) -> None:
+    """An approximation learns whatever it is shown."""
+    make, place = BAD_DATA[name]
+    assert place in [problem.pointer for problem in data_problems(*make(*_pairs()), RIG)]

@@ -1,0 +1,72 @@
+"""Every rule about hosted systems names its own defect, at its place, and is silent on a sound contract, model and data set.
+
+golden/ holds the first report of each rule. RIGPACT_REGENERATE=1 writes them anew; read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract.rules import system_data, systems
+
+from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
+
+GOLDEN = Path(__file__).parent / "golden"
+REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
+CONSTANT_BY_NATURE = frozenset({"RP725"})
+"""The local positions of bones never change: that the sample's data set says so is right, and no more than information."""
+
+
+def test_a_sound_sample_is_clean(tmp_path: Path) -> None:
+    """A check that complains about an honest export is switched off within a week."""
+    assert {finding.rule.code for finding in Sample(tmp_path).findings()} <= CONSTANT_BY_NATURE
+
+
+@pytest.mark.parametrize("case", SYSTEM_CASES, ids=lambda case: case.code)
+def test_the_defect_is_named_where_it_is(tmp_path: Path, case: SystemCase) -> None:
+    """Equal size, different meaning: each of these loads, runs and looks wrong, or trains on nothing."""
+    sample = Sample(tmp_path)
+    case.edit(sample)
+
+    found = sample.findings()
+
+    own = [finding for finding in found if finding.rule.code == case.code]
+    assert own
+    assert own[0].pointer == case.pointer
+    assert any(case.says in finding.message for finding in own)
+    assert {finding.rule.code for finding in found} <= {case.code} | case.beside | CONSTANT_BY_NATURE
+    _check_golden(case.code, [finding.to_json() for finding in own], tmp_path)
+
+
+def _check_golden(code: str, findings: list[dict[str, object]], folder: Path) -> None:
+    text = json.dumps(findings, indent=1, ensure_ascii=False).replace(f"{folder}{os.sep}", "") + "\n"
+    path = GOLDEN / f"{code}.json"
+    missing = not path.is_file()
+    if REGENERATE or missing:
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+    assert REGENERATE or not missing, f"{path} was missing; it is written now: read it"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_rule_has_its_case() -> None:
+    """A rule that nothing ever triggered may as well not be there."""
+    codes = {rule.code for rule in (*systems.RULES, *system_data.RULES)}
+    assert {case.code for case in SYSTEM_CASES} == codes
+    assert {path.stem for path in GOLDEN.glob("RP*.json")} == codes
+
+
+def test_rounded_quaternions_and_a_short_snippet_are_not_reported(tmp_path: Path) -> None:
+    """Six printed digits, and a second of standing still, are what honest recordings have."""
+    sample = Sample(tmp_path)
+    rows = np.round(sample.stages["engine_pose"], 6)
+    rows[:, 3:7] *= 1.0004
+    sample.stages["engine_pose"] = np.repeat(rows[:1], 12, axis=0)
+
+    assert sample.findings() == []

@@ -1,0 +1,124 @@
+"""pytest in pytest, in a repository of somebody else's, with the plugin as an installation has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import onnxruntime  # noqa: F401 - a run of pytest in pytest forgets what it imported; C extensions bear that badly
+import pytest
+
+import rigpact.contract.rules
+import rigpact.reference_runtime.tolerances
+import rigpact.reports.canary_report
+import rigpact.reports.diagnose
+import rigpact.reports.evidence
+import rigpact.reports.run_report
+import rigpact.testing.items
+import rigpact.testing.properties
+import rigpact.testing.strategies  # noqa: F401
+
+with suppress(ImportError):
+    import onnx  # noqa: F401 - as onnxruntime: imported twice it aborts the process
+
+INSTALLED = any(point.value == "rigpact.testing.plugin" for point in entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", "rigpact.testing.plugin")
+"""In a checkout nothing is installed: the plugin is named. In an installation pytest finds it by itself."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of pytest said."""
+
+    status: int
+    out: str
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """Outcome by the name of each added test, from `-v` or `-rA`."""
+        line = re.compile(
+            r"^(?:\[gw\d+\] \[ *\d+%\] )?(PASSED|FAILED|SKIPPED|ERROR) (rigpact::.*?)(?: - .*)?$", re.MULTILINE
+        )
+        return {name.rstrip(): outcome.lower() for outcome, name in line.findall(self.out)}
+
+    @property
+    def summary(self) -> str:
+        """The line that the plugin adds."""
+        return next((line for line in self.out.splitlines() if line.startswith("rigpact: ")), "")
+
+
+Pytest = Callable[..., Ran]
+
+
+def run_in(folder: Path, words: Sequence[str], env: Mapping[str, str]) -> Ran:
+    """Run pytest in a process of its own, free of what this run was told."""
+    quiet = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    if not INSTALLED:
+        quiet["PYTHONPATH"] = os.pathsep.join(str(Path(part).parent) for part in sys.modules["rigpact"].__path__)
+    command = [sys.executable, "-m", "pytest", *words]
+    done = subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, text=True, timeout=300, env={**quiet, **env}
+    )
+    return Ran(done.returncode, done.stdout + done.stderr)
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester) -> Path:
+    """The user's repository: an empty folder, the current one."""
+    return pytester.path
+
+
+@pytest.fixture
+def run_pytest(pytester: pytest.Pytester) -> Pytest:
+    """Run `pytest WORDS…` in the folder, in this process: what rigpact imports is imported once."""
+
+    def run(*words: object) -> Ran:
+        result = pytester.runpytest_inprocess(*PLUGIN, *map(str, words))
+        return Ran(int(result.ret), "\n".join([*result.outlines, *result.errlines]))
+
+    return run
+
+
+@pytest.fixture
+def run_apart(folder: Path) -> Pytest:
+    """The same in a process of its own."""
+    return lambda *words: run_in(folder, [*PLUGIN, *map(str, words)], {})
+
+
+def words_for(bundle: Path) -> list[str]:
+    """The options that name the demo character's files, in one folder or another."""
+    prediction = bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
+    return [
+        f"--rigpact-bundle={bundle / 'norm_template.json'}", f"--rigpact-companion={bundle / 'pretrain_template.json'}",
+        f"--rigpact-onnx={bundle / 'model.onnx'}", f"--rigpact-clip={bundle / 'clips' / 'Sneak_Turn.json'}",
+        f"--rigpact-clip={prediction}", "--rigpact-examples=5",
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def demo_words(demo_bundle: Path) -> list[str]:
+    """The options that name the demo character's files."""
+    return words_for(demo_bundle)
+
+
+@pytest.fixture
+def edited(folder: Path) -> Callable[..., Path]:
+    """A copy of a JSON file with an edit."""
+
+    def edit(path: Path, change: Callable[[Any], object]) -> Path:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        change(document)
+        copy = folder / path.name
+        copy.write_text(json.dumps(document), encoding="utf-8")
+        return copy
+
+    return edit

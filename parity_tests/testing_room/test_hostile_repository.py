@@ -1,0 +1,166 @@
+"""A repository that has everything rigpact could collide with: its own `contract/`, `fixtures/`, `reports/` and `testing/`.
+
+Its conftest has fixtures of our words, its settings are strict, its warnings are errors. Its tests and ours must both run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import PLUGIN, Ran, run_in, words_for
+
+OWN_PACKAGES = ("contract", "fixtures", "reports", "testing", "reference_runtime")
+OWN_TESTS = 2 * len(OWN_PACKAGES) + 1
+SETTINGS = """
+[project]
+name = "hostile"
+version = "1"
+[tool.pytest.ini_options]
+addopts = ["--strict-markers", "--strict-config", "-ra", "--import-mode={mode}"]
+markers = ["rigged: their own"]
+testpaths = ["contract", "fixtures", "reports", "testing", "reference_runtime", "tests"]
+filterwarnings = ["error"]
+pythonpath = ["."]
+"""
+CONFTEST = """
+import sys
+import pytest
+import contract
+assert contract.THEIRS == "contract"
+
+@pytest.fixture
+def rigpact_note():
+    return "theirs"
+
+@pytest.fixture(scope="session")
+def contract_of_theirs():
+    return contract
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "theirs: their own")
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests" in item.nodeid:
+            item.add_marker("theirs")
+"""
+OWN_TEST = """
+import pytest
+import {name}
+from {name} import THEIRS
+
+@pytest.mark.rigged
+def test_the_package_is_ours():
+    assert THEIRS == "{name}"
+    assert not hasattr({name}, "load_contract")
+    assert type({name}.__loader__).__name__ == "SourceFileLoader"  # not taken for a plugin, whose asserts are rewritten
+
+def test_rigpact_is_there_too():
+    import rigpact.contract
+    assert rigpact.contract.__name__ == "rigpact.contract"
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Callable[[str], Path]:
+    """Write the repository; `mode` is its import mode."""
+
+    def write(mode: str) -> Path:
+        (tmp_path / "pyproject.toml").write_text(SETTINGS.format(mode=mode), encoding="utf-8")
+        (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+        for name in OWN_PACKAGES:
+            package = tmp_path / name
+            package.mkdir()
+            (package / "__init__.py").write_text(f"THEIRS = {name!r}\n", encoding="utf-8")
+            (package / f"test_{name}.py").write_text(OWN_TEST.format(name=name), encoding="utf-8")
+        tests = tmp_path / "tests"
+        tests.mkdir()
+        (tests / "test_with_fixtures.py").write_text(
+            "def test_fixtures(rigpact_note, contract_of_theirs, rigpact_contract):\n"
+            "    assert rigpact_note == 'theirs'\n"
+            "    assert contract_of_theirs.THEIRS == 'contract'\n"
+            "    assert rigpact_contract.bone_count > 0\n",
+            encoding="utf-8",
+        )
+        return tmp_path
+
+    return write
+
+
+WAYS = {
+    "prepend": ("prepend", ()),
+    "importlib": ("importlib", ()),
+    "append": ("append", ()),
+    "no cache": ("importlib", ("-p", "no:cacheprovider")),
+    "xdist": ("prepend", ("-n", "2")),
+    "xdist by file": ("importlib", ("-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider")),
+    "last failed": ("prepend", ("--lf",)),
+}
+
+
+def judged(ran: Ran) -> tuple[int, bool, bool]:
+    """Status; whether all their tests passed; whether all of ours did."""
+    return ran.status, f"rigpact: {ours(ran)} passed" in ran.out, f"{ours(ran) + OWN_TESTS} passed" in ran.out
+
+
+def ours(ran: Ran) -> int:
+    """How many of our tests passed."""
+    return int(ran.summary.partition(" passed")[0].rpartition(" ")[2])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_their_tests_and_ours_run_side_by_side(hostile: Any, demo_words: list[str], way: str) -> None:
+    """A tool that breaks a repository's own tests is uninstalled the same day."""
+    mode, words = WAYS[way]
+    if "-n" in words:
+        pytest.importorskip("xdist")
+
+    ran = run_in(hostile(mode), [*PLUGIN, *words, *demo_words], {})
+
+    assert judged(ran) == (0, True, True), ran.out[-3000:]
+    assert ours(ran) > 100
+
+
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_without_the_option_only_their_tests_run(hostile: Any, mode: str) -> None:
+    """Installed and not used, the plugin is not there."""
+    ran = run_in(hostile(mode), list(PLUGIN), {})
+
+    assert (ran.status, ran.summary) == (0, ""), ran.out[-3000:]
+    assert f"{OWN_TESTS - 1} passed, 1 skipped" in ran.out
+
+
+@pytest.fixture(scope="module")
+def installation(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as pip installs it, in a folder of its own."""
+    pytest.importorskip("hatchling")
+    built, installed = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+    subprocess.run(build, cwd=checkout, check=True, capture_output=True, timeout=300)
+    (wheel,) = built.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(installed), str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True, timeout=300)
+    return installed
+
+
+@pytest.mark.slow
+@pytest.mark.repository
+@pytest.mark.parametrize("way", ["prepend", "importlib", "xdist"])
+def test_an_installed_wheel_works_there(hostile: Any, installation: Path, way: str) -> None:
+    """What users have is the wheel: the plugin is found by its entry point, and the files that it needs are in it."""
+    mode, words = WAYS[way]
+    repository = hostile(mode)
+    words_of_theirs = words_for(installation / "rigpact" / "fixtures" / "bundles" / "demo")
+
+    ran = run_in(repository, [*words, *words_of_theirs], {"PYTHONPATH": os.fspath(installation)})
+    bare = run_in(repository, ["--version", "--version"], {"PYTHONPATH": os.fspath(installation)})
+
+    assert judged(ran) == (0, True, True), ran.out[-3000:]
+    assert f"{installation}/rigpact/testing/plugin.py" in bare.out.replace(os.sep, "/")

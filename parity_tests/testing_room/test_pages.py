@@ -1,0 +1,34 @@
+"""docs/testing.md and docs/geometry.md name what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.reports.geometry_parity.roles import ROLES
+from rigpact.testing import checks, plugin, strategies
+
+
+def test_the_testing_page_names_every_option_fixture_and_strategy(checkout: Path, pytestconfig: pytest.Config) -> None:
+    """An option that is not on the page is one that nobody uses."""
+    page = (checkout / "docs" / "testing.md").read_text(encoding="utf-8")
+    parser = pytest.Parser(_ispytest=True)
+    plugin.pytest_addoption(parser)
+    names = [name for option in parser.getgroup("rigpact").options for name in option.names()]
+
+    assert len(names) == 11
+    assert [name for name in names if name not in page] == []
+    assert [name for name in plugin.__all__ if f"`{name}`" not in page] == []
+    assert [name for name in strategies.__all__ if f"`{name}(" not in page] == []
+    assert f"{checks.FREE_RUN_FRAMES} frames" in page
+
+
+def test_the_geometry_page_names_every_role_and_alias(checkout: Path) -> None:
+    """People look for their own function's name."""
+    page = (checkout / "docs" / "geometry.md").read_text(encoding="utf-8")
+
+    assert [name for role in ROLES.values() for name in role.names if f"`{name}`" not in page] == []
+    knobs = ("rot6d_columns", "rot6d_packing", "compose_order", "quaternion_order", "angvel_frame", "degenerate_axis")
+    assert all(knob in KNOBS and f"`{knob}`" in page for knob in knobs)

@@ -1,0 +1,61 @@
+"""A browser to open pages in; a drawn run's page, opened."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rigpact.reports.viewer import write_html
+
+from .drawn import Drawn, drawn_gate
+
+if TYPE_CHECKING:
+    from .browser import Browser
+
+
+def missing(what: str) -> None:
+    """Skip where a developer has no browser; fail where CI has none, or nobody would notice that nothing ran."""
+    if os.environ.get("CI", "").lower() in {"1", "true"}:
+        pytest.fail(f"no {what}: CI must have one")
+    pytest.skip(f"no {what} on this machine: the page is not opened here")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One headless Chromium for all tests."""
+    if importlib.util.find_spec("selenium") is None:
+        missing("selenium (pip install rigpact[test])")
+    for name, others in (("chromium", ("chromium-browser", "google-chrome")), ("chromedriver", ())):
+        if not any(map(shutil.which, (name, *others))):
+            missing(name)
+    from .browser import started
+
+    with started(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def drawn() -> Drawn:
+    """A run whose engine is wrong in one bone at one frame, and nowhere else."""
+    return Drawn.with_one_error()
+
+
+@pytest.fixture(scope="session")
+def page(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The drawn run's page."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_html(path, drawn_gate(drawn), [drawn.run])
+    return path
+
+
+@pytest.fixture
+def opened(browser: Browser, page: Path) -> Browser:
+    """The page in the browser, as it comes up on a desktop."""
+    browser.open(page)
+    return browser

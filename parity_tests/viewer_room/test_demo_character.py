@@ -1,0 +1,127 @@
+"""The report of the README's engine: the demo character composed the wrong way round. Its pictures are for looking at.
+
+RIGPACT_PICTURES=FOLDER keeps them: desktop and phone, light and dark, and the paper. RIGPACT_REGENERATE=1 writes
+docs/report.webp anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.fixtures.mutants import generated_scene
+from rigpact.reference_runtime import read_recording, write_trace
+from rigpact.reports.command_line import run_command_line
+from rigpact.reports.compare import compare
+from rigpact.reports.diagnose import diagnose
+from rigpact.reports.gate.compared_run import compared_run
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.judgement import judge
+from rigpact.reports.replay import Evidence
+from rigpact.reports.viewer import write_html
+
+if TYPE_CHECKING:
+    from .browser import Browser
+
+FRAMES = 120
+LARGEST_PICTURE = 150_000
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run whose engine applies ΔR on the right."""
+    folder = tmp_path_factory.mktemp("demo")
+    scene = generated_scene("sneak_turn", frames=FRAMES)
+    write_trace(scene.record(), folder / "reference.trace.safetensors")
+    engine = scene.record({"compose_order": "prev_delta"})
+    write_trace(engine, folder / "engine.trace.safetensors")
+    sides = [read_recording(folder / f"{side}.trace.safetensors", scene.contract) for side in ("reference", "engine")]
+    comparison = compare(sides[0], sides[1], scene.contract)
+    evidence = Evidence(engine.frame, scene.clip.fps, scene.mode, engine.stages, scene.clip, scene.network)
+    run = compared_run("sneak_turn", comparison, scene.contract, diagnose(evidence, scene.contract))
+    parts = (
+        Part("check", "The bundle against the rules", FindingsReport((), Ledger(32, 32))),
+        Part("engine-trace/sneak_turn", "Engine trace: sneak_turn", judge(comparison)),
+    )
+    provenance = {"rigpact": "0.1.0", "norm_template.json": scene.contract.sha256}
+    steps = ("In the engine, swap the factors: `R_next = ΔR · R_prev`.", "Record again and run `rigpact gate`.")
+    write_html(folder / "report.html", GateReport(parts, provenance, {}, steps), [run])
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures are kept."""
+    folder = Path(os.environ.get("RIGPACT_PICTURES", tmp_path_factory.mktemp("pictures")))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("device", "width"), [("desktop", 1280), ("phone", 360)])
+def test_its_page_opens_everywhere(
+    browser: Browser, report: Path, pictures: Path, device: str, width: int, scheme: str
+) -> None:
+    """The whole way from two traces to what somebody sees."""
+    browser.open(report, width=width, scheme=scheme)
+    (pictures / f"{device}-{scheme}.png").write_bytes(browser.picture())
+    assert (browser.errors(), browser.requests()) == ([], [report.as_uri()])
+    assert (
+        browser.text(".headline") == "The engine computes with compose_order = prev_delta. That explains every stage."
+    )
+    assert browser.text("#cell").startswith("foot_l · frame 3")
+    assert browser.run("return document.documentElement.scrollWidth") == width
+
+
+def test_its_first_divergence_is_marked_and_found(browser: Browser, report: Path) -> None:
+    """The stage to look at is the first of the loop that differs, not the one with the largest number."""
+    browser.open(report)
+    browser.find("#to-first").click()
+    assert browser.state()["frame"] == 0
+    marked = browser.run("return JSON.parse(document.querySelector('#data').textContent).runs[0].first.stage")
+    assert marked == "next6d"
+
+
+def test_the_command_writes_it_and_an_archive_writes_it_again(
+    browser: Browser, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page in the bug and the page from the kept results must be one page."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"):
+        shutil.copy(demo_bundle / name, tmp_path)
+    driven = "--onnx model.onnx --clip Sneak_Turn.json --set compose_order=prev_delta -o engine.trace.jsonl"
+    assert run_command_line(["run", "norm_template.json", *driven.split()]) == 0
+    assert run_command_line(["init"]) == 0
+    assert run_command_line(["gate", "--html", "gate.html", "--archive", "kept.rigpact.zip"]) == 1
+    assert run_command_line(["report", "kept.rigpact.zip", "--html", "again.html"]) == 1
+    assert (tmp_path / "gate.html").read_bytes() == (tmp_path / "again.html").read_bytes()
+    browser.open(tmp_path / "gate.html")
+    assert (browser.errors(), browser.requests()) == ([], [(tmp_path / "gate.html").as_uri()])
+    assert "compose_order = prev_delta" in browser.text(".headline")
+    browser.find(".show").click()
+    assert browser.text("#cell").startswith("foot_l · frame 2 ")
+
+
+def test_it_prints(browser: Browser, report: Path, pictures: Path) -> None:
+    """For the meeting in the room without a screen."""
+    browser.open(report)
+    paper = browser.paper()
+    (pictures / "paper.pdf").write_bytes(paper)
+    assert paper[:5] == b"%PDF-"
+
+
+def test_the_docs_show_it(browser: Browser, report: Path, checkout: Path) -> None:
+    """RIGPACT_REGENERATE=1 takes the picture anew; pixels are not compared, fonts differ between machines."""
+    path = checkout / "docs" / "report.webp"
+    if os.environ.get("RIGPACT_REGENERATE"):
+        browser.open(report, width=1280, height=900)
+        path.write_bytes(browser.picture_of(".desk", "webp", 80, tallest=900))
+    content = path.read_bytes()
+    assert content[:4] + content[8:12] == b"RIFFWEBP"
+    assert len(content) <= LARGEST_PICTURE
+    assert "report.webp" in (checkout / "docs" / "report.md").read_text(encoding="utf-8")

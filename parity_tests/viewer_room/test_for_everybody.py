@@ -1,0 +1,187 @@
+"""Readable without colour vision, in the dark, on paper, without a mouse and without scripts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .oracle import as_deuteranope, contrast, luminance
+
+if TYPE_CHECKING:
+    from .browser import Browser
+
+READABLE = 4.5
+"""Contrast of text. Source: WCAG 2.2, 1.4.3."""
+VISIBLE = 3.0
+"""Contrast of what is no text. Source: WCAG 2.2, 1.4.11."""
+TEXTS = """
+const solid = (element) => {
+  for (let at = element; at; at = at.parentElement) {
+    const colour = getComputedStyle(at).backgroundColor;
+    if (!/rgba\\(.*, 0\\)/.test(colour)) return colour;
+  }
+  return 'rgb(255, 255, 255)';
+};
+return [...document.querySelectorAll('h1,h2,h3,p,li,td,th,dt,dd,label,button,summary,code,.badge,.seal,a')]
+  .filter((element) => element.checkVisibility() && element.textContent.trim() && !element.disabled)
+  .map((element) => [element.className || element.tagName, getComputedStyle(element).color, solid(element)]);
+"""
+
+
+def rgb(text: str) -> list[float]:
+    """Numbers of a CSS colour."""
+    if text.startswith("#"):
+        return [int(text[at : at + 2], 16) for at in (1, 3, 5)]
+    return [float(number) for number in re.findall(r"[\d.]+", text)[:3]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out(browser: Browser, page: Path, scheme: str) -> None:
+    """Grey on grey looks quiet on the designer's screen only."""
+    browser.open(page, scheme=scheme)
+    texts = browser.run(TEXTS)
+    assert len(texts) > 60
+    weak = {
+        (name, colour, ground, round(contrast(rgb(colour), rgb(ground)), 2))
+        for name, colour, ground in texts
+        if contrast(rgb(colour), rgb(ground)) < READABLE
+    }
+    assert weak == set()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_the_pictures_draw_stands_out(browser: Browser, page: Path, scheme: str) -> None:
+    """The engine's bones against the reference's body, and both against the page."""
+    browser.open(page, scheme=scheme)
+    read = "const s = getComputedStyle(document.documentElement); return arguments[0].map((n) => s.getPropertyValue(n))"
+    engine, body, edge, surface, over = (
+        rgb(colour.strip())
+        for colour in browser.run(read, ["--engine", "--body", "--body-edge", "--surface", "--over"])
+    )
+    assert contrast(engine, body) > VISIBLE
+    assert contrast(edge, surface) > VISIBLE
+    assert contrast(over, surface) > VISIBLE
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_more_error_is_always_farther_from_the_page(opened: Browser, dark: bool) -> None:
+    """A palette that is only pretty hides a defect from every twelfth man."""
+    flat = opened.run("return window.rigpactReport.palette(arguments[0])", dark)
+    colours = [flat[at : at + 3] for at in range(0, len(flat), 3)]
+    for seen in (colours, [as_deuteranope(*colour) for colour in colours]):
+        lightness = [luminance(*colour) ** (1 / 3) * (1 if dark else -1) for colour in seen]
+        steps = [after - before for before, after in zip(lightness[:-8], lightness[8:], strict=True)]
+        assert min(steps) > 0
+        assert max(steps) < 4 * sum(steps) / len(steps), "no step may look like an edge"
+
+
+def test_the_theme_can_be_chosen(opened: Browser) -> None:
+    """A projector wants light whatever the laptop wants."""
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = opened.run(ground)
+    for word in ("Light", "Dark"):
+        opened.find("#theme").click()
+        assert opened.text("#theme-word") == word
+    assert sum(rgb(opened.run(ground))) < sum(rgb(light)) / 3
+    assert "dark" in str(opened.find("#theme").get_attribute("aria-label"))
+
+
+def test_every_control_has_a_name_and_shows_the_focus(opened: Browser) -> None:
+    """Who cannot see the page hears the names; who has no mouse sees the focus."""
+    script = (
+        "return [...document.querySelectorAll('button, select, input, [tabindex]')].filter((e) => !e.getAttribute('aria-label')"
+        " && !e.getAttribute('aria-labelledby') && !(e.labels && e.labels.length) && !e.textContent.trim())"
+        ".map((e) => e.id || e.outerHTML)"
+    )
+    assert opened.run(script) == []
+    outline = "const s = getComputedStyle(document.activeElement); return [s.outlineStyle, parseFloat(s.outlineWidth)]"
+    for selector in ("#scene", "#scrub", "#play", "#heat", "#query"):
+        opened.press(selector, "\ue008")  # Shift alone: the focus came by keyboard
+        style, width = opened.run(outline)
+        assert style == "solid", selector
+        assert width >= 2, selector
+
+
+def test_it_can_be_walked_through_with_the_tab_key(opened: Browser) -> None:
+    """Nothing that can be done may need a mouse, and no control may hold the focus for ever."""
+    reached = set()
+    opened.run("document.querySelector('.skip').focus()")
+    for _ in range(60):
+        opened.press_tab()
+        reached.add(opened.run("return document.activeElement.id"))
+    assert {"theme", "scene", "layout", "scrub", "play", "strips", "heat", "query"} <= reached
+
+
+def test_reduced_motion_is_respected(browser: Browser, page: Path) -> None:
+    """Nothing moves by itself, and nothing glides."""
+    browser.open(page, motion="reduce")
+    column = browser.state()["column"]
+    moving = (
+        "const glides = getComputedStyle(document.querySelector('.bar')).transitionDuration !== '0s';"
+        "return document.getAnimations().length + Number(glides)"
+    )
+    assert browser.run(moving) == 0
+    assert browser.state()["column"] == column
+
+
+def test_on_paper_it_is_light_and_shows_the_worst_frame(browser: Browser, page: Path) -> None:
+    """Paper cannot be scrubbed."""
+    browser.open(page, scheme="dark")
+    assert browser.paper()[:5] == b"%PDF-"
+    assert browser.run("return document.documentElement.dataset.theme") is None, "the screen keeps its theme"
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    browser.command("Emulation.setEmulatedMedia", media="print")
+    shown = "return [...document.querySelectorAll(arguments[0])].map((e) => e.checkVisibility())"
+    assert browser.run(shown, ".still svg") == [True]
+    assert not any(browser.run(shown, "#player, #curve, #filter, #theme, .plot-overlay"))
+    assert all(browser.run(shown, ".occurrence"))
+    assert browser.text(".still-text") == "bone_7 5°"
+    assert contrast(rgb(browser.run("return getComputedStyle(document.body).color")), (255, 255, 255)) > READABLE
+
+
+def test_without_scripts_the_words_and_a_picture_remain(browser: Browser, page: Path) -> None:
+    """Some mail programs and artefact viewers run none."""
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page)
+        assert browser.find(".still svg").is_displayed()
+        assert browser.find(".occurrence").is_displayed()
+        assert not browser.find("#play").is_displayed()
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_touch_targets_are_large_enough(browser: Browser, page: Path) -> None:
+    """A thumb is not a mouse. Source: WCAG 2.2, 2.5.8: 24 CSS pixels."""
+    browser.open(page, width=360)
+    script = (
+        "return [...document.querySelectorAll('button, select, input')].filter((e) => e.checkVisibility())"
+        ".map((e) => [e.id || e.className, (e.closest('label') || e).getBoundingClientRect().height])"
+    )
+    small: list[Any] = [entry for entry in browser.run(script) if entry[1] < 24]
+    assert small == []
+
+
+def test_a_finger_taps_scrolls_and_pinches(browser: Browser, page: Path) -> None:
+    """A page that jumps to another frame when somebody scrolls past the map is not usable on a phone."""
+    browser.open(page, width=360, height=740)
+    zoom = "return window.rigpactReport.camera().zoom"
+    shown = browser.state()["column"]
+    place = browser.place("#heat", 120, 60)
+    browser.command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[place])
+    browser.command(
+        "Input.dispatchTouchEvent", type="touchCancel", touchPoints=[]
+    )  # what follows when the page scrolls
+    assert browser.state()["column"] == shown
+    browser.tap("#heat", 120, 60)
+    assert browser.state()["column"] < shown
+    assert browser.run("return getComputedStyle(document.querySelector('#heat .plot-overlay')).touchAction") == "pan-y"
+    assert browser.run(zoom) == 1
+    browser.command(
+        "Input.synthesizePinchGesture", **browser.place("#scene", 160, 200), scaleFactor=2, gestureSourceType="touch"
+    )
+    assert browser.run(zoom) > 1.5
+    assert browser.run("return visualViewport.scale") == 1, "the picture zooms, not the page"

@@ -1,0 +1,321 @@
+"""The page opened in a real browser: what people see, click and press, and what nobody may make it do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.viewer import write_html
+
+from .drawn import HOSTILE, WRONG_BONE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate
+from .oracle import joint_positions
+
+if TYPE_CHECKING:
+    from .browser import Browser
+
+COLUMNS = 40
+FRAMES = [100 + column + (column >= 10) for column in range(COLUMNS)]
+HOOK = "return window.rigpactReport."
+REST_SKELETON_M = 0.3 * 3**0.5 * 12
+"""No chain of the drawn skeleton is longer than this."""
+
+
+def pixels(browser: Browser, selector: str) -> Any:
+    """A canvas as (height, width, 4) in CSS pixels of a screen with one device pixel each."""
+    script = (
+        "const c = document.querySelector(arguments[0]);"
+        "return [c.width, c.height, [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]]"
+    )
+    width, height, values = browser.run(script, selector)
+    return np.array(values, np.uint8).reshape(height, width, 4)
+
+
+def test_it_opens_without_a_word_and_asks_for_nothing(opened: Browser, page: Path) -> None:
+    """A page that phones home, or fails without a network, cannot be attached to a bug."""
+    assert opened.errors() == []
+    assert opened.requests() == [page.as_uri()]
+    assert opened.text("h1") == "Fail"
+    assert opened.state()["column"] == WRONG_COLUMN, "it starts at the worst frame"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_it_fits_its_window(browser: Browser, page: Path, width: int, scheme: str) -> None:
+    """A report that scrolls sideways on a phone is closed again."""
+    browser.open(page, width=width, scheme=scheme)
+    assert browser.run("return [document.documentElement.scrollWidth, innerWidth]") == [width, width]
+    assert browser.errors() == []
+    assert browser.picture()[:4] == b"\x89PNG"
+    drawn_on = pixels(browser, "#scene")
+    assert (drawn_on[..., 3] > 0).mean() > 0.03, "the picture is not empty"
+
+
+def test_the_skeletons_stand_where_the_rotations_put_them(opened: Browser, drawn: Drawn) -> None:
+    """A viewer with its own idea of forward kinematics shows a defect that is not there, or hides one that is."""
+    # 15 bits a component: each off by up to 2.2e-5, a rotation by up to 2·√3·2.2e-5 rad; it adds up along the chain
+    tolerance = REST_SKELETON_M * 12 * 2 * 3**0.5 * 2.2e-5
+    for side, name in enumerate(("reference", "engine")):
+        for column in (0, WRONG_COLUMN, COLUMNS - 1):
+            shown = np.array(opened.run(f"{HOOK}positions(0, arguments[0], arguments[1])", name, column)).reshape(-1, 3)
+            expected = joint_positions(drawn.parents, drawn.offsets, drawn.rotations[side][column])
+            np.testing.assert_allclose(shown, expected, atol=tolerance)
+
+
+def test_the_errors_are_those_that_were_measured(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """The figures on the page are quoted in bug reports."""
+    chance = np.random.default_rng(3)
+    deg, cm = 10.0 ** chance.uniform(-5.9, 2.2, (2, COLUMNS, 12))
+    ratios = 10.0 ** chance.uniform(-5.9, 11.9, COLUMNS)
+    deg[3, 4], deg[5, 6] = 0.0, np.inf
+    run = drawn.changed(deg=deg, cm=cm, stages=[("y_out", ratios, "")]).run
+    write_html(tmp_path / "numbers.html", drawn_gate(drawn), [run])
+    browser.open(tmp_path / "numbers.html")
+    half_a_step = 10 ** (18 / 65533 / 2) - 1
+    for metric, values in (("deg", deg), ("cm", cm)):
+        shown = browser.run(f"{HOOK}errors(0, arguments[0]).map(String)", metric)
+        np.testing.assert_allclose([float(text.replace("Infinity", "inf")) for text in shown], values.ravel(),
+                                   rtol=1.01 * half_a_step)  # fmt: skip
+    shown = browser.run(f"{HOOK}stageRatios(0, 0)")
+    np.testing.assert_allclose(shown, ratios, rtol=1.01 * half_a_step)
+
+
+def test_the_scrubber_moves_everything(opened: Browser, drawn: Drawn) -> None:
+    """Frames are named as the engine names them: this recording starts at 100 and lacks frame 110."""
+    move = "const s = document.querySelector('#scrub'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))"
+    opened.run(move, 12)
+    assert opened.text("#clock-frame") == str(drawn.run.frames[12]) == "113"
+    assert opened.state()["column"] == 12
+    before = pixels(opened, "#scene")
+    opened.run(move, WRONG_COLUMN)
+    assert opened.text("#bones tr:first-child").split()[:2] == ["bone_7", "5°"]
+    assert (pixels(opened, "#scene") != before).any()
+
+
+def test_a_click_on_the_hot_cell_leads_there(opened: Browser, drawn: Drawn) -> None:
+    """The one wrong cell is found by its colour and clicked: the viewer must say which bone and frame that is."""
+    opened.press("#scrub", "\ue011")  # Home
+    assert opened.state()["column"] == 0
+    canvas = pixels(opened, "#heat .plot-base").astype(int)
+    blank = canvas[..., 3] == 0
+    colourful = ~blank & (canvas[..., :3].max(axis=-1) - canvas[..., :3].min(axis=-1) > 45)
+    rows, columns = np.nonzero(colourful)
+    opened.click_at("#heat", float(np.median(columns)), float(np.median(rows)))
+    state = opened.state()
+    assert (state["column"], state["bone"]) == (WRONG_COLUMN, WRONG_BONE)
+    assert (
+        opened.text("#cell")
+        == f"bone_7 · frame {drawn.run.frames[WRONG_COLUMN]} (4.07 s) · {WRONG_DEG:g}°, {WRONG_CM} cm"
+    )
+
+
+def test_a_click_on_a_stage_leads_there(opened: Browser) -> None:
+    """The bar over its tolerance is found by its colour."""
+    opened.press("#scrub", "\ue011")
+    canvas = pixels(opened, "#strips .plot-base").astype(int)
+    orange = (canvas[..., 0] - canvas[..., 2] > 100) & (canvas[..., 3] == 255)
+    rows, columns = np.nonzero(orange)
+    opened.click_at("#strips", float(np.median(columns)), float(np.median(rows)))
+    assert opened.state()["column"] == WRONG_COLUMN
+    assert opened.text("#stage-cell") == f"y_out · frame {FRAMES[WRONG_COLUMN]} · 1000 × its tolerance"
+
+
+SAMPLES = """
+const [milliseconds, done] = arguments;
+const samples = [];
+const sample = (now) => {
+  samples.push([now, window.rigpactReport.state().frame]);
+  if (now < samples[0][0] + milliseconds) requestAnimationFrame(sample);
+  else done(samples);
+};
+requestAnimationFrame(sample);
+"""
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0])
+def test_it_plays_in_the_recordings_own_time(opened: Browser, speed: float) -> None:
+    """At half the speed nobody sees the pop; a recording of 30 frames a second must not run at 60."""
+    opened.press("#scene", "\ue011")
+    opened.choose("#speed", f"{speed:g}")
+    opened.find("#play").click()
+    assert opened.text("#play") == "❚❚ Pause"
+    samples = opened.chrome.execute_async_script(SAMPLES, 500)
+    length = int(FRAMES[-1] - FRAMES[0]) + 1
+    passed = [(frame - samples[0][1]) % length for _, frame in samples]
+    for (now, _), frames in zip(samples, passed, strict=True):
+        expected = (now - samples[0][0]) / 1000 * 30.0 * speed
+        assert abs(frames - expected) < 2.1, "a frame is a whole number at both ends, and one number is missing"
+    opened.find("#play").click()
+    rested = opened.state()
+    assert opened.chrome.execute_async_script(SAMPLES, 150)[-1][1] == rested["frame"]
+    assert not rested["playing"]
+
+
+def test_keys_do_what_they_say(opened: Browser) -> None:
+    """Stepping frame by frame with the mouse is no work for an animator."""
+    left, right, home, end, up, down, shift = "\ue012", "\ue014", "\ue011", "\ue010", "\ue013", "\ue015", "\ue008"
+    opened.press("#scene", home)
+    assert opened.state()["column"] == 0
+    opened.press("#scene", right, right, right, left)
+    assert opened.state()["column"] == 2
+    opened.press("#scene", right, held=shift)
+    assert opened.state()["column"] == 12
+    opened.press("#scene", end)
+    assert opened.state()["column"] == COLUMNS - 1
+    opened.press("#scrub", home, right)
+    assert opened.state()["column"] == 1, "the scrubber steps once, not twice"
+    opened.press("#scene", " ")
+    assert opened.state()["playing"]
+    opened.press("#scrub", " ")
+    assert not opened.state()["playing"]
+    opened.press("#heat", home, down)
+    below = opened.state()["bone"]
+    opened.press("#heat", down)
+    assert opened.state()["bone"] != below
+    opened.press("#heat", up)
+    assert opened.state()["bone"] == below
+    opened.press("#query", "b", " ", "c")
+    assert not opened.state()["playing"], "typing is not steering"
+
+
+def test_the_camera_turns_and_zooms(opened: Browser) -> None:
+    """The one view in which two feet cover each other is the one that it came up with."""
+    before = opened.run(f"{HOOK}camera()")
+    opened.drag("#scene", [(200, 200), (260, 210), (300, 220)])
+    turned = opened.run(f"{HOOK}camera()")
+    assert (turned["yaw"], turned["pitch"]) != (before["yaw"], before["pitch"])
+    opened.wheel("#scene", -300)
+    opened.until(lambda: opened.run(f"{HOOK}camera()")["zoom"] > 1.2)
+    opened.find("[data-view=side]").click()
+    assert opened.run(f"{HOOK}camera()")["zoom"] == 1
+
+
+def test_the_wheel_scrolls_until_the_picture_is_chosen(opened: Browser) -> None:
+    """A page that stops scrolling under the pointer is a trap."""
+    opened.run("scrollTo(0, 300)")
+    opened.wheel("#scene", 200)
+    opened.until(lambda: opened.run("return scrollY") > 300)
+    assert opened.run(f"{HOOK}camera()")["zoom"] == 1
+
+
+def test_a_name_stays_text(opened: Browser) -> None:
+    """The first bone is called like an attack; so is a path."""
+    opened.choose("#bone", "0")
+    assert opened.text("#cell").startswith(HOSTILE)
+    opened.choose("#sort", "error")
+    opened.choose("#metric", "cm")
+    assert opened.run("return document.images.length") == 0
+    assert opened.run("return window.pwned") is None
+    assert HOSTILE in opened.text("#findings")
+
+
+def test_the_policy_stops_what_the_escaping_would_let_through(opened: Browser) -> None:
+    """The second lock, tried by force."""
+    opened.run("document.body.insertAdjacentHTML('beforeend', arguments[0])", HOSTILE)
+    opened.run("const s = document.createElement('script'); s.text = 'window.pwned = 2'; document.body.append(s)")
+    opened.until(lambda: any("Content Security Policy" in message for message in opened.errors()))
+    assert opened.run("return window.pwned") is None
+
+
+def test_findings_can_be_filtered(opened: Browser) -> None:
+    """A gate of a real bundle has a hundred."""
+    assert opened.run("return document.querySelectorAll('.occurrence').length") == 2
+    opened.find("[name=severity][value=warning]").click()
+    assert opened.text("#shown") == "1 of 2 shown"
+    opened.find("#query").send_keys("RP801 bone_7")
+    assert opened.text("#shown") == "1 of 2 shown"
+    opened.find("#query").send_keys(" nonsense")
+    assert opened.text("#shown") == "0 of 2 shown"
+    assert opened.find("#nothing").is_displayed()
+
+
+def test_a_finding_leads_to_its_frame_and_bone(opened: Browser) -> None:
+    """From the words to the picture in one click."""
+    opened.press("#scene", "\ue011")
+    opened.find(".show").click()
+    state = opened.state()
+    assert (state["column"], state["chosen"]) == (WRONG_COLUMN, WRONG_BONE)
+
+
+def test_no_recording_no_picture_no_error(browser: Browser, tmp_path: Path) -> None:
+    """The gate of a bundle alone has no trace to draw."""
+    write_html(tmp_path / "alone.html", GateReport((), {}, {"engine-trace": "none configured"}))
+    browser.open(tmp_path / "alone.html")
+    assert browser.errors() == []
+    assert "none configured" in browser.text(".absent")
+
+
+def test_a_character_without_a_skeleton_still_shows_its_errors(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """Many bundles name no rest offsets."""
+    bare = drawn.changed(parents=None, offsets_m=None, cm=None)
+    write_html(tmp_path / "bare.html", drawn_gate(drawn), [bare.run])
+    browser.open(tmp_path / "bare.html")
+    assert browser.errors() == []
+    assert "no skeleton to draw" in browser.text("#scene-note")
+    assert browser.text("#bones tr:first-child").split()[:2] == ["bone_7", "5°"]
+
+
+def test_a_pose_that_is_not_finite_is_said_and_survived(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """The run that one wants to look at is the one with a NaN in it."""
+    engine = drawn.run.engine.copy()
+    engine[5:, 3] = np.nan
+    deg = drawn.run.deg.copy()
+    deg[5:, 3] = np.nan
+    write_html(tmp_path / "nan.html", drawn_gate(drawn), [drawn.changed(engine=engine, deg=deg).run])
+    browser.open(tmp_path / "nan.html")
+    assert browser.errors() == []
+    assert browser.state()["column"] == 5
+    assert "not finite" in browser.text("#bones")
+    assert browser.run("return document.querySelector('.bar').style.width") == "100%"
+    assert "not drawn" in browser.text("#scene-note")
+
+
+def test_several_recordings_share_the_viewer(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """A gate replays more than one clip."""
+    other = drawn.changed(name="run", fps=60.0)
+    write_html(tmp_path / "two.html", drawn_gate(drawn), [other.run, drawn.run])
+    browser.open(tmp_path / "two.html")
+    browser.choose("#run", "1")
+    assert browser.state()["run"] == 1
+    assert browser.text("#cell").endswith("(4.07 s) · 5°, 3.25 cm")
+    browser.choose("#run", "0")
+    browser.find(".show").click()
+    assert browser.state()["run"] == 1, "the finding belongs to the recording named walk"
+    assert browser.errors() == []
+
+
+def test_recordings_of_one_name_keep_to_their_parts(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """A teacher's prediction and an engine's trace of the clip `walk` are both called walk."""
+    gate = drawn_gate(drawn)
+    engine, check, _ = gate.parts
+    teacher = Part("teacher-parity/walk", "Teacher's walk", engine.report)
+    write_html(tmp_path / "both.html", replace(gate, parts=(teacher, check, engine)), [drawn.run, drawn.run])
+    browser.open(tmp_path / "both.html")
+    options = browser.run("return [...document.querySelector('#run').options].map((option) => option.textContent)")
+    assert options == ["Teacher's walk", "Engine trace: walk"]
+    assert browser.run("return [...document.querySelectorAll('.show')].map((b) => b.dataset.run)") == ["0", "1"]
+
+
+@pytest.mark.parametrize("broken", [{"parents": [1, 2, 0, *range(9)]}, {"bone_names": ()}])
+def test_a_skeleton_that_makes_no_sense_stops_nothing(
+    browser: Browser, tmp_path: Path, drawn: Drawn, broken: dict[str, Any]
+) -> None:
+    """Archives are files, and files can be anything: parents in a circle, bones without names."""
+    write_html(tmp_path / "odd.html", drawn_gate(drawn), [drawn.changed(**broken).run])
+    browser.open(tmp_path / "odd.html")
+    assert browser.errors() == []
+    assert browser.state()["column"] == WRONG_COLUMN
+    assert ("no skeleton" in browser.text("main")) == ("parents" in broken)
+
+
+def test_the_picture_stays_in_sight_beside_the_plots(opened: Browser) -> None:
+    """Who looks for a bone in the map wants to see it move, not to scroll up for it."""
+    opened.run("document.querySelector('#heat').scrollIntoView({block: 'end', behavior: 'instant'})")
+    top, bottom, height = opened.run(
+        "const b = document.querySelector('#scene').getBoundingClientRect(); return [b.top, b.bottom, innerHeight]"
+    )
+    assert 0 <= top < bottom <= height

@@ -1,0 +1,175 @@
+"""The page as bytes: what is in it, how large, how safe. Nothing here opens it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.viewer import render_html, write_html
+
+from .drawn import HOSTILE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate
+
+MEGABYTE = 1_000_000
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def embedded(text: str) -> dict[str, Any]:
+    """The numbers that a page holds."""
+    found: dict[str, Any] = json.loads(DATA.findall(text)[0])
+    return found
+
+
+def words(base64_text: str) -> list[int]:
+    """The 16-bit numbers of a packed array."""
+    content = base64.b64decode(base64_text)
+    return [int.from_bytes(content[at : at + 2], "little") for at in range(0, len(content), 2)]
+
+
+def test_ten_seconds_of_a_large_character_stay_below_a_megabyte() -> None:
+    """A report that a ticket system refuses as an attachment is not read."""
+    drawn = Drawn.with_one_error(frames=600, bones=65)
+    chance = np.random.default_rng(1)
+    noise = 10.0 ** chance.uniform(-6, 1.5, (600, 65))
+    stages = [(f"stage_{i}", 10.0 ** chance.uniform(-3, 5, 600), "") for i in range(15)]
+    size = len(render_html(drawn_gate(drawn), [drawn.changed(deg=noise, cm=noise, stages=stages).run]).encode())
+    assert size <= MEGABYTE, size
+
+
+@pytest.mark.parametrize("frames", [40, 9000])
+def test_the_same_answer_gives_the_same_bytes(frames: int, tmp_path: Path) -> None:
+    """A report in an archive is compared by its hash; a set's order, which the seed changes, would break it."""
+    code = (
+        "import sys; from parity_tests.viewer_room.drawn import Drawn, drawn_gate;"
+        "from rigpact.reports.viewer import write_html;"
+        f"drawn = Drawn.with_one_error(frames={frames}, bones=8); write_html(sys.argv[1], drawn_gate(drawn), [drawn.run])"
+    )
+    checkout = str(Path(__file__).parents[2])
+    for seed in ("1", "2"):
+        paths = os.pathsep.join([checkout, *sys.path])
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / seed)], check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": paths},
+        )  # fmt: skip
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_only_the_pages_own_script_and_style_may_act(page: Path) -> None:
+    """A name that slips through the escaping must still not run; `unsafe-inline` would let it."""
+    text = page.read_text(encoding="utf-8")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    rules = dict(rule.split(" ", 1) for rule in html.unescape(policy).split("; "))
+    (style,), (script,) = (
+        re.findall(r"<style>(.*?)</style>", text, re.DOTALL),
+        re.findall(r"<script>(.*?)</script>", text, re.DOTALL),
+    )
+    digests = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in (style, script)]
+    assert rules["default-src"] == "'none'"
+    assert [rules["style-src"], rules["script-src"]] == [f"'sha256-{digest}'" for digest in digests]
+    assert "unsafe" not in policy
+
+
+def test_nothing_in_the_page_points_outside(page: Path) -> None:
+    """It is opened from a mail, in a train, behind a firewall."""
+    text = DATA.sub("", page.read_text(encoding="utf-8"))
+    assert not re.findall(r"https?://|url\(|@import|\bsrc=[\"']|\bfetch\(|XMLHttpRequest|WebSocket", text)
+    assert all(target.startswith("#") for target in re.findall(r'\bhref="([^"]*)"', text))
+
+
+def test_text_of_files_cannot_leave_its_place() -> None:
+    """Bone names and paths come from files that anybody may have written."""
+    evil = f"</script><script>x</script><!--{HOSTILE}\u2028\u202e\ud800&amp;"
+    drawn = Drawn.with_one_error()
+    drawn = drawn.changed(name=evil, bone_names=[evil] * 12)
+    gate = drawn_gate(drawn, provenance={evil: evil}, not_asked={evil: evil}, next_steps=(evil, f"`{evil}`"))
+    text = render_html(gate, [drawn.run])
+    assert "<img" not in text
+    assert "<!--" not in text
+    assert text.count("<script") == text.count("</script>") == 2
+    assert "\u202e" not in text, "text that turns the reading direction could show another name"
+    assert HOSTILE in embedded(text)["runs"][0]["bones"][0]
+    text.encode("utf-8")
+
+
+def test_the_largest_errors_of_a_long_run_are_kept() -> None:
+    """One bad frame in five minutes: thinning that skips it shows a clean run."""
+    frames = 18_000
+    drawn = Drawn.with_one_error(bones=12)
+    deg = np.full((frames, 12), 1e-3)
+    deg[7777, 3], deg[1234, 5] = 90.0, np.nan
+    still = np.broadcast_to(np.eye(3), (frames, 12, 3, 3))
+    ratios = np.zeros(frames)
+    ratios[4321:] = 3.0
+    run = drawn.changed(
+        frames=np.arange(frames), deg=deg, cm=None, reference=still, engine=still, stages=[("y_out", ratios, "")]
+    ).run
+    shown = embedded(render_html(drawn_gate(drawn), [run]))["runs"][0]
+    assert len(shown["frames"]) < frames / 2
+    assert {1234, 4321} <= set(shown["frames"])  # the first that is not finite is the worst; the first divergence
+    assert shown["frames"][shown["first"]["column"]] == 4321
+    codes = np.array(words(shown["deg"])).reshape(len(shown["frames"]), 12)
+    assert codes[shown["frames"].index(1234), 5] == 0xFFFF
+    held = int(np.searchsorted(shown["frames"], 7777, side="right")) - 1
+    assert codes[held, 3] == np.sort(codes[:, 3])[-1] > codes[0, 3]
+
+
+def test_many_long_runs_share_one_budget() -> None:
+    """Twenty clips of a gate must not make a page that no browser opens."""
+    drawn = Drawn.with_one_error(frames=400, bones=65)
+    sizes = {count: len(render_html(drawn_gate(drawn), [drawn.run] * count)) for count in (10, 40)}
+    assert sizes[40] < 2 * sizes[10] < 20 * MEGABYTE
+
+
+def test_without_a_recording_the_page_says_why() -> None:
+    """A gap where the picture was looks like a broken page."""
+    nothing = GateReport((), {"rigpact": "0.1.0"}, {"engine-trace": "no engine trace is configured"})
+    text = render_html(nothing)
+    assert "No engine recording was compared" in text
+    assert "no engine trace is configured" in text
+    assert embedded(text)["runs"] == []
+
+
+def test_every_figure_stands_in_a_table_too(drawn: Drawn) -> None:
+    """A canvas says nothing to a screen reader, and cannot be copied into a ticket."""
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(drawn_gate(drawn), [drawn.run])))
+    frame = drawn.run.frames[WRONG_COLUMN]
+    assert f"bone_7 {WRONG_DEG:g} {WRONG_DEG / 40:.3g} {WRONG_CM} {frame}" in text
+    assert f"y_out ✕ beyond 1000 {frame}" in text
+    assert "state ✓ within 0" in text
+
+
+def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
+    """Not everybody sees red and green."""
+
+    def headline(compared: int, declared: int) -> list[str]:
+        part = Part("check", "Check", FindingsReport((), Ledger(declared, compared)))
+        text = render_html(GateReport((part,), {}))
+        return re.findall(r'aria-hidden="true">(.)</div>|<h1 id="verdict-word">(\w+)</h1>', text)
+
+    verdicts = [headline(3, 3), headline(2, 3), headline(0, 3)]
+    signs, names = zip(*[(sign[0], word[1]) for sign, word in verdicts], strict=True)
+    assert names == ("Pass", "Fail", "Undetermined")
+    assert len(set(signs)) == 3
+
+
+def test_an_old_report_survives_a_failed_write(tmp_path: Path, drawn: Drawn) -> None:
+    """Half a page in an artefact store is worse than yesterday's."""
+    path = tmp_path / "report.html"
+    path.write_text("yesterday's", encoding="utf-8")
+    broken = drawn.changed(reference=drawn.run.reference[:WRONG_COLUMN])
+    with pytest.raises(IndexError):
+        write_html(path, drawn_gate(drawn), [broken.run])
+    assert path.read_text(encoding="utf-8") == "yesterday's"
+    assert [child.name for child in tmp_path.iterdir()] == ["report.html"]
