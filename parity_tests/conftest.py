@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,27 @@ def demo_bundle() -> Path:
     from rigpact.fixtures import demo_bundle as find_demo_bundle
 
     return find_demo_bundle()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run `rigpact WORDS…` in this process and return its exit status and output."""
+    from rigpact.reports.command_line import run_command_line
+
+    def call(*words: object) -> Answer:
+        capfd.readouterr()
+        status = run_command_line([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Answer(status, captured.out, captured.err)
+
+    return call

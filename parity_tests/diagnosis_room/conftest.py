@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,34 +10,10 @@ import pytest
 
 from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace
-from rigpact.reports.command_line import run_command_line
 from rigpact.reports.diagnose import Diagnosis, diagnose
 from rigpact.reports.replay import Evidence
 
 Changes = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command gave back."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    """Run `rigpact WORDS…` and return its exit status and output."""
-
-    def call(*words: object) -> Answer:
-        capfd.readouterr()
-        status = run_command_line([str(word) for word in words])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
-
-    return call
 
 
 @pytest.fixture(scope="session")

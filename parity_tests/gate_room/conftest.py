@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from rigpact.contract.bundle import load_contract
 from rigpact.contract.configuration import read_configuration
 from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, start_run, write_trace
 from rigpact.reference_runtime.loop import Mode, run_frames
-from rigpact.reports.command_line import run_command_line
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.gate.report import GateReport
@@ -37,30 +36,8 @@ name = "sneak"
 """Only the engine's recording is asked, beside files and model."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command gave back."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Answer]
-
-
-@pytest.fixture
-def command(capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run `rigpact WORDS…` and return its exit status and output."""
-
-    def call(*words: object) -> Answer:
-        capfd.readouterr()
-        status = run_command_line([str(word) for word in words])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
-
-    return call
+Command = Callable[..., Any]
+"""The fixture `command`: words in, an answer with status, out and err."""
 
 
 def record(folder: Path, name: str, mode: Mode = "teacher", frames: int = 32, **changes: Any) -> Trace:

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rigpact.reports.command_line import run_command_line
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command gave back."""
-
-    status: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Answer]
-
-
-@pytest.fixture
-def command(capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run `rigpact WORDS…` and return its exit status and output."""
-
-    def call(*words: object) -> Answer:
-        capfd.readouterr()
-        status = run_command_line([str(word) for word in words])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
-
-    return call
+Command = Callable[..., Any]
+"""The fixture `command`: words in, an answer with status, out and err."""
 
 
 @pytest.fixture

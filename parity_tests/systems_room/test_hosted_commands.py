@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,40 +32,17 @@ CONTRACT, MODEL, CLIP = (NEURARIG / name for name in ("neurarig.json", "model.on
 GOLDEN = bytes.fromhex(json.loads((NEURARIG / "golden_datagrams.json").read_text(encoding="ascii"))["frame"])
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command gave back."""
-
-    status: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Answer]
+Call = Callable[..., Any]
 
 
 @pytest.fixture
-def rigpact(capfd: pytest.CaptureFixture[str]) -> Call:
-    """Run `rigpact WORDS…` in this process."""
-
-    def call(*words: object) -> Answer:
-        capfd.readouterr()
-        status = run_command_line([str(word) for word in words])
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Answer(status, captured.out, captured.err)
-
-    return call
-
-
-@pytest.fixture
-def run_file(rigpact: Call, tmp_path: Path) -> Callable[..., Path]:
+def run_file(command: Call, tmp_path: Path) -> Callable[..., Path]:
     """A run of the reference runtime under changed conventions."""
 
     def make(name: str, *settings: str) -> Path:
         path = tmp_path / f"{name}.trace.jsonl"
         words = [word for each in settings for word in ("--set", each)]
-        answer = rigpact("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", path, "--frames", 40, *words)
+        answer = command("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", path, "--frames", 40, *words)
         assert answer.status == 0, answer.err
         return path
 
@@ -73,16 +50,16 @@ def run_file(rigpact: Call, tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_the_committed_files_check_clean_and_explain_themselves(rigpact: Call, tmp_path: Path, name: str) -> None:
+def test_the_committed_files_check_clean_and_explain_themselves(command: Call, tmp_path: Path, name: str) -> None:
     """The files that people copy from must be right, for every system by the same commands."""
     folder = BUNDLES / name
     contract, model, clip = folder / f"{name}.json", folder / "model.onnx", folder / "clip.trace.safetensors"
     out = tmp_path / "run.trace.safetensors"
 
-    assert rigpact("check", contract, model, clip, "--strict").status == 0
-    assert rigpact("run", contract, "--clip", clip, "--onnx", model, "--out", out).status == 0
-    assert rigpact("explain", out, "--bundle", contract, "--onnx", model).status == 0
-    assert rigpact("diff", out, out, "--bundle", contract).status == 0
+    assert command("check", contract, model, clip, "--strict").status == 0
+    assert command("run", contract, "--clip", clip, "--onnx", model, "--out", out).status == 0
+    assert command("explain", out, "--bundle", contract, "--onnx", model).status == 0
+    assert command("diff", out, out, "--bundle", contract).status == 0
 
 
 def test_a_hosted_trace_says_its_system_and_the_enemys_does_not(run_file: Callable[..., Path]) -> None:
@@ -118,11 +95,11 @@ def test_a_header_of_no_such_system_or_width_is_refused(system: object, stages: 
     assert says in refused.value.one_line()
 
 
-def test_a_convention_is_named_from_the_command_line(rigpact: Call, run_file: Callable[..., Path]) -> None:
+def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Callable[..., Path]) -> None:
     """The sentence that an engine programmer is to read."""
     path = run_file("mirrored", "bone_axis=x_both")
-    answer = rigpact("explain", path, "--bundle", CONTRACT, "--onnx", MODEL)
-    as_json = rigpact("explain", path, "--bundle", CONTRACT, "--format", "json")
+    answer = command("explain", path, "--bundle", CONTRACT, "--onnx", MODEL)
+    as_json = command("explain", path, "--bundle", CONTRACT, "--format", "json")
     diagnosis = json.loads(as_json.out)
 
     assert (answer.status, as_json.status) == (1, 1)
@@ -132,9 +109,9 @@ def test_a_convention_is_named_from_the_command_line(rigpact: Call, run_file: Ca
     assert list(check_against_schema(diagnosis, "diagnosis")) == []
 
 
-def test_diff_blames_the_stage_that_parts_and_not_those_after_it(rigpact: Call, run_file: Callable[..., Path]) -> None:
+def test_diff_blames_the_stage_that_parts_and_not_those_after_it(command: Call, run_file: Callable[..., Path]) -> None:
     """When six stages are red, the first is what somebody has to look at."""
-    answer = rigpact("diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--bundle", CONTRACT, "--format", "json")
+    answer = command("diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--bundle", CONTRACT, "--format", "json")
     report = json.loads(answer.out)
 
     assert answer.status == 1
@@ -142,9 +119,9 @@ def test_diff_blames_the_stage_that_parts_and_not_those_after_it(rigpact: Call, 
     assert [each["stage"] for each in report["summary"]["stages"] if not each["ok"]] == ["reply"]
 
 
-def test_diff_does_not_compare_answers_to_different_questions(rigpact: Call, run_file: Callable[..., Path]) -> None:
+def test_diff_does_not_compare_answers_to_different_questions(command: Call, run_file: Callable[..., Path]) -> None:
     """Another input, another answer: that is no defect of the network."""
-    answer = rigpact("diff", run_file("a"), run_file("b", "unit=m"), "--bundle", CONTRACT, "--format", "json")
+    answer = command("diff", run_file("a"), run_file("b", "unit=m"), "--bundle", CONTRACT, "--format", "json")
     summary = json.loads(answer.out)["summary"]
 
     assert answer.status == 1
@@ -152,14 +129,14 @@ def test_diff_does_not_compare_answers_to_different_questions(rigpact: Call, run
     assert [each["stage"] for each in summary["stages"] if not each["ok"]] == ["packet"]
 
 
-def test_a_missing_stage_is_not_a_pass(rigpact: Call, run_file: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Path], tmp_path: Path) -> None:
     """A recorder that forgets a stage must not turn the comparison green."""
     whole = run_file("a")
     trace = read_trace(whole)
     fewer = {name: rows for name, rows in trace.stages.items() if name != "joints"}
     write_trace(Trace(trace.header, trace.frame, trace.time_s, fewer), tmp_path / "fewer.trace.jsonl")
 
-    assert rigpact("diff", whole, tmp_path / "fewer.trace.jsonl", "--bundle", CONTRACT).status == 1
+    assert command("diff", whole, tmp_path / "fewer.trace.jsonl", "--bundle", CONTRACT).status == 1
 
 
 @pytest.mark.parametrize(
@@ -191,11 +168,11 @@ def test_a_missing_stage_is_not_a_pass(rigpact: Call, run_file: Callable[..., Pa
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_clear_error(
-    rigpact: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], says: str
+    command: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...], says: str
 ) -> None:
     """Exit status 2 and a line, never a traceback and never a guess."""
     monkeypatch.chdir(tmp_path)
-    answer = rigpact(*words)
+    answer = command(*words)
 
     assert (answer.status, answer.out) == (2, "")
     assert says in answer.err
@@ -203,38 +180,38 @@ def test_what_cannot_be_done_is_one_clear_error(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_systems_are_listed_with_vectors_and_knobs(rigpact: Call, tmp_path: Path) -> None:
+def test_systems_are_listed_with_vectors_and_knobs(command: Call, tmp_path: Path) -> None:
     """Exporters are written from this list; what it writes checks, but for the constants that only the studio has."""
-    listed = rigpact("systems")
-    one = json.loads(rigpact("systems", "rig-inversion", "--format", "json").out)[0]
+    listed = command("systems")
+    one = json.loads(command("systems", "rig-inversion", "--format", "json").out)[0]
     written = tmp_path / "new.json"
-    rigpact("systems", "neurarig", "--write-contract", written)
-    checked = json.loads(rigpact("check", written, "--format", "json").out)
+    command("systems", "neurarig", "--write-contract", written)
+    checked = json.loads(command("check", written, "--format", "json").out)
 
     assert all(name in listed.out for name in SYSTEMS)
     assert one["vectors"]["mesh"]["layout_hash"] == SYSTEMS["rig_inversion"].definition.vectors["mesh"].layout_hash
     assert {finding["code"] for finding in checked["findings"]} == {"RP711"}
 
 
-def test_check_accounts_for_what_it_could_not_judge(rigpact: Call, tmp_path: Path) -> None:
+def test_check_accounts_for_what_it_could_not_judge(command: Call, tmp_path: Path) -> None:
     """A file that names no known system passes nothing."""
     document = json.loads(CONTRACT.read_text(encoding="utf-8"))
     document["system"] = "leg_magic"
     path = tmp_path / "contract.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    report = json.loads(rigpact("check", path, MODEL, CLIP, "--format", "json").out)
+    report = json.loads(command("check", path, MODEL, CLIP, "--format", "json").out)
 
     assert report["verdict"] == "fail"
     assert [finding["code"] for finding in report["findings"]] == ["RP700"]
     assert report["ledger"]["missing"] > 30
 
 
-def test_serve_learns_only_where_torch_is(rigpact: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_learns_only_where_torch_is(command: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate's machine has no torch: one line says what to install."""
     monkeypatch.setitem(sys.modules, "torch", None)
     for name in [each for each in sys.modules if each.startswith("rigpact.fixtures.systems.neurarig")]:
         monkeypatch.delitem(sys.modules, name)
-    answer = rigpact("neurarig", "serve", "--port", "0", "--frames", "1")
+    answer = command("neurarig", "serve", "--port", "0", "--frames", "1")
 
     assert answer.status == 2
     assert "no torch" in answer.err
@@ -266,7 +243,7 @@ def test_serve_answers_and_tells_what_came_in(capfd: pytest.CaptureFixture[str])
     assert len(played.replies) == 5
 
 
-def test_play_records_what_can_be_explained(rigpact: Call, tmp_path: Path) -> None:
+def test_play_records_what_can_be_explained(command: Call, tmp_path: Path) -> None:
     """Serve a model, play the clip at it, explain the recording: the whole loop over a real socket."""
     from rigpact.contract.systems.reading import read_system_contract
     from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
@@ -278,15 +255,15 @@ def test_play_records_what_can_be_explained(rigpact: Call, tmp_path: Path) -> No
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     out = tmp_path / "played.trace.jsonl"
-    played = rigpact(
+    played = command(
         "neurarig", "play", CLIP, "--bundle", CONTRACT, "--port", server.address[1], "--rate", 300, "-o", out
     )
     server.stop()
     thread.join(timeout=5.0)
     server.close()
-    explained = rigpact("explain", out, "--bundle", CONTRACT)
+    explained = command("explain", out, "--bundle", CONTRACT)
     whole = tmp_path / "whole.trace.jsonl"
-    rigpact("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", whole)
+    command("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", whole)
 
     assert played.status == 0
     assert "240 frames sent" in played.out

@@ -44,7 +44,7 @@ def ask_teacher(case: EnemyCase) -> Iterator[Measured | NotAsked]:
     if not case.settings.teacher:
         yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
     for run in case.settings.teacher:
-        title = f"Training's {run.name} against the runtime"
+        title = f"Training file {run.name} against the runtime"
         yield guarded(f"{TEACHER}/{run.name}", title, run.file, partial(_measure, case, run, TEACHER, title))
 
 
@@ -53,7 +53,7 @@ def ask_traces(case: EnemyCase) -> Iterator[Measured | NotAsked]:
     if not case.settings.traces:
         yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
     for run in case.settings.traces:
-        title = f"Engine's {run.name} against the runtime"
+        title = f"Engine recording {run.name} against the runtime"
         yield guarded(f"{TRACE}/{run.name}", title, run.file, partial(_measure, case, run, TRACE, title))
 
 
