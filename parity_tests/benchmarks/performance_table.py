@@ -28,9 +28,10 @@ _COLUMNS = ("what", "ours", "beside", "ratio", "target", "met")
 _PREAMBLE = """\
 # Performance
 
-Every figure is printed by `tox -e bench`; ours and what it stands beside are measured in turns within one run, and medians are
-compared. A ratio is ours divided by the other unless the row says otherwise. This page is written by
-`python parity_tests/benchmarks/performance_table.py`.
+Ours and what it stands beside are measured in turns within one run, and medians are compared; the overhead of sweeps, growth
+and `rigpact check` take the best of several rounds, because what else a machine does only ever adds. A ratio is ours divided by
+the other unless the row says otherwise. Rows of one benchmark come from one run, other rows may come from another. This page
+is written by `python parity_tests/benchmarks/performance_table.py`, wholly or for the benchmarks named after it.
 """
 _NOTES = """\
 ## Where a target is missed

@@ -45,11 +45,6 @@ def safe_normal(v: FloatArray) -> FloatArray:
         return np.where(size < KINDA_SMALL_NUMBER, 0.0, v / size).astype(v.dtype, copy=False)
 
 
-def is_nearly_zero(v: FloatArray) -> BoolArray:
-    """Whether every component is within 1e-4 of zero, (..., 1). Source: engine `IsNearlyZero`."""
-    return np.asarray(np.all(np.abs(v) <= KINDA_SMALL_NUMBER, axis=-1, keepdims=True))
-
-
 def is_short(v: FloatArray) -> BoolArray:
     """Whether |v| < 1e-4, (..., 1). Source: engine `Reproject6D`."""
     return length(v) < KINDA_SMALL_NUMBER
