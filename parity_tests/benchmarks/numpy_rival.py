@@ -10,8 +10,8 @@ from collections import deque
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.reference_runtime.drive import ClipRows
 from rigpact.reference_runtime.network import OnnxNetwork
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 
 
 def gram_schmidt(six: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

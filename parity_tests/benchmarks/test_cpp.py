@@ -14,7 +14,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import ReplayNetwork, read_clip, start_run
-from rigpact.reports.codegen import headers_folder
+from rigpact.reports.engine.codegen import headers_folder
 
 ROOM = Path(__file__).resolve().parents[1] / "cpp_room"
 STEPS = {"python": 150, "cpp": 2000}

@@ -15,9 +15,9 @@ import torch
 
 from rigpact.contract import Contract, load_contract
 from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, RawClip, read_clip, run_frames
-from rigpact.reference_runtime.batch import evaluate_clip
-from rigpact.reference_runtime.drive import ClipRows, clip_rows
-from rigpact.reference_runtime.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 
 from .long_runs import character
 from .numpy_rival import NumpyLoop

@@ -13,7 +13,7 @@ import torch
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.conventions import Conventions
-from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 
 from .performance_table import add_row
 

@@ -18,10 +18,10 @@ from rigpact.contract import Contract
 from rigpact.fixtures import demo_bundle
 from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import CallableNetwork, Recording, Trace, run_frames, start_run
-from rigpact.reports.compare import compare
-from rigpact.reports.diagnose import diagnose
-from rigpact.reports.diagnosis_score import evidence_of
-from rigpact.reports.judgement import judge
+from rigpact.reports.comparing.compare import compare
+from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.scores.diagnosis_score import evidence_of
 from rigpact.reports.sweep.plan import plan_sweep
 from rigpact.reports.sweep.sweep import run_sweep
 

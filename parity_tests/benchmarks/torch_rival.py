@@ -21,7 +21,7 @@ from rigpact.fixtures.training.geometry import (
     rot6d_to_matrix,
 )
 from rigpact.fixtures.training.model import INPUT_NAMES, MotionModel
-from rigpact.reference_runtime.drive import ClipRows
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 
 
 def demo_model(path: Path, contract: Contract) -> MotionModel:

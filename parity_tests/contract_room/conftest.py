@@ -15,7 +15,7 @@ import pytest
 
 from rigpact.contract.documents import Document, read_document
 from rigpact.contract.findings import Finding, FindingsReport
-from rigpact.contract.model_signature import ModelSignature
+from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules import Subject, check
 
 from .small_character import (

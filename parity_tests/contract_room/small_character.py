@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.model_signature import ModelSignature, TensorSignature
+from rigpact.contract.model.signature import ModelSignature, TensorSignature
 
 BONES = ("pelvis", "thigh_l", "thigh_r")
 FPS, FRAMES, HISTORY = 60, 12, 2

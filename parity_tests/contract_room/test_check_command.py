@@ -132,7 +132,7 @@ def test_names_from_a_file_do_not_steer_the_terminal(sample: Any, capsys: pytest
 
 def test_heavy_modules_wait_until_they_are_needed() -> None:
     """`rigpact --help` that takes two seconds is not asked twice."""
-    program = "import sys; import rigpact.reports.command_line.check; print(*sys.modules)"
+    program = "import sys; import rigpact.reports.command_line.judging.check; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

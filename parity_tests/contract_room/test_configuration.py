@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.baseline import configured_report
-from rigpact.contract.configuration import find_configuration, read_configuration
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Severity
+from rigpact.contract.settings.baseline import configured_report
+from rigpact.contract.settings.configuration import find_configuration, read_configuration
 from rigpact.reports.command_line import run_command_line
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -15,17 +15,10 @@ from typing import Any
 import pytest
 
 from rigpact.contract.findings import FindingsReport
-from rigpact.contract.rules import (
-    ALL_RULES,
-    RETIRED,
-    baseline,
-    canary,
-    comparison,
-    gate,
-    geometry,
-    system_data,
-    systems,
-)
+from rigpact.contract.rules import ALL_RULES, RETIRED
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
+from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.model import canary
 
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
 from .near_misses import NEAR_MISSES

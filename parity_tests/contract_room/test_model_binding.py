@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from rigpact.contract.model_binding import (
+from rigpact.contract.model.binding import (
     ORDERS,
     Misfit,
     accepted_orders,

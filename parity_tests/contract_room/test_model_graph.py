@@ -14,10 +14,10 @@ import pytest
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model_file import read_model
-from rigpact.contract.model_graph import escapes_folder, read_model_graph
-from rigpact.contract.rules.model import check_model
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.model.file import read_model
+from rigpact.contract.model.graph import escapes_folder, read_model_graph
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.model.model import check_model
 
 onnx = pytest.importorskip("onnx")
 helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
@@ -194,7 +194,7 @@ def test_weights_outside_the_folder_are_never_opened(
     (tmp_path / "secret.bin").write_bytes(np.ones((89, 18), np.float32).tobytes())
     path = external(folder / "model.onnx", location)
     monkeypatch.setattr(
-        "rigpact.contract.model_file.read_model_signature", lambda _: pytest.fail("the model was opened")
+        "rigpact.contract.model.file.read_model_signature", lambda _: pytest.fail("the model was opened")
     )
 
     assert "RP436" in codes(path)
@@ -259,7 +259,7 @@ def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
 def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate that silently skips half its rules looks as green as one that ran them."""
     path = save(honest_model(), tmp_path / "model.onnx")
-    monkeypatch.setattr("rigpact.contract.model_file.onnx_is_installed", lambda: False)
+    monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
 
     found = {finding.rule.code: finding for finding in check_model(read_model(path))}
 
@@ -269,7 +269,7 @@ def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatc
 
 def test_the_rules_about_graphs_need_no_onnx() -> None:
     """The gate's own modules load where only the core dependencies are installed."""
-    code = "import sys; sys.modules['onnx'] = None; import rigpact.contract.rules, rigpact.contract.model_file"
+    code = "import sys; sys.modules['onnx'] = None; import rigpact.contract.rules, rigpact.contract.model.file"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model_signature import TensorSignature, read_model_signature
+from rigpact.contract.model.signature import TensorSignature, read_model_signature
 
 onnx = pytest.importorskip("onnx")
 

@@ -13,8 +13,8 @@ from rigpact.contract.findings import Severity
 from rigpact.contract.rules import Subject, check
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.json_files import plain_document
-from rigpact.fixtures.skeleton import demo_skeleton
-from rigpact.fixtures.styles import STYLES
+from rigpact.fixtures.motion.skeleton import demo_skeleton
+from rigpact.fixtures.motion.styles import STYLES
 
 FRAMES = (3, 8, 90)
 """The shortest that has a velocity, a short step, a second and a half."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules import ALL_RULES, canary
+from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.rules.model import canary
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.rules_page import rule_section, rules_page
+from rigpact.reports.describing.rules_page import rule_section, rules_page
 
 ROOMS = Path(__file__).parents[1]
 HEADINGS = ("### What it does", "### Why it is bad", "### Example", "### How to fix")

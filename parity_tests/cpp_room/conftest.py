@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reports.codegen import contract_header, headers_folder
+from rigpact.reports.engine.codegen import contract_header, headers_folder
 
 from .cpp_side import CppLoop
 

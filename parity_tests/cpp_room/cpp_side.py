@@ -14,7 +14,7 @@ from rigpact.contract import Contract
 from rigpact.contract.conventions import INPUTS, KNOBS, STAGES, Conventions
 from rigpact.contract.layout import Layout
 from rigpact.reference_runtime import RawClip
-from rigpact.reports.codegen import enumerated
+from rigpact.reports.engine.codegen import enumerated
 
 FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
 NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)

@@ -14,7 +14,8 @@ import pytest
 from rigpact.contract import load_contract
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.codegen import (
+from rigpact.reports.command_line import run_command_line
+from rigpact.reports.engine.codegen import (
     NOT_ENUMERATED,
     contract_header,
     conventions_header,
@@ -22,7 +23,6 @@ from rigpact.reports.codegen import (
     headers_folder,
     string_literal,
 )
-from rigpact.reports.command_line import run_command_line
 
 from .conftest import COMPILERS, ROOM, STRICT, compiled, missing, ran
 from .cpp_side import ContractStruct, ConventionsStruct, Kept
@@ -183,7 +183,7 @@ def test_the_same_bundle_gives_the_same_bytes(agreed, tmp_path):
 
 
 def test_the_enumerations_are_those_of_the_knobs():
-    """Run `python -m rigpact.reports.codegen` when this fails: a knob without an enumerator is a mutant C++ cannot be."""
+    """Run `python -m rigpact.reports.engine.codegen` when this fails: a knob without an enumerator is a mutant C++ cannot be."""
     text = conventions_header()
     assert (headers_folder() / "rigpact" / "conventions.hpp").read_text(encoding="utf-8") == text
     assert text.count("enum class") == len(KNOBS) - len(NOT_ENUMERATED)

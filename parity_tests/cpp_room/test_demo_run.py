@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import OnnxNetwork, read_clip, read_trace, run_frames, start_run, write_trace
-from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 from rigpact.reports.command_line import run_command_line
 
 from .cpp_side import called_back, excess

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from rigpact.contract import load_contract
 from rigpact.contract.conventions import INPUTS, KNOBS, STAGES
 from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, run_frames, start_run
-from rigpact.reference_runtime.contacts import FootContact, FootSample, updated_contact
-from rigpact.reference_runtime.normalisation import StateNormaliser
-from rigpact.reference_runtime.tolerances import stage_tolerances
-from rigpact.reports.conformance import made_up_clip
+from rigpact.reference_runtime.operations.contacts import FootContact, FootSample, updated_contact
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+from rigpact.reports.engine.conformance import made_up_clip
 
 from .cpp_side import FLOATS, Kept, called_back, excess
 from .drawn_contracts import CONTRACTS, small_contract

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
-from rigpact.reports.conformance import made_up_clip
+from rigpact.reports.engine.conformance import made_up_clip
 
 from .conftest import ROOM, compiled, ran
 from .cpp_side import Kept

@@ -10,8 +10,8 @@ import pytest
 
 from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace
-from rigpact.reports.diagnose import Diagnosis, diagnose
-from rigpact.reports.replay import Evidence
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.replay import Evidence
 
 Changes = dict[str, Any]
 

@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from rigpact.fixtures.mutants import generated_scene, interacting_pairs, random_pairs
-from rigpact.reports.diagnose import Diagnosis, Divergence
-from rigpact.reports.diagnosis_score import Figure, evidence_of, is_honest, is_named, score_conventions, score_defects
+from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
+from rigpact.reports.scores.diagnosis_score import (
+    Figure,
+    evidence_of,
+    is_honest,
+    is_named,
+    score_conventions,
+    score_defects,
+)
 
 
 def test_random_pairs_are_named(scene: Any) -> None:
@@ -37,7 +44,7 @@ def test_defects_get_no_made_up_cause() -> None:
 
 def test_a_wrong_name_is_not_counted_as_right(scene: Any) -> None:
     """The measure itself: a diagnosis of one mutant must not pass for another's."""
-    from rigpact.reports.diagnose import diagnose
+    from rigpact.reports.diagnosing.diagnose import diagnose
 
     mutant = scene.record({"compose_order": "prev_delta"})
     diagnosis = diagnose(evidence_of(scene, mutant), scene.contract)
@@ -51,7 +58,7 @@ def test_a_wrong_name_is_not_counted_as_right(scene: Any) -> None:
 
 def test_a_wrong_address_is_not_counted_as_right(scene: Any) -> None:
     """The measure itself: stage, frame and channel are all asked for."""
-    from rigpact.reports.address import Address
+    from rigpact.reports.comparing.address import Address
 
     excess = np.zeros((6, 4))
     excess[3, 1] = 50.0
@@ -73,7 +80,7 @@ def test_a_search_for_pairs_stays_small_and_quick() -> None:
     import tracemalloc
     from dataclasses import replace
 
-    from rigpact.reports.diagnose import diagnose
+    from rigpact.reports.diagnosing.diagnose import diagnose
 
     scene = generated_scene("sneak_turn", frames=13)
     pose = scene.record().stages["y_out"].copy()

@@ -12,7 +12,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import Trace, write_trace
-from rigpact.reports.evidence import read_evidence
+from rigpact.reports.diagnosing.evidence import read_evidence
 
 from .conftest import Doctor, names
 
@@ -177,7 +177,7 @@ def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) 
     stages["cond"] = stages["cond"] + np.float32(0.25)
     stages["angvel"] = stages["angvel"] * np.float32(1.3)
     evidence = doctor.evidence(stages, clip=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
-    from rigpact.reports.diagnose import diagnose
+    from rigpact.reports.diagnosing.diagnose import diagnose
 
     diagnosis = diagnose(evidence, doctor.scene.contract)
     assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rigpact.fixtures.mutants import scene_of_files, words
-from rigpact.reports.diagnosis_score import Figure, real_scenes, score_conventions
+from rigpact.reports.scores.diagnosis_score import Figure, real_scenes, score_conventions
 
 from .conftest import Doctor, names
 
@@ -18,8 +18,8 @@ from .conftest import Doctor, names
 def found(real_data: Path) -> dict[str, Any]:
     """The diagnosis of a real prediction with its recorded network output."""
     from rigpact.contract import load_contract
-    from rigpact.reports.diagnose import diagnose
-    from rigpact.reports.evidence import read_evidence
+    from rigpact.reports.diagnosing.diagnose import diagnose
+    from rigpact.reports.diagnosing.evidence import read_evidence
 
     bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
     contract = load_contract(bundle, companion, {"output_mode": "residual"})

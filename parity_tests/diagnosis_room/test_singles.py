@@ -10,7 +10,7 @@ import pytest
 from rigpact.contract.conventions import KNOBS
 from rigpact.fixtures.mutants import single_changes, words
 from rigpact.fixtures.mutants.scene import demo_contract
-from rigpact.reports.code_hints import code_hint
+from rigpact.reports.diagnosing.code_hints import code_hint
 
 from .conftest import Doctor, names
 
@@ -74,7 +74,7 @@ def test_an_honest_run_agrees(doctor: Doctor, honest: Any) -> None:
 
 def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
     """What `--set` declares is meant; the contract's default is then what differs."""
-    from rigpact.reports.diagnose import diagnose
+    from rigpact.reports.diagnosing.diagnose import diagnose
 
     declared = scene.contract.with_conventions({"compose_order": "prev_delta"})
     mutant = scene.record({"compose_order": "prev_delta"})

@@ -14,7 +14,7 @@ import pytest
 
 from rigpact.fixtures import demo_bundle, generate_clip
 from rigpact.fixtures.bundle import BUNDLE_CLIPS, FPS, PREDICTED_CLIPS, full_plan, generate_clips
-from rigpact.fixtures.styles import HELD_OUT_STYLES, TRAINING_STYLES
+from rigpact.fixtures.motion.styles import HELD_OUT_STYLES, TRAINING_STYLES
 
 BUNDLE = demo_bundle()
 NAMES = [entry.name for entry in BUNDLE_CLIPS]
@@ -55,7 +55,7 @@ def test_committed_clips_regenerate(entry: Any) -> None:
 def test_committed_statistics_regenerate() -> None:
     """Statistics of other motion than the generator's: every fixture built on them is quietly off."""
     from rigpact.fixtures.json_files import plain_document
-    from rigpact.fixtures.skeleton import demo_skeleton
+    from rigpact.fixtures.motion.skeleton import demo_skeleton
     from rigpact.fixtures.training.converter import norm_template, pretrain_template
     from rigpact.fixtures.training.statistics import fit_statistics
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rigpact.fixtures import STYLES, generate_clip
-from rigpact.fixtures.motion import generate_motion
+from rigpact.fixtures.motion.motion import generate_motion
 
 FPS = 60.0
 SOLE_M = 0.02

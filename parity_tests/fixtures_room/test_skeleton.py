@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rigpact.fixtures.skeleton import demo_skeleton, forward_kinematics
+from rigpact.fixtures.motion.skeleton import demo_skeleton, forward_kinematics
 
 SKELETON = demo_skeleton()
 MIRROR = np.diag([1.0, -1.0, 1.0])

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from rigpact.contract.bundle import load_contract
-from rigpact.contract.configuration import read_configuration
+from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, start_run, write_trace
-from rigpact.reference_runtime.loop import Mode, run_frames
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, run_frames
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
-from rigpact.reports.gate.report import GateReport
 from rigpact.reports.gate.run_gate import measure_gate
 
 DAY = date(2030, 6, 1)

@@ -16,15 +16,15 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules import ALL_RULES
-from rigpact.contract.rules.structure import check_against_schema
+from rigpact.contract.rules.bundle.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.rot6d import Rot6d
-from rigpact.reports.address import Address
-from rigpact.reports.gate.archive import archive_bytes, read_archive, write_archive
-from rigpact.reports.gate.kept_arrays import array_to_bytes, bytes_to_array
-from rigpact.reports.gate.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.archive.archive import archive_bytes, read_archive, write_archive
+from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 from rigpact.reports.gate.measured import GateMeasurement
-from rigpact.reports.gate.report import GateReport
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html
 
@@ -348,7 +348,7 @@ def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
     """Taking the question out is the oldest way to get a green build."""
     from dataclasses import replace
 
-    from rigpact.reports.gate.against import progress_between
+    from rigpact.reports.gate.archive.against import progress_between
 
     archive = read_archive(kept[2] / "kept.rigpact.zip")
     passing = [part for part in archive.report.parts if part.verdict == "pass"]

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
-from rigpact.contract.rules import gate as rules
+from rigpact.contract.rules.answers import gate as rules
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
-from rigpact.reports.breaking_text import write_record
+from rigpact.reports.describing.breaking_text import write_record
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.parts import free_run
-from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.nonfinite.investigation import Investigation
 
 from .conftest import CLIP, FILES, FREE, TRACE, codes, gated, record, respoil

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.configuration import read_configuration
-from rigpact.contract.gate_settings import KEYS, RecordedRun
+from rigpact.contract.settings.configuration import read_configuration
+from rigpact.contract.settings.gate import KEYS, RecordedRun
 
 from .conftest import CLIP, FREE, TRACE, Command, record
 

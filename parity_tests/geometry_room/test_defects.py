@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.answers import geometry as rules
 
 from .defects import DEFECTS, Defect
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.loop import Loop, run_frames
-from rigpact.reference_runtime.trace import write_trace
-from rigpact.reports.drift import growth_per_frame, judge_drift, perturbed_starts
+from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
+from rigpact.reports.nonfinite.drift import growth_per_frame, judge_drift, perturbed_starts
 from rigpact.reports.nonfinite.subject import Subject
 
 from .conftest import Command

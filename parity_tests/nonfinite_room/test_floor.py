@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from rigpact.contract.layout import CONTACTS
-from rigpact.reference_runtime.clip import RawClip
-from rigpact.reference_runtime.ground_contacts import FloorContacts, RootPath, contact_flags, feet_positions_cm
-from rigpact.reference_runtime.trace import read_trace
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
+    FloorContacts,
+    RootPath,
+    contact_flags,
+    feet_positions_cm,
+)
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.floor import f1_score, foot_slide
+from rigpact.reports.nonfinite.floor import f1_score, foot_slide
 from rigpact.reports.nonfinite.subject import Subject
 
 

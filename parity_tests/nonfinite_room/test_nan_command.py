@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 import pytest
 
-from rigpact.fixtures.skeleton import demo_skeleton
-from rigpact.reference_runtime.trace import read_trace, write_trace
+from rigpact.fixtures.motion.skeleton import demo_skeleton
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reports.command_line import run_command_line
 
 from .conftest import Command

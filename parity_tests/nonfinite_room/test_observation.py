@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rigpact.fixtures.mutants.nonfinite_models import damaged_demo_cases, failing_operation_cases
-from rigpact.reference_runtime.lockstep import Lockstep
-from rigpact.reference_runtime.loop import Loop, run_frames
-from rigpact.reference_runtime.sentinel import watch_run
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
 from rigpact.reports.nonfinite.investigation import Growth, investigate
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m", "\x1b]8;;http://evil.example\x07click\x1b]8;;\x07", "\r\n::error::owned", "\n::stop-commands::x",

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from rigpact.contract import Contract, load_contract, read_document
-from rigpact.contract.model_file import read_model
-from rigpact.contract.rules import canary as rules
-from rigpact.contract.rules.model import check_model
-from rigpact.contract.rules.view import BundleView
-from rigpact.reference_runtime.trace import Trace, read_trace, write_trace
-from rigpact.reports.canary import PositionalModel, Probe, find_binding, matching, read_probe
+from rigpact.contract.model.file import read_model
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.model import canary as rules
+from rigpact.contract.rules.model.model import check_model
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reports.engine.canary import PositionalModel, Probe, find_binding, matching, read_probe
 
 onnx = pytest.importorskip("onnx")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules import comparison
+from rigpact.contract.rules.answers import comparison
 
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))

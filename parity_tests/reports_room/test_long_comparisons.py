@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import OnnxNetwork, read_clip, read_recording, run_frames, start_run, write_trace
-from rigpact.reports import compare as compare_module
-from rigpact.reports.compare import compare
-from rigpact.reports.judgement import judge
-from rigpact.reports.stage_comparison import StageMeter
+from rigpact.reports.comparing import compare as compare_module
+from rigpact.reports.comparing.compare import compare
+from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.comparing.stage_comparison import StageMeter
 
 FRAMES, WIDTH = 13, 5
 PEAK_OF_A_COMMAND = """

@@ -21,7 +21,7 @@ MAY_IMPORT = {
 PACKAGES = {room: [room] for room in ROOMS} | {"reports": ["reports", "testing"]}
 """What each root holds: `rigpact.testing` imports from everywhere to its left, as a report does, and shares its root."""
 HEAVY_HOMES = {
-    "pandas": ("reports/rigpact/reports/error_table.py",),
+    "pandas": ("reports/rigpact/reports/comparing/error_table.py",),
     "pyarrow": ("reports/rigpact/reports/sweep/results.py",),
     "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
     "torch": (
@@ -35,7 +35,7 @@ HEAVY_HOMES = {
         "reports/rigpact/reports/nonfinite",
     ),
     "onnxruntime": (
-        "contract/rigpact/contract/model_signature.py", "fixtures/rigpact/fixtures/training",
+        "contract/rigpact/contract/model/signature.py", "fixtures/rigpact/fixtures/training",
         "fixtures/rigpact/fixtures/mutants",
     ),
 }  # fmt: skip

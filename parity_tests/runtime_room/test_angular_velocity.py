@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.angular_velocity import ANGLE_FACTOR, FRAME, SOURCE, AngularVelocityInput, Motion
-from rigpact.reference_runtime.normalisation import StateNormaliser
+from rigpact.reference_runtime.operations.angular_velocity import (
+    ANGLE_FACTOR,
+    FRAME,
+    SOURCE,
+    AngularVelocityInput,
+    Motion,
+)
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.conventions import KNOBS
-from rigpact.reference_runtime.condition import (
+from rigpact.reference_runtime.operations.condition import (
     DIRECTION,
     NORMALISE,
     SPEED_FACTOR,

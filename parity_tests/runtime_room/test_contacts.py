@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.contacts import (
+from rigpact.reference_runtime.operations.contacts import (
     SOURCE,
     FootContact,
     FootSample,

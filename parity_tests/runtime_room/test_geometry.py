@@ -12,8 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.conventions import Conventions
-from rigpact.reference_runtime import geometry
-from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.operations import geometry
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, components, rotations, vectors

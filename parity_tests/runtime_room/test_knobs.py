@@ -11,7 +11,7 @@ import pytest
 from rigpact.contract.conventions import INPUTS, KNOBS, Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
-from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
-from rigpact.reference_runtime.normalisation import SQUASH, YAW, StateNormaliser, squashed_zscored
+from rigpact.reference_runtime.operations.normalisation import SQUASH, YAW, StateNormaliser, squashed_zscored
 
 from . import tiny_character as tiny
 from .scalar_oracle import wrapped

@@ -11,15 +11,15 @@ from rigpact.contract import load_contract
 from rigpact.contract.conventions import KNOBS, Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, ReplayNetwork, read_clip, run_frames
-from rigpact.reference_runtime.angular_velocity import AngularVelocityInput, Motion
-from rigpact.reference_runtime.batch import evaluate_clip
-from rigpact.reference_runtime.drive import clip_rows
-from rigpact.reference_runtime.lanes import BLOCK, FEW
-from rigpact.reference_runtime.lockstep import Lockstep
-from rigpact.reference_runtime.normalisation import StateNormaliser
-from rigpact.reference_runtime.output import OutputStages
-from rigpact.reference_runtime.rot6d import Rot6d
-from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
+from rigpact.reference_runtime.operations.lanes import BLOCK, FEW
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny
 

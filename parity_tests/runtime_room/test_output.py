@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import output as product_output
-from rigpact.reference_runtime.normalisation import StateNormaliser
-from rigpact.reference_runtime.output import OutputStages
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation import output as product_output
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.pose_history import DELAY, FIRST_POSE, NORMALISE, ORDER, PoseHistory
+from rigpact.reference_runtime.operations.pose_history import DELAY, FIRST_POSE, NORMALISE, ORDER, PoseHistory
 
 from . import tiny_character as tiny
 

@@ -10,7 +10,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, TeacherFile, read_clip, run_frames, start_run
-from rigpact.reference_runtime.prediction import write_prediction
+from rigpact.reference_runtime.recordings.prediction import write_prediction
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

@@ -13,8 +13,8 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip, read_replay, run_frames, start_run
-from rigpact.reference_runtime.output import OutputStages
-from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import scalar_oracle as oracle
 

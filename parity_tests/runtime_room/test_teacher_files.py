@@ -9,8 +9,8 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, read_clip, read_recording, run_frames, start_run, write_trace
-from rigpact.reference_runtime.prediction import write_prediction
-from rigpact.reference_runtime.tolerances import stage_tolerances
+from rigpact.reference_runtime.recordings.prediction import write_prediction
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

@@ -13,9 +13,9 @@ from rigpact.contract import load_contract
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.statistics import Statistics, frozen_float32
 from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, read_clip, run_frames, start_run
-from rigpact.reference_runtime.normalisation import StateNormaliser
-from rigpact.reference_runtime.output import OutputStages
-from rigpact.reference_runtime.tolerances import gamma, stage_tolerances
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma, stage_tolerances
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

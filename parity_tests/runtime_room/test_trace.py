@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.trace import is_trace_path
+from rigpact.reference_runtime.recordings.trace import is_trace_path
 
 NAMES = ("a.trace.jsonl", "a.trace.jsonl.gz", "a.trace.jsonl.zst", "a.trace.safetensors")
 TEXT_NAMES = NAMES[:3]

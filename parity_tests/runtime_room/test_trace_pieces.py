@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime import read_trace, trace_json_lines
+from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.recordings import trace_json_lines
 
 HEADER = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "free", "stages": {"cond": 7, "contacts": 2}}
 

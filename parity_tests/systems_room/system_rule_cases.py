@@ -12,12 +12,12 @@ import numpy as np
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
-from rigpact.contract.model_signature import ModelSignature, TensorSignature
-from rigpact.contract.rules.systems import check_contract_file, check_system_model
+from rigpact.contract.model.signature import ModelSignature, TensorSignature
+from rigpact.contract.rules.hosted.systems import check_contract_file, check_system_model
 from rigpact.contract.systems import neurarig, rig_inversion
 from rigpact.contract.systems.reading import contract_in_memory, contract_to_json
 from rigpact.fixtures.systems.neurarig.poses import random_rows
-from rigpact.reference_runtime.trace import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reports.systems.hosted_check import check_recording
 
 ROWS = 64

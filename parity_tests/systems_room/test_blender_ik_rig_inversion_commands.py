@@ -10,8 +10,8 @@ import numpy as np
 import orjson
 import pytest
 
-from rigpact.reference_runtime.trace import read_trace, write_trace
-from rigpact.reference_runtime.trace_model import Trace
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace_model import Trace
 from rigpact.reports.command_line import run_command_line
 
 SYSTEMS = ("blender_ik", "rig_inversion")

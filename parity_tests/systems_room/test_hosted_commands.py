@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.rules.structure import check_against_schema
+from rigpact.contract.rules.bundle.structure import check_against_schema
 from rigpact.contract.systems.registry import SYSTEMS
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reference_runtime.systems.neurarig.client import play
 from rigpact.reference_runtime.systems.neurarig.server import Server
 from rigpact.reference_runtime.systems.neurarig.session import Session
-from rigpact.reference_runtime.trace import read_trace, write_trace
-from rigpact.reference_runtime.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reports.command_line import run_command_line
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"

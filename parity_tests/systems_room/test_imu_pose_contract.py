@@ -14,9 +14,9 @@ import pytest
 from rigpact.contract.errors import ContractRefused
 from rigpact.contract.systems.imu_pose import DEFINITION, JOINTS
 from rigpact.contract.systems.reading import read_system_contract
+from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.systems.imu_pose.graph import graph
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reference_runtime.trace import read_trace
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "imu_pose"
 

@@ -15,7 +15,7 @@ from rigpact.contract.systems.reading import read_system_contract
 from rigpact.fixtures.systems.neurarig.mutants import DEFECTS
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.neurarig.graph import graph
-from rigpact.reports.diagnose import Diagnosis
+from rigpact.reports.diagnosing.diagnose import Diagnosis
 from rigpact.reports.systems.graph_diagnosis import diagnose_graph
 from rigpact.reports.systems.graph_hypotheses import GraphEvidence
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.contract.rules import system_data, systems
+from rigpact.contract.rules.hosted import system_data, systems
 
 from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
 

@@ -19,7 +19,7 @@ from rigpact.fixtures.systems.rig_inversion.mutants import DEFECTS as RIG_DEFECT
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.registry import RUNTIMES
 from rigpact.reference_runtime.systems.stage_graph import StageGraph
-from rigpact.reports.diagnose import Diagnosis
+from rigpact.reports.diagnosing.diagnose import Diagnosis
 from rigpact.reports.systems.graph_diagnosis import diagnose_graph
 from rigpact.reports.systems.graph_hypotheses import GraphEvidence
 

@@ -18,11 +18,11 @@ import onnxruntime  # noqa: F401 - a run of pytest in pytest forgets what it imp
 import pytest
 
 import rigpact.contract.rules
-import rigpact.reference_runtime.tolerances
-import rigpact.reports.canary_report
-import rigpact.reports.diagnose
-import rigpact.reports.evidence
-import rigpact.reports.run_report
+import rigpact.reference_runtime.systems.enemy_animation.tolerances
+import rigpact.reports.diagnosing.diagnose
+import rigpact.reports.diagnosing.evidence
+import rigpact.reports.engine.canary_report
+import rigpact.reports.running.run_report
 import rigpact.testing.items
 import rigpact.testing.properties
 import rigpact.testing.strategies  # noqa: F401

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reference_runtime.clip import read_clip
-from rigpact.reference_runtime.loop import run_frames, start_run
 from rigpact.reference_runtime.network import OnnxNetwork
-from rigpact.reference_runtime.trace import write_trace
+from rigpact.reference_runtime.recordings.clip import read_clip
+from rigpact.reference_runtime.recordings.trace import write_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
 
 Run = Callable[..., Any]
 QUICK = ("-rA", "-p", "no:cacheprovider")
@@ -341,7 +341,7 @@ def test_a_property_that_does_not_hold_shows_what_it_drew(
 ) -> None:
     """The smallest input that shows it is printed, and it is the same in the next run."""
     (folder / "conftest.py").write_text(
-        "import rigpact.reference_runtime.output as output\n"
+        "import rigpact.reference_runtime.systems.enemy_animation.output as output\n"
         "sound = output.OutputStages.compose\n"
         "output.OutputStages.compose = lambda self, delta, previous: sound(self, delta, previous) * 1.01\n"
     )

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from rigpact.contract import INPUTS, Contract, UnusableInput
 from rigpact.contract.conventions import KNOBS
-from rigpact.reference_runtime.clip import RawClip
-from rigpact.reference_runtime.loop import run_frames, start_run
-from rigpact.reference_runtime.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
 from rigpact.testing import strategies
 
 FIND = settings(max_examples=5000, phases=(Phase.generate, Phase.shrink), database=None)

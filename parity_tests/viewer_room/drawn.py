@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.contract.rules import comparison as rules
-from rigpact.reports.address import Address
-from rigpact.reports.gate.compared_run import ComparedRun
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport, Part
 
 from .oracle import Matrix, Vector, turn
 

@@ -17,12 +17,12 @@ from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import read_recording, write_trace
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.compare import compare
-from rigpact.reports.diagnose import diagnose
-from rigpact.reports.gate.compared_run import compared_run
-from rigpact.reports.gate.report import GateReport, Part
-from rigpact.reports.judgement import judge
-from rigpact.reports.replay import Evidence
+from rigpact.reports.comparing.compare import compare
+from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.replay import Evidence
+from rigpact.reports.gate.answer.compared_run import compared_run
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import write_html
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import write_html
 
 from .drawn import HOSTILE, WRONG_BONE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate

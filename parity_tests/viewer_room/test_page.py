@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import render_html, write_html
 
 from .drawn import HOSTILE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate

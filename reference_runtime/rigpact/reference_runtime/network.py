@@ -19,7 +19,7 @@ from rigpact.contract.bundle import Contract
 from rigpact.contract.conventions import INPUTS
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 
 Vectors = Sequence[FloatArray]
 
@@ -57,7 +57,7 @@ class OnnxNetwork:
         Raises UnusableInput for a file that is no such model. A width that differs from the contract's is not refused,
         as the engine does not refuse it: see `alignments` of the loop.
         """
-        from rigpact.contract.model_signature import open_session, session_signature
+        from rigpact.contract.model.signature import open_session, session_signature
 
         session = open_session(path)
         self.name = Path(path).name
@@ -174,7 +174,7 @@ def read_replay(path: str | Path) -> ReplayNetwork:
 
     What the rows mean (residual, delta, absolute pose) is the contract's `output_mode`, not the file's.
     """
-    from rigpact.reference_runtime.trace import is_trace_path, read_trace
+    from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
 
     if is_trace_path(path):
         stages = read_trace(path).stages

@@ -17,8 +17,8 @@ from rigpact.testing.files import NotJudged, Refuted, UserFiles, short_names
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import Finding, Rule
-    from rigpact.reference_runtime.recording import Recording
-    from rigpact.reports.diagnose import Diagnosis, StageVerdict
+    from rigpact.reference_runtime.recordings.recording import Recording
+    from rigpact.reports.diagnosing.diagnose import Diagnosis, StageVerdict
 
 FREE_RUN_FRAMES = 300
 """Five seconds at 60 frames a second: what diverges in a loop, shows."""
@@ -195,7 +195,7 @@ def _signature(files: UserFiles) -> None:
 
 
 def _parity_judgements(files: UserFiles) -> Iterator[Judgement]:
-    from rigpact.reference_runtime.recording import TEACHER_STAGES
+    from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES
 
     predictions = files.clips_of_kind("teacher_prediction")
     if not predictions:
@@ -208,9 +208,9 @@ def _parity_judgements(files: UserFiles) -> Iterator[Judgement]:
 
 def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, tuple[Recording, Path]]) -> None:
     """The reference loop, driven by the clip, computes what the training side recorded."""
-    from rigpact.reference_runtime.recording import read_recording
-    from rigpact.reports.compare import compare
-    from rigpact.reports.judgement import judge
+    from rigpact.reference_runtime.recordings.recording import read_recording
+    from rigpact.reports.comparing.compare import compare
+    from rigpact.reports.comparing.judgement import judge
 
     if prediction not in runs:
         runs[prediction] = _teacher_run(files, prediction)
@@ -226,8 +226,8 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, tup
 
 def _teacher_run(files: UserFiles, prediction: Path) -> tuple[Recording, Path]:
     from rigpact.contract.conventions import STAGES
-    from rigpact.reference_runtime.loop import run_frames, start_run
-    from rigpact.reference_runtime.recording import Recording
+    from rigpact.reference_runtime.recordings.recording import Recording
+    from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
 
     data = files.documents[prediction].data
     driving = files.raw_clip_of([data.get("source_json"), data.get("clip")]) or prediction
@@ -274,7 +274,7 @@ def _engine_stage(files: UserFiles, path: Path, stage: str, diagnoses: dict[Path
 
 
 def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, path: Path) -> str:
-    from rigpact.reports.gate.diagnosis_findings import about_diagnosis
+    from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 
     lines = [
         f"{verdict.stage} is off by {verdict.local_error:.3g} {verdict.unit} (tolerance {verdict.tolerance or 0.0:.3g})"
@@ -286,9 +286,9 @@ def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, path: Path) -> str:
 
 
 def _diagnosis(files: UserFiles, path: Path) -> Diagnosis:
-    from rigpact.reference_runtime.recording import read_recording
-    from rigpact.reports.diagnose import diagnose
-    from rigpact.reports.evidence import recording_to_evidence
+    from rigpact.reference_runtime.recordings.recording import read_recording
+    from rigpact.reports.diagnosing.diagnose import diagnose
+    from rigpact.reports.diagnosing.evidence import recording_to_evidence
 
     recording = read_recording(path, files.contract)
     driving = files.raw_clip_of([recording.trace.header.clip])
@@ -310,8 +310,8 @@ def _free_runs(files: UserFiles) -> Iterator[Judgement]:
 
 def _free_run(files: UserFiles, path: Path) -> None:
     """Five seconds on the loop's own output stay finite, and no input is cut or padded."""
-    from rigpact.reference_runtime.loop import run_frames, start_run
-    from rigpact.reports.run_report import describe_run
+    from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+    from rigpact.reports.running.run_report import describe_run
 
     runner = start_run(files.contract, files.network, files.clip(path), "free")
     trace = run_frames(runner, range(FREE_RUN_FRAMES), path.stem, "free")

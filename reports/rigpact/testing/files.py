@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rigpact.contract.bundle import Contract
-    from rigpact.contract.configuration import Configuration
     from rigpact.contract.documents import Document
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reference_runtime.clip import Clip
+    from rigpact.contract.settings.configuration import Configuration
     from rigpact.reference_runtime.network import OnnxNetwork
+    from rigpact.reference_runtime.recordings.clip import Clip
     from rigpact.reports.gate.enemy_case import EnemyCase
 
 
@@ -66,7 +66,7 @@ class UserFiles:
     def case(self) -> EnemyCase:
         """The gate's case of these files."""
         from rigpact.contract.conventions import parse_settings, read_conventions
-        from rigpact.contract.gate_settings import GateSettings
+        from rigpact.contract.settings.gate import GateSettings
         from rigpact.reports.gate.enemy_case import EnemyCase
 
         paths, file = self.paths, self.paths.conventions
@@ -117,7 +117,7 @@ class UserFiles:
     @cached_property
     def configuration(self) -> Configuration | None:
         """The project's configuration, where one is named."""
-        from rigpact.contract.configuration import read_configuration
+        from rigpact.contract.settings.configuration import read_configuration
 
         return read_configuration(self.paths.config) if self.paths.config is not None else None
 
@@ -126,9 +126,9 @@ class UserFiles:
         """What `rigpact check` says of all files together, as the configuration wants it."""
         from datetime import datetime
 
-        from rigpact.contract.baseline import configured_report
         from rigpact.contract.rules import Subject, check
-        from rigpact.reports.canary_report import with_canary
+        from rigpact.contract.settings.baseline import configured_report
+        from rigpact.reports.engine.canary_report import with_canary
 
         case = self.case
         model = None if self.paths.onnx is None else case.model

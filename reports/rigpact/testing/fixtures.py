@@ -13,10 +13,10 @@ import pytest
 
 if TYPE_CHECKING:
     from rigpact.contract.bundle import Contract
-    from rigpact.reference_runtime.clip import Clip
-    from rigpact.reference_runtime.loop import Loop, Mode, Playback
     from rigpact.reference_runtime.network import OnnxNetwork
-    from rigpact.reference_runtime.trace import Trace
+    from rigpact.reference_runtime.recordings.clip import Clip
+    from rigpact.reference_runtime.recordings.trace import Trace
+    from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, Mode, Playback
     from rigpact.testing.files import UserFiles
 
 
@@ -67,7 +67,7 @@ def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Clip]:
 @pytest.fixture(scope="session")
 def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
     """Every `--rigpact-trace` by its file name."""
-    from rigpact.reference_runtime.recording import read_recording
+    from rigpact.reference_runtime.recordings.recording import read_recording
     from rigpact.testing.files import short_names
 
     if not rigpact_files.paths.traces:
@@ -81,7 +81,7 @@ def rigpact_loop(
     rigpact_contract: Contract, rigpact_network: OnnxNetwork, rigpact_clips: dict[str, Clip]
 ) -> Callable[..., Loop | Playback]:
     """Start the reference loop: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free")`."""
-    from rigpact.reference_runtime.loop import start_run
+    from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
 
     def start(clip: str, mode: Mode = "teacher") -> Loop | Playback:
         if clip not in rigpact_clips:

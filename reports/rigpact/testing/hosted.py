@@ -39,7 +39,7 @@ class HostedFiles:
     def case(self) -> HostedCase:
         """The gate's case of these files; UnusableInput for an option that this system has no use for."""
         from rigpact.contract.conventions import conventions_table, split_settings
-        from rigpact.contract.gate_settings import GateSettings
+        from rigpact.contract.settings.gate import GateSettings
         from rigpact.reports.gate.hosted_case import HostedCase
 
         paths = self.paths
@@ -54,8 +54,8 @@ class HostedFiles:
         """What `rigpact check` says of contract, model and clips, as the configuration wants it."""
         from datetime import datetime
 
-        from rigpact.contract.baseline import configured_report
-        from rigpact.contract.configuration import read_configuration
+        from rigpact.contract.settings.baseline import configured_report
+        from rigpact.contract.settings.configuration import read_configuration
         from rigpact.reports.systems.hosted_check import check_hosted
 
         report = check_hosted(self.case.document, self.paths.onnx, self.paths.clips)
@@ -65,7 +65,7 @@ class HostedFiles:
 
 def hosted_judgements(paths: Paths, *, strict: bool) -> Iterator[Judgement]:
     """Every judgement on a hosted system's files, in the order in which a defect would spread."""
-    from rigpact.contract.rules import system_data, systems
+    from rigpact.contract.rules.hosted import system_data, systems
     from rigpact.testing.checks import Judgement
 
     files = HostedFiles(paths)
@@ -99,7 +99,7 @@ def _rule(files: HostedFiles, code: str, *, strict: bool) -> None:
 
 def _account(files: HostedFiles, *, strict: bool) -> None:
     """Everything that the files declare was judged, and no finding goes without its own test."""
-    from rigpact.contract.rules import system_data, systems
+    from rigpact.contract.rules.hosted import system_data, systems
     from rigpact.testing.checks import finding_text
 
     own = {*systems.RULES, *system_data.RULES}
@@ -113,7 +113,7 @@ def _account(files: HostedFiles, *, strict: bool) -> None:
 
 def _reference(files: HostedFiles, path: Path) -> None:
     """Every stage as the reference runtime has it from the same given vectors."""
-    from rigpact.contract.gate_settings import RecordedRun
+    from rigpact.contract.settings.gate import RecordedRun
     from rigpact.reports.systems.graph_comparison import compare_graph, judge_graph
     from rigpact.testing.checks import finding_text
 
@@ -128,7 +128,7 @@ def _reference(files: HostedFiles, path: Path) -> None:
 def _stages(files: HostedFiles, path: Path) -> None:
     """Every recorded stage is what the contract makes of its recorded inputs; the convention is named where one is not."""
     from rigpact.reference_runtime.systems.registry import RUNTIMES
-    from rigpact.reports.gate.diagnosis_findings import about_diagnosis
+    from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
     from rigpact.reports.systems.graph_diagnosis import diagnose_graph
     from rigpact.reports.systems.graph_hypotheses import GraphEvidence
     from rigpact.reports.systems.hosted import read_hosted_trace

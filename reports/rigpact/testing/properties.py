@@ -60,7 +60,7 @@ def _numbers(rows: int, width: int, largest: float = LARGEST_Z) -> Any:
 
 
 def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, before: FloatArray) -> FloatArray:
-    from rigpact.reference_runtime.output import OutputStages
+    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
     outputs = OutputStages(files.contract)
     return outputs(y_norm, previous, before)["y_out"][..., outputs.rotations]
@@ -69,7 +69,7 @@ def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, befor
 def _refute_unless_rotations(files: UserFiles, rotations6d: FloatArray, words: str) -> None:
     import numpy as np
 
-    from rigpact.reference_runtime.rot6d import Rot6d
+    from rigpact.reference_runtime.operations.rot6d import Rot6d
 
     a, b = Rot6d(files.contract.conventions).split(rotations6d.astype(np.float64))
     off = np.stack([(a * a).sum(-1) - 1.0, (b * b).sum(-1) - 1.0, (a * b).sum(-1)])
@@ -104,7 +104,7 @@ def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) ->
     """Axes that are zero, parallel or tiny are replaced before they are published."""
     import numpy as np
 
-    from rigpact.reference_runtime.output import OutputStages
+    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
     from rigpact.testing import strategies
 
     _needs_orthonormal_output(files)
@@ -126,7 +126,7 @@ def no_turn_keeps_the_pose(files: UserFiles, run: Callable[..., None]) -> None:
     """The identity as a delta publishes the previous pose."""
     import numpy as np
 
-    from rigpact.reference_runtime.output import OutputStages
+    from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
     from rigpact.testing import strategies
 
     conventions = files.contract.conventions
@@ -148,7 +148,7 @@ def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) 
     """Encoding and decoding give the rotation back."""
     import numpy as np
 
-    from rigpact.reference_runtime.rot6d import Rot6d
+    from rigpact.reference_runtime.operations.rot6d import Rot6d
     from rigpact.testing import strategies
 
     if files.contract.conventions.derived_axis != "second_cross_first":

@@ -20,9 +20,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import RawClip
-from rigpact.reference_runtime.rot6d import Rot6d
-from rigpact.reference_runtime.trace import Trace, TraceHeader
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reports.geometry_parity.oracle import exp_map
 
 try:

@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rules.view import BundleView, json_to_names
+from rigpact.contract.rules.bundle.view import BundleView, json_to_names
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 

@@ -10,7 +10,7 @@ from rigpact.contract.compatibility.change import Change
 from rigpact.contract.compatibility.declarations import judge_differences
 from rigpact.contract.compatibility.numbers import ARRAYS, Side, compare_array
 from rigpact.contract.documents import Document
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.rules.bundle.view import BundleView
 
 _KEYS = (
     "tanh_scales_angvel", "MuAngVel", "StdAngVel", "tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist",

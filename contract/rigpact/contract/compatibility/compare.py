@@ -11,7 +11,7 @@ from rigpact.contract.compatibility.layouts import compare_layouts, slice_rename
 from rigpact.contract.compatibility.numbers import compare_numbers
 from rigpact.contract.compatibility.skeletons import compare_skeletons
 from rigpact.contract.documents import Document
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.rules.bundle.view import BundleView
 
 
 def compare_bundles(old: Document, new: Document, companions: tuple[Document, Document] | None = None) -> Compatibility:

@@ -17,7 +17,7 @@ from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.kinds import KINDS, Consumer
 from rigpact.contract.compatibility.numbers import ARRAYS
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.rules.view import BundleView, columns_word
+from rigpact.contract.rules.bundle.view import BundleView, columns_word
 
 _UNDECLARED = object()
 _ELSEWHERE: frozenset[tuple[Token, ...]] = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import Layout, Slice, entry_to_slice, json_to_layout
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.rules.bundle.view import BundleView
 
 _SIDES = (("state_layout", "input_dim", "state"), ("output_layout", "output_dim", "output"))
 

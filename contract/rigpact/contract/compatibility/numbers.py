@@ -16,7 +16,7 @@ from rigpact.contract.compatibility.bones import BoneMatch
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS, Layout
-from rigpact.contract.rules.view import BundleView, json_to_numbers
+from rigpact.contract.rules.bundle.view import BundleView, json_to_numbers
 from rigpact.contract.statistics import STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
 
 RETRAIN_SHIFT_SIGMA = 0.05

@@ -10,7 +10,7 @@ import numpy as np
 from rigpact.contract.compatibility.bones import BoneMatch
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.view import BundleView, json_to_array, member
+from rigpact.contract.rules.bundle.view import BundleView, json_to_array, member
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 

@@ -24,46 +24,29 @@ from collections.abc import Iterator
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
-from rigpact.contract.rules import (
-    across,
-    angular_velocity,
-    baseline,
-    canary,
-    clip_condition,
-    clip_rotations,
-    clips,
+from rigpact.contract.rules import json_text
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
+from rigpact.contract.rules.bundle import (
     companion,
-    comparison,
     condition,
     declaration,
     derived,
-    feet,
-    gate,
-    geometry,
-    history,
-    json_text,
     layout,
-    model,
-    model_graph,
-    model_weights,
-    prediction,
-    root_motion,
     rotation_spec,
-    rows_of_clip,
     skeleton,
     statistics,
     statistics_meaning,
     structure,
     symmetry,
-    system_data,
-    systems,
-    teacher,
-    teacher_rows,
     timing,
 )
-from rigpact.contract.rules.rows import Rows
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.clips import angular_velocity, clip_condition, clip_rotations, clips, feet, root_motion
+from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.model import canary, model, model_graph, model_weights
 from rigpact.contract.rules.subject import Subject, account
-from rigpact.contract.rules.view import BundleView
+from rigpact.contract.rules.teacher import across, history, prediction, rows_of_clip, teacher, teacher_rows
+from rigpact.contract.rules.teacher.rows import Rows
 
 __all__ = ["ALL_RULES", "FAMILIES", "RETIRED", "Subject", "check", "check_bundle"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.model_signature import ModelSignature
-from rigpact.contract.rules.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.bundle.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ def read_system_contract(path: str | Path, changes: Choices | None = None) -> Sy
 
 def document_to_system_contract(document: Document) -> SystemContract:
     """Build the contract from a document that was read already."""
-    from rigpact.contract.rules.systems import check_contract_file  # the rules read documents, this builds on both
+    from rigpact.contract.rules.hosted.systems import (
+        check_contract_file,  # the rules read documents, this builds on both
+    )
 
     refused = [finding for finding in check_contract_file(document) if finding.rule.engine_refuses]
     if refused:

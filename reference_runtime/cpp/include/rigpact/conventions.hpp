@@ -1,4 +1,4 @@
-// Every place where two correct-looking implementations differ. Written by `python -m rigpact.reports.codegen` from the
+// Every place where two correct-looking implementations differ. Written by `python -m rigpact.reports.engine.codegen` from the
 // knobs of rigpact.contract.conventions; the first value of each is the default. `math` is the loop's template argument.
 #pragma once
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model_signature import ModelSignature, open_session, session_signature
+from rigpact.contract.model.signature import ModelSignature, open_session, session_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import SystemDefinition
 
@@ -48,7 +48,7 @@ class OnnxSystemNetwork:
 
 def _check_signature(signature: ModelSignature, definition: SystemDefinition) -> None:
     from rigpact.contract.findings import Severity
-    from rigpact.contract.rules.systems import check_system_model
+    from rigpact.contract.rules.hosted.systems import check_system_model
 
     errors = [each for each in check_system_model(signature, definition) if each.rule.severity is Severity.ERROR]
     if errors:

@@ -14,26 +14,26 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from rigpact.reports.command_line.adequacy import adequacy
-from rigpact.reports.command_line.breaking import breaking
-from rigpact.reports.command_line.check import check
-from rigpact.reports.command_line.check_each import check_each
-from rigpact.reports.command_line.codegen import codegen
-from rigpact.reports.command_line.demo import demo
-from rigpact.reports.command_line.describe import describe
-from rigpact.reports.command_line.diff import diff
-from rigpact.reports.command_line.explain import explain
-from rigpact.reports.command_line.gate import gate
-from rigpact.reports.command_line.geometry import geometry
-from rigpact.reports.command_line.init import init
-from rigpact.reports.command_line.nan import nan
-from rigpact.reports.command_line.neurarig import neurarig
-from rigpact.reports.command_line.report import report
-from rigpact.reports.command_line.rule import rule
-from rigpact.reports.command_line.run import run
-from rigpact.reports.command_line.selftest import selftest
-from rigpact.reports.command_line.sweep import sweep
-from rigpact.reports.command_line.systems import systems
+from rigpact.reports.command_line.judging.adequacy import adequacy
+from rigpact.reports.command_line.judging.breaking import breaking
+from rigpact.reports.command_line.judging.check import check
+from rigpact.reports.command_line.judging.check_each import check_each
+from rigpact.reports.command_line.judging.diff import diff
+from rigpact.reports.command_line.judging.explain import explain
+from rigpact.reports.command_line.judging.gate import gate
+from rigpact.reports.command_line.judging.geometry import geometry
+from rigpact.reports.command_line.judging.nan import nan
+from rigpact.reports.command_line.judging.report import report
+from rigpact.reports.command_line.judging.selftest import selftest
+from rigpact.reports.command_line.making.codegen import codegen
+from rigpact.reports.command_line.making.demo import demo
+from rigpact.reports.command_line.making.describe import describe
+from rigpact.reports.command_line.making.init import init
+from rigpact.reports.command_line.making.neurarig import neurarig
+from rigpact.reports.command_line.making.rule import rule
+from rigpact.reports.command_line.making.run import run
+from rigpact.reports.command_line.making.sweep import sweep
+from rigpact.reports.command_line.making.systems import systems
 
 app = typer.Typer(
     name="rigpact",

@@ -12,11 +12,11 @@ from rigpact.contract.bundle import Contract, document_to_contract
 from rigpact.contract.conventions import STAGES
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.gate_settings import GateSettings
-from rigpact.contract.model_file import read_model
-from rigpact.contract.model_signature import ModelSignature
-from rigpact.reference_runtime.clip import Clip, read_clip
+from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetwork
+from rigpact.reference_runtime.recordings.clip import Clip, read_clip
 
 _WILD = frozenset("*?[")
 _BEFORE_THE_MODEL = STAGES[: STAGES.index("y_norm")]

@@ -10,12 +10,12 @@ import numpy as np
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.gate_settings import GateSettings, RecordedRun
-from rigpact.contract.model_file import read_model
-from rigpact.contract.model_signature import ModelSignature
+from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.systems.definition import SystemContract
 from rigpact.contract.systems.reading import document_to_system_contract, with_conventions
-from rigpact.reference_runtime.recording import Recording
+from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.registry import RUNTIMES
 from rigpact.reference_runtime.systems.stage_graph import StageGraph

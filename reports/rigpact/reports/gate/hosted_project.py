@@ -9,7 +9,7 @@ from rigpact.contract.systems.definition import SystemContract
 from rigpact.contract.systems.reading import read_system_contract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.registry import RUNTIMES
-from rigpact.reports.gate.found_files import FoundFiles
+from rigpact.reports.gate.setup.found_files import FoundFiles
 
 
 def hosted_project(folder: Path, found: FoundFiles) -> FoundFiles:

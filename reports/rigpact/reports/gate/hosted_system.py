@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from rigpact.contract.findings import Ledger
-from rigpact.contract.gate_settings import RecordedRun
-from rigpact.contract.rules.systems import check_system_model
-from rigpact.reports.diagnose import Diagnosis
-from rigpact.reports.gate.diagnosis_findings import about_diagnosis
+from rigpact.contract.rules.hosted.systems import check_system_model
+from rigpact.contract.settings.gate import RecordedRun
+from rigpact.reports.diagnosing.diagnose import Diagnosis
+from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.hosted_case import HostedCase, recorded_runs
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.gate.parts import budget, recordings

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
-from rigpact.contract.baseline import Hearing
-from rigpact.contract.configuration import Configuration
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.gate_settings import GateSettings, PartWaiver
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import gate as rules
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.baseline import Hearing
+from rigpact.contract.settings.configuration import Configuration
+from rigpact.contract.settings.gate import GateSettings, PartWaiver
+from rigpact.reports.gate.answer.next_steps import next_steps
+from rigpact.reports.gate.answer.report import WAIVERS, GateReport, Part
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.next_steps import next_steps
-from rigpact.reports.gate.report import WAIVERS, GateReport, Part
 from rigpact.reports.gate.system import PartKind, system_named
 
 WAIVERS_TITLE = "Waivers"

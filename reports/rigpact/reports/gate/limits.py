@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding
-from rigpact.contract.gate_settings import Thresholds
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import gate as rules
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.gate import Thresholds
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.answer.compared_run import ComparedRun
 
 
 def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:

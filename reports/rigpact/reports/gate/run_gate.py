@@ -8,12 +8,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.configuration import Configuration
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES
-from rigpact.contract.gate_settings import GateSettings
+from rigpact.contract.settings.configuration import Configuration
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.kept_values import from_plain, to_plain
+from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.system import GateSystem, system_named, system_of
 from rigpact.reports.terminal import counted

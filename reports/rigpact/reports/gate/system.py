@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from rigpact.contract.documents import Kind, kind_of
 from rigpact.contract.files import read_json
 from rigpact.contract.findings import FindingsReport
-from rigpact.contract.gate_settings import GateSettings
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.reports.gate.measured import Measured, NotAsked
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling import Array, CallFailed
 from rigpact.reports.geometry_parity.meaning import Known

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.behaviour import Check, Facts
 from rigpact.reports.geometry_parity.calling import Array, CallFailed

@@ -9,7 +9,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.answers import geometry as rules
 from rigpact.reports.geometry_parity.behaviour import BEHAVIOUR, Check, Facts
 from rigpact.reports.geometry_parity.calling import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.degenerate import DEGENERATE, GRADIENTS

@@ -9,7 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.geometry import matrix_to_quat, rotation_angle_rad, rotation_vector, wrap_to_pi
+from rigpact.reference_runtime.operations.geometry import (
+    matrix_to_quat,
+    rotation_angle_rad,
+    rotation_vector,
+    wrap_to_pi,
+)
 
 __all__ = [
     "defect", "exp_map", "matrix_to_quat", "quat_to_matrix", "rotation_angle_rad", "rotation_vector", "transpose", "wrap_to_pi",

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.geometry import TRAINING_EPSILON
+from rigpact.reference_runtime.operations.geometry import TRAINING_EPSILON
 from rigpact.reports.geometry_parity.roles import Kind, Role
 
 MATCH = 1e-4

@@ -12,7 +12,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.roles import Kind, Role
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.precision import MATCH

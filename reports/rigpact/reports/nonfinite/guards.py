@@ -21,9 +21,9 @@ from rigpact.contract.statistics import (
     SquashedStatistics,
     Statistics,
 )
-from rigpact.reference_runtime.geometry import BoolArray
 from rigpact.reference_runtime.network import Network, Vectors
-from rigpact.reference_runtime.sentinel import watch_run
+from rigpact.reference_runtime.operations.geometry import BoolArray
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
 from rigpact.reports.nonfinite.network_node import ORDINARY_Z
 from rigpact.reports.nonfinite.subject import Subject
 

@@ -16,10 +16,10 @@ from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.drive import Stages
 from rigpact.reference_runtime.network import Network
-from rigpact.reference_runtime.recording import Recording
-from rigpact.reference_runtime.sentinel import Observer, Watched, watch_run
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.systems.enemy_animation.drive import Stages
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import Observer, Watched, watch_run
 from rigpact.reports.nonfinite.guards import GuardResult, try_guards
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.precursors import CLAMP_Z, Envelope, Precursor

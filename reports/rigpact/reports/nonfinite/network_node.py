@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.model_graph import onnx_is_installed
-from rigpact.contract.model_signature import onnxruntime_errors, open_session
+from rigpact.contract.model.graph import onnx_is_installed
+from rigpact.contract.model.signature import onnxruntime_errors, open_session
 from rigpact.contract.statistics import FloatArray
 
 ORDINARY_Z = 16.0

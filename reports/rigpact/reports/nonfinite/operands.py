@@ -13,7 +13,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
-from rigpact.reference_runtime.output import ADDS_IDENTITY, ADDS_MEAN, OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, ADDS_MEAN, OutputStages
 
 Operands = dict[str, float]
 

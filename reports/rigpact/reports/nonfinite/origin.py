@@ -17,12 +17,12 @@ from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import Network, OnnxNetwork, aligned
-from rigpact.reference_runtime.sentinel import EXEMPT, Watched, not_finite
-from rigpact.reports.address import channel_address
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import EXEMPT, Watched, not_finite
+from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.diagnosing.replay import PARENTS
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 from rigpact.reports.nonfinite.operands import Moment, Operation, operation_of
 from rigpact.reports.nonfinite.subject import Subject
-from rigpact.reports.replay import PARENTS
 
 LOADING = "load"
 """The stage of a bundle that the engine does not even load."""

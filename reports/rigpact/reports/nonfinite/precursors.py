@@ -14,11 +14,11 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
-from rigpact.reference_runtime.drive import ClipRows, Stages, TeacherInputs
-from rigpact.reference_runtime.geometry import KINDA_SMALL_NUMBER, length, perpendicular
-from rigpact.reference_runtime.output import ADDS_IDENTITY, OutputStages
-from rigpact.reference_runtime.tolerances import gamma
-from rigpact.reports.address import channel_address
+from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, Stages, TeacherInputs
+from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
+from rigpact.reports.comparing.address import channel_address
 
 TANH_SATURATION = 9.02
 """Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal any more."""

@@ -20,11 +20,11 @@ import numpy as np
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import RawClip, read_clip
-from rigpact.reference_runtime.faults import parse_fault
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
-from rigpact.reference_runtime.sentinel import watch_run
-from rigpact.reference_runtime.trace import Trace, TraceHeader, write_trace
+from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.faults import parse_fault
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
 from rigpact.reports.nonfinite.guards import guarded
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.shrink import Shrunk, clip_document, shrink

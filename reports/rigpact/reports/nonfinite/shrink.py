@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.clip import RawClip
 from rigpact.reference_runtime.network import ReplayNetwork
-from rigpact.reference_runtime.rot6d import Rot6d
-from rigpact.reference_runtime.sentinel import Watched, watch_run
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import Watched, watch_run
 from rigpact.reports.nonfinite.origin import Origin, origin_of_run
 from rigpact.reports.nonfinite.subject import Subject
 

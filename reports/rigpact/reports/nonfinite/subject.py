@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.clip import Clip
-from rigpact.reference_runtime.drive import ClipRows, clip_rows
-from rigpact.reference_runtime.faults import Fault, faulty_contract, faulty_parts
-from rigpact.reference_runtime.ground_contacts import GroundedInputs
-from rigpact.reference_runtime.loop import Loop, LoopParts, Mode
 from rigpact.reference_runtime.network import Network, ReplayNetwork
+from rigpact.reference_runtime.recordings.clip import Clip
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.faults import Fault, faulty_contract, faulty_parts
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, LoopParts, Mode
 
 
 @dataclass(frozen=True, eq=False)

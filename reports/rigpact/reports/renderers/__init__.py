@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.gate.report import GateReport
+    from rigpact.reports.gate.answer.report import GateReport
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,6 @@ def render(gate: GateReport, name: str) -> str:
 def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
     """A single command's report as a gate with one part, so that every renderer serves it too."""
     from rigpact.contract.version import rigpact_version
-    from rigpact.reports.gate.report import GateReport, Part
+    from rigpact.reports.gate.answer.report import GateReport, Part
 
     return GateReport((Part(name, title, report),), {"rigpact": rigpact_version()}, strict=strict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rigpact.contract.findings import Finding, Severity
-from rigpact.reports.gate.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, rule_text, unexplained
 from rigpact.reports.terminal import plain

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from rigpact.contract.findings import Finding, Severity
-from rigpact.reports.gate.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.places import places_of
 from rigpact.reports.renderers.wording import hint_text, message_text
 from rigpact.reports.terminal import plain

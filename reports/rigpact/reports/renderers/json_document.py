@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rigpact.reports.gate.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import json_text
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree as Xml
 
 from rigpact.contract.findings import Finding
-from rigpact.reports.gate.report import GateReport
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.judged import Case, Outcome, cases_of
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text, unanswered

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Severity, Verdict
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.wording import (
     hint_text,
     message_text,

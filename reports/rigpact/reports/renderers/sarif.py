@@ -15,7 +15,7 @@ import orjson
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.documentation import documentation_url, rule_url
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, unanswered

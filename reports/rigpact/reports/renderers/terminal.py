@@ -7,7 +7,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.wording import part_text, worst_first
 from rigpact.reports.terminal import account_text, plain, print_finding, verdict_word
 

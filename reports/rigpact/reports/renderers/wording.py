@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)

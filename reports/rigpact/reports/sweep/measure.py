@@ -18,15 +18,15 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime import Loop, OnnxNetwork, read_clip
-from rigpact.reference_runtime.clip import Clip
-from rigpact.reference_runtime.drive import Stages, clip_rows
-from rigpact.reference_runtime.lockstep import Lockstep
-from rigpact.reference_runtime.loop import Mode
 from rigpact.reference_runtime.network import Network
-from rigpact.reference_runtime.rot6d import Rot6d
-from rigpact.reference_runtime.sentinel import Watched, watch_run
-from rigpact.reports.drift import RUNS_PER_SIZE, growth_per_frame, largest_angle_deg, perturbed_starts
-from rigpact.reports.pose_error import pose_error
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.clip import Clip
+from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+from rigpact.reference_runtime.systems.enemy_animation.sentinel import Watched, watch_run
+from rigpact.reports.comparing.pose_error import pose_error
+from rigpact.reports.nonfinite.drift import RUNS_PER_SIZE, growth_per_frame, largest_angle_deg, perturbed_starts
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
 PASS, NOT_FINITE, ALIGNED, COPY_LAST_IS_BETTER, ERROR = (

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rigpact.contract.bundle import Contract
     from rigpact.contract.findings import FindingsReport
     from rigpact.contract.rules import Subject
-    from rigpact.reference_runtime.loop import Mode
     from rigpact.reference_runtime.network import Network
-    from rigpact.reports.diagnose import Diagnosis
+    from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+    from rigpact.reports.diagnosing.diagnose import Diagnosis
 
 
 class EnemyAnimation:
@@ -27,7 +27,7 @@ class EnemyAnimation:
     def check(self, request: CheckRequest) -> FindingsReport:
         """Judge a bundle, its companion, clips, teacher files and a model, whichever are there."""
         from rigpact.contract.rules import check
-        from rigpact.reports.canary_report import with_canary
+        from rigpact.reports.engine.canary_report import with_canary
 
         if request.recordings:
             raise UnusableInput(
@@ -38,10 +38,10 @@ class EnemyAnimation:
 
     def run(self, request: RunRequest) -> FindingsReport:
         """Run the loop on a clip."""
-        from rigpact.reference_runtime.clip import read_clip
-        from rigpact.reference_runtime.ground_contacts import GroundedInputs
-        from rigpact.reference_runtime.loop import LoopParts, start_run
-        from rigpact.reports.run_report import describe_run, record_run, write_run
+        from rigpact.reference_runtime.recordings.clip import read_clip
+        from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
+        from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, start_run
+        from rigpact.reports.running.run_report import describe_run, record_run, write_run
 
         contract, driving = _needed_contract(request.contract), read_clip(request.clip)
         if request.floor_contacts and request.mode != "free":
@@ -56,25 +56,25 @@ class EnemyAnimation:
 
     def diff(self, request: DiffRequest) -> FindingsReport:
         """Compare any two of traces, teacher files and raw clips; without a bundle only poses."""
-        from rigpact.reference_runtime.recording import read_recording
-        from rigpact.reports.compare import compare
-        from rigpact.reports.judgement import judge
+        from rigpact.reference_runtime.recordings.recording import read_recording
+        from rigpact.reports.comparing.compare import compare
+        from rigpact.reports.comparing.judgement import judge
 
         contract = _contract(request.contract)
         first, second = read_recording(request.a, contract), read_recording(request.b, contract)
         comparison = compare(first, second, contract, only=tuple(request.stages))
         report = judge(comparison)
         if request.table is not None:
-            from rigpact.reports.error_table import write_error_table
+            from rigpact.reports.comparing.error_table import write_error_table
 
             write_error_table(comparison, request.table)
         return report
 
     def explain(self, request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
         """Explain a recording, or an engine's log, which can do without a bundle."""
-        from rigpact.reports.diagnose import diagnose
-        from rigpact.reports.engine_log import is_engine_log
-        from rigpact.reports.evidence import read_evidence
+        from rigpact.reports.diagnosing.diagnose import diagnose
+        from rigpact.reports.diagnosing.engine_log import is_engine_log
+        from rigpact.reports.diagnosing.evidence import read_evidence
         from rigpact.reports.terminal import working
 
         if is_engine_log(request.recording):
@@ -120,8 +120,8 @@ def _network(request: RunRequest, contract: Contract) -> Network | None:
 
 def _explained_log(path: Path, files: ContractFiles) -> tuple[Diagnosis, list[str]]:
     from rigpact.contract.conventions import Conventions, parse_settings
-    from rigpact.reports.diagnose import diagnose
-    from rigpact.reports.engine_log import log_evidence, read_engine_log, width_disagreements
+    from rigpact.reports.diagnosing.diagnose import diagnose
+    from rigpact.reports.diagnosing.engine_log import log_evidence, read_engine_log, width_disagreements
 
     contract, log = _contract(files), read_engine_log(path)
     notes = width_disagreements(log, contract) if contract else []
@@ -132,7 +132,7 @@ def _explained_log(path: Path, files: ContractFiles) -> tuple[Diagnosis, list[st
 
 
 def _subject(request: CheckRequest) -> Subject:
-    from rigpact.contract.model_file import read_model
+    from rigpact.contract.model.file import read_model
     from rigpact.contract.rules import Subject
 
     companions = [document for document in request.documents if document.kind is Kind.COMPANION]

@@ -13,18 +13,18 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.rules import comparison as rules
-from rigpact.contract.rules.system_data import OTHER_CONTRACT
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.rules.hosted.system_data import OTHER_CONTRACT
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import SystemContract
-from rigpact.reference_runtime.recording import Recording
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
 from rigpact.reference_runtime.systems.stage_graph import StageGraph
-from rigpact.reference_runtime.tolerances import gamma
-from rigpact.reports.address import Address
-from rigpact.reports.compare import Comparison
-from rigpact.reports.judgement import judge
-from rigpact.reports.stage_comparison import StageComparison, StageMeter
-from rigpact.reports.stage_error import same_hemisphere
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.comparing.compare import Comparison
+from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
+from rigpact.reports.diagnosing.stage_error import same_hemisphere
 
 STORED = 2
 GIVEN_OUTPUT = 1e-5

@@ -8,11 +8,11 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.systems.stage_graph import Stage
-from rigpact.reports.address import Address
-from rigpact.reports.diagnose import Cause, Diagnosis, Divergence, StageVerdict, Verdict, middle_tolerance
-from rigpact.reports.explanation import Explanation, search
-from rigpact.reports.judged_changes import Changes
-from rigpact.reports.stage_error import StageError
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence, StageVerdict, Verdict, middle_tolerance
+from rigpact.reports.diagnosing.explanation import Explanation, search
+from rigpact.reports.diagnosing.judged_changes import Changes
+from rigpact.reports.diagnosing.stage_error import StageError
 from rigpact.reports.systems.graph_hypotheses import GraphEvidence, GraphHypotheses
 
 

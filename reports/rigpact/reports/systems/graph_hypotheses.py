@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import SystemContract
 from rigpact.reference_runtime.systems.stage_graph import Stage, StageGraph
-from rigpact.reports.judged_changes import Changes, JudgedChanges
-from rigpact.reports.stage_error import StageError, error_between, same_hemisphere
+from rigpact.reports.diagnosing.judged_changes import Changes, JudgedChanges
+from rigpact.reports.diagnosing.stage_error import StageError, error_between, same_hemisphere
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import SystemContract
 from rigpact.contract.systems.reading import read_system_contract
-from rigpact.reference_runtime.recording import Recording
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.registry import RUNTIMES
 from rigpact.reference_runtime.systems.stage_graph import StageGraph
-from rigpact.reference_runtime.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
-from rigpact.reports.diagnose import Diagnosis
+from rigpact.reports.diagnosing.diagnose import Diagnosis
 from rigpact.reports.systems.graph_comparison import compare_graph, judge_graph
 from rigpact.reports.systems.graph_diagnosis import diagnose_graph
 from rigpact.reports.systems.graph_hypotheses import GraphEvidence

@@ -12,16 +12,16 @@ from rigpact.contract.documents import Document
 from rigpact.contract.errors import ContractRefused
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.model_file import read_model
-from rigpact.contract.model_signature import ModelSignature
-from rigpact.contract.rules import comparison as comparison_rules
-from rigpact.contract.rules import system_data
-from rigpact.contract.rules.systems import check_contract_file, check_system_model
+from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.answers import comparison as comparison_rules
+from rigpact.contract.rules.hosted import system_data
+from rigpact.contract.rules.hosted.systems import check_contract_file, check_system_model
 from rigpact.contract.systems.definition import SystemContract, SystemDefinition
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import SYSTEMS, canonical_name
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace
 from rigpact.reference_runtime.systems.registry import RUNTIMES
-from rigpact.reference_runtime.trace import Trace, read_trace
 
 
 def check_hosted(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:

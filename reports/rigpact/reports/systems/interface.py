@@ -11,7 +11,7 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import FindingsReport
 
 if TYPE_CHECKING:
-    from rigpact.reports.diagnose import Diagnosis
+    from rigpact.reports.diagnosing.diagnose import Diagnosis
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rigpact.contract.conventions import KNOBS
-from rigpact.reports.diagnose import Cause, Diagnosis, Verdict
-from rigpact.reports.judged_changes import Changes
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.judged_changes import Changes
 from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {

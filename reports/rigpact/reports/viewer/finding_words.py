@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.reports.address import Address
-from rigpact.reports.gate.compared_run import ComparedRun
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.run_data import bone_index
 

@@ -13,8 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
-from rigpact.reports.gate.compared_run import ComparedRun
-from rigpact.reports.gate.report import GateReport
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer.packing import SCALE
 from rigpact.reports.viewer.run_data import rows_drawn, run_data
 from rigpact.reports.viewer.words import page_words

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.geometry import matrix_to_quat
-from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reference_runtime.operations.geometry import matrix_to_quat
+from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.packing import magnitudes_to_text, quaternions_to_text
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.run_data import skeleton_of, worst_row
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rigpact.contract.findings import Ledger, Severity, Verdict
-from rigpact.reports.gate.compared_run import ComparedRun
-from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.finding_words import SIGN, findings_by_rule
 from rigpact.reports.viewer.run_words import parts_of_runs, run_words

@@ -13,14 +13,14 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik import DEFINITION
 from rigpact.contract.systems.blender_ik_rig import CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.definition import Choices
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.systems.blender_ik.rotations import (
     matrix_to_euler_xyz,
     matrix_to_euler_zyx,
     quaternion_to_matrix,
 )
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
 from rigpact.reference_runtime.systems.stage_graph import Stages
-from rigpact.reference_runtime.tolerances import gamma
 
 CONTEXT_KNOBS = (
     "root_relative", "root_axes", "euler_order", "effector_rotation_space", "effector_order", "height", "contact_flags",

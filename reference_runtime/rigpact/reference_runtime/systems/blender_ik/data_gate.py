@@ -14,7 +14,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik import DEFINITION
 from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.problem import Problem
-from rigpact.reference_runtime.geometry import length
+from rigpact.reference_runtime.operations.geometry import length
 from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
 from rigpact.reference_runtime.systems.blender_ik.rotations import canonical_vector, vector_to_matrix
 from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.geometry import length
+from rigpact.reference_runtime.operations.geometry import length
 
 _TINY_ANGLE_RAD = 1e-8
 

@@ -12,15 +12,15 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS, IkConstants
 from rigpact.contract.systems.definition import Choices
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
 from rigpact.reference_runtime.systems.blender_ik.rotations import (
     quaternion_to_matrix,
     vector_to_matrix,
     vector_to_quaternion,
 )
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
 from rigpact.reference_runtime.systems.stage_graph import Stages
-from rigpact.reference_runtime.tolerances import gamma
 
 ROTATION_VECTOR: Mapping[str, float] = {"norm_is_angle": 1.0, "norm_is_half_angle": 2.0}
 QUATERNION_ORDER: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}

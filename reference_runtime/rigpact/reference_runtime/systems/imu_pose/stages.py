@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import Choices
 from rigpact.contract.systems.imu_pose import JOINTS, LOG_VARIANCE_RANGE, STANDARD_GRAVITY_M_S2
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.systems.stage_graph import Stages
 
 INPUT_SCALE = 5.0

@@ -12,10 +12,10 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import Choices
 from rigpact.contract.systems.neurarig import DEFINITION, JOINTS, SIDES, LegConstants
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
 from rigpact.reference_runtime.systems.neurarig.quaternions import conjugate, normalised, product, rotated
 from rigpact.reference_runtime.systems.stage_graph import Stages
-from rigpact.reference_runtime.tolerances import gamma
 
 _FRAME = DEFINITION.vectors["packet"]
 _POSITIONS = np.array([field.unit == "cm" for field in _FRAME for _ in range(field.size)])

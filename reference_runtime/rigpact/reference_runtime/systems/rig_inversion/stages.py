@@ -12,10 +12,10 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import Choices
 from rigpact.contract.systems.rig_inversion import VERTICES, RigConstants
-from rigpact.reference_runtime.precision import stored
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
 from rigpact.reference_runtime.systems.rig_inversion.rig import rotated
 from rigpact.reference_runtime.systems.stage_graph import Stages
-from rigpact.reference_runtime.tolerances import gamma
 
 FLATTENING: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "vertex_by_vertex": lambda mesh: mesh.reshape(len(mesh), -1),

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.gate_settings import GateSettings
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import gate as rules
-from rigpact.reference_runtime.clip import RawClip
-from rigpact.reports.adequacy import Adequacy, ClipAdequacy, measure, weigh
-from rigpact.reports.adequacy_text import read_probe
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, measure, weigh
+from rigpact.reports.diagnosing.adequacy_text import read_probe
 from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.terminal import working

@@ -11,8 +11,8 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.gate_settings import GateSettings
-from rigpact.contract.rules import gate as rules
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.git_revision import read_document_at

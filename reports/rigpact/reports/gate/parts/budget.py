@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.gate_settings import Budget, GateSettings
-from rigpact.contract.model_signature import ModelSignature
-from rigpact.contract.rules import gate as rules
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.gate import Budget, GateSettings
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 
 NAME, TITLE = "budget", "Model within its budget"

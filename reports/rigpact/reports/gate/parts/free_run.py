@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.findings import Finding, Ledger
-from rigpact.contract.rules import gate as rules
-from rigpact.reports.drift import judge_drift
+from rigpact.contract.rules.answers import gate as rules
 from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.subject import Subject

@@ -15,24 +15,24 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, FindingsReport
-from rigpact.contract.gate_settings import GateSettings, RecordedRun
-from rigpact.contract.rules import comparison
-from rigpact.contract.rules import gate as rules
-from rigpact.reference_runtime.loop import MODES, start_run
-from rigpact.reference_runtime.recording import Recording, read_recording
-from rigpact.reports.compare import Comparison, compare
-from rigpact.reports.diagnose import Diagnosis, diagnose
-from rigpact.reports.drift import Outside, judge_drift
-from rigpact.reports.evidence import recording_to_evidence
-from rigpact.reports.gate.compared_run import compared_run
-from rigpact.reports.gate.diagnosis_findings import about_diagnosis
+from rigpact.contract.rules.answers import comparison
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reference_runtime.systems.enemy_animation.loop import MODES, start_run
+from rigpact.reports.comparing.compare import Comparison, compare
+from rigpact.reports.comparing.judgement import judge as judge_comparison
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reports.gate.answer.compared_run import compared_run
+from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
+from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.enemy_case import EnemyCase
-from rigpact.reports.gate.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
-from rigpact.reports.judgement import judge as judge_comparison
+from rigpact.reports.nonfinite.drift import Outside, judge_drift
 from rigpact.reports.nonfinite.subject import Subject
-from rigpact.reports.run_report import record_run
+from rigpact.reports.running.run_report import record_run
 from rigpact.reports.terminal import working
 
 TEACHER, TRACE = "teacher", "engine-trace"

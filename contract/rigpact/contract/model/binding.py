@@ -1,0 +1,87 @@
+"""Binding by position: which input orders an engine cannot tell apart, and vectors that can.
+
+The engine binds five vectors to five inputs by position, as bytes. Here belongs what follows from the widths alone, and
+the canary vectors; feeding them to a model is for rigpact.reports.engine.canary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import INPUTS
+
+Order = tuple[str, ...]
+"""Which vector is bound at each of the five positions."""
+Widths = Mapping[str, int | None]
+"""Width by input name, None where any width fits (a dynamic axis, or one that only the network knows)."""
+ORDERS: tuple[Order, ...] = tuple(permutations(INPUTS))
+"""All 120 input orders, the contract's first."""
+CANARY_ROWS = 4
+_CANARY_STEPS, _CANARY_SCALE = 101, 64.0
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A vector bound at an input of another width: the engine cuts it or pads it with zeros, without a word."""
+
+    position: int
+    input: str
+    vector: str
+    given: int
+    bound: int
+
+    @property
+    def action(self) -> str:
+        """What happens to the vector, in words."""
+        return (
+            f"cut by {self.given - self.bound}" if self.given > self.bound else f"padded by {self.bound - self.given}"
+        )
+
+
+def misfits(order: Order, vectors: Widths, inputs: Widths | None = None) -> tuple[Misfit, ...]:
+    """The vectors that an order binds at another width than their own.
+
+    vectors: what the engine hands over; inputs: what the model takes, the same where None.
+    """
+    bound = inputs or vectors
+    pairs = ((place, name, vector) for place, (name, vector) in enumerate(zip(INPUTS, order, strict=True)))
+    return tuple(
+        Misfit(place, name, vector, given, width)
+        for place, name, vector in pairs
+        if (given := vectors[vector]) is not None and (width := bound[name]) is not None and given != width
+    )
+
+
+def accepted_orders(vectors: Widths, inputs: Widths | None = None) -> tuple[Order, ...]:
+    """The orders, of 120, that an engine lets through when it checks nothing but byte sizes.
+
+    Only the contract's own remains where all widths differ; every other one plays noise without a word.
+    """
+    return tuple(order for order in ORDERS if not misfits(order, vectors, inputs))
+
+
+def interchangeable_pairs(widths: Widths) -> tuple[tuple[str, str], ...]:
+    """Pairs of inputs with the same byte size: swapped, nothing but the pose shows it."""
+    return tuple(
+        (first, second) for first, second in combinations(INPUTS, 2) if widths[first] == widths[second] is not None
+    )
+
+
+def canary_inputs(widths: Mapping[str, int], rows: int = CANARY_ROWS) -> dict[str, NDArray[np.float32]]:
+    """Fixed distinctive vectors, one float32 matrix (rows, width) an input.
+
+    Multiples of 1/64 within ±0.79, exact in any language and any text: within the range of normalised features, below
+    every clamp, without repeats between inputs, rows or neighbouring channels.
+    """
+    return {name: _canary(place, rows, widths[name]) for place, name in enumerate(INPUTS)}
+
+
+def _canary(place: int, rows: int, width: int) -> NDArray[np.float32]:
+    row, channel = np.meshgrid(np.arange(rows), np.arange(width), indexing="ij")
+    steps = ((2 * place + 3) * channel + 17 * row + 7 * place + 1) % _CANARY_STEPS
+    return ((steps - _CANARY_STEPS // 2) / _CANARY_SCALE).astype(np.float32)

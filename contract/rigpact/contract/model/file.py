@@ -1,0 +1,38 @@
+"""An ONNX file as the rules judge it: its signature by onnxruntime and, where the package onnx is there, its graph.
+
+The graph is read first: a model whose weights lie outside its folder is never opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
+from rigpact.contract.model.signature import ModelSignature, read_model_signature
+
+NOT_INSTALLED = "the package onnx is not installed"
+
+
+def read_model(path: str | Path) -> ModelSignature:
+    """Read everything that rules can judge; UnusableInput for a file that is no model.
+
+    A model that its own file describes but onnxruntime refuses is returned with the `refusal`: the graph may say why.
+    """
+    if not onnx_is_installed():
+        return replace(read_model_signature(path), graph_not_read=NOT_INSTALLED)
+    graph = read_model_graph(path)
+    if not graph.is_contained:
+        return _declared_signature(graph, "")
+    try:
+        return replace(read_model_signature(path), graph=graph)
+    except UnusableInput as error:
+        if not graph.nodes:  # any bytes can look like an empty model
+            raise
+        return _declared_signature(graph, error.found)
+
+
+def _declared_signature(graph: ModelGraph, refusal: str) -> ModelSignature:
+    inputs = tuple(entry for entry in graph.inputs if entry.name not in graph.weight)
+    return ModelSignature(graph.path, graph.sha256, inputs, graph.outputs, graph, refusal=refusal)

@@ -1,0 +1,103 @@
+"""What an ONNX model says about its inputs and outputs, read with onnxruntime alone.
+
+Whether the engine could bind them is for rules/model.py. The graph's nodes and weights are not looked at here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+
+if TYPE_CHECKING:
+    from rigpact.contract.model.graph import ModelGraph
+
+_DTYPES = {"float": "float32", "double": "float64"}
+_SHOWN_CHARACTERS = 160
+
+
+@dataclass(frozen=True)
+class TensorSignature:
+    """One input or output: name, element type, shape. A dynamic axis is its symbol, or None where it has none."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...]
+
+    @property
+    def width(self) -> int | None:
+        """Length of the last axis; None where it is dynamic or there is no axis."""
+        return self.shape[-1] if self.shape and isinstance(self.shape[-1], int) else None
+
+
+@dataclass(frozen=True)
+class ModelSignature:
+    """The inputs and outputs of a model, in the order in which an engine binds them.
+
+    graph: its nodes and weights, None where nobody looked; `graph_not_read` says why when somebody wanted to.
+    refusal: why onnxruntime does not load it, '' if it does; the rest is then what the file itself declares.
+    """
+
+    path: Path
+    sha256: str
+    inputs: tuple[TensorSignature, ...]
+    outputs: tuple[TensorSignature, ...]
+    graph: ModelGraph | None = None
+    graph_not_read: str = ""
+    refusal: str = ""
+
+
+def read_model_signature(path: str | Path) -> ModelSignature:
+    """Read the signature of an ONNX file; UnusableInput when onnxruntime cannot load it."""
+    return session_signature(open_session(path), path)
+
+
+def session_signature(session: Any, path: str | Path) -> ModelSignature:
+    """The signature of a model that `open_session` opened."""
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()
+    inputs = tuple(_to_signature(node) for node in session.get_inputs())
+    return ModelSignature(Path(path), digest, inputs, tuple(_to_signature(node) for node in session.get_outputs()))
+
+
+def open_session(path: str | Path) -> Any:
+    """Open a model in onnxruntime, on one CPU thread so that the same input gives the same bits.
+
+    Raises UnusableInput for anything that is no model: a directory, junk, a graph without its weights.
+    """
+    import onnxruntime
+
+    read_bytes(path)  # says clearly what is wrong with a path, which onnxruntime does not
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is said once, by the error below
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except onnxruntime_errors() as error:
+        reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
+        found = f"a file that onnxruntime cannot load ({reason})"
+        raise UnusableInput(path, found, "an ONNX model", _hint(reason)) from None
+
+
+def onnxruntime_errors() -> tuple[type[Exception], ...]:
+    """Every exception of onnxruntime; they have no common base but Exception."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    kinds = [kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    return (*kinds, RuntimeError, ValueError)
+
+
+def _hint(reason: str) -> str:
+    if "external" in reason.lower() or ".data" in reason:
+        return "the weights stand in a second file, which must lie beside the model"
+    return ""
+
+
+def _to_signature(node: Any) -> TensorSignature:
+    match = re.fullmatch(r"tensor\((\w+)\)", node.type)
+    dtype = _DTYPES.get(match[1], match[1]) if match else str(node.type)
+    return TensorSignature(node.name, dtype, tuple(node.shape or ()))

@@ -1,0 +1,89 @@
+"""Rules about two recordings of the same run. The comparing itself is in rigpact.reports.comparing.compare."""
+
+from rigpact.contract.findings import Rule, Severity
+
+STAGE_DIFFERS = Rule(
+    code="RP801",
+    name="stage-differs",
+    severity=Severity.ERROR,
+    message="{stage} differs from frame {frame} on: {channels} of {total} values beyond their tolerance; "
+    "worst {error:.3g} (tolerance {tolerance:.3g}) at frame {worst_frame}, {address}",
+    hint="`first_divergence` names the stage to look at; later stages inherit its error",
+    why="two correct implementations stay within rounding of each other; beyond it they compute different things",
+)
+STAGE_NOT_COMPARED = Rule(
+    code="RP802",
+    name="stage-not-compared",
+    severity=Severity.ERROR,
+    message="{stage} was recorded by {holder} only, so it was not compared",
+    hint="record it on both sides, or name the stages to compare with --stage",
+    why="a stage that disappears from one side is how a defect gets past a comparison",
+)
+FRAMES_NOT_COMPARED = Rule(
+    code="RP803",
+    name="frames-not-compared",
+    severity=Severity.ERROR,
+    message="{count} frames were recorded by {holder} only, the first is frame {frame}",
+    hint="record the same frames on both sides, or cut both with --frames",
+    why="a run that ends early or drops frames agrees on all that is left",
+)
+NOT_FINITE = Rule(
+    code="RP804",
+    name="recorded-value-not-finite",
+    severity=Severity.ERROR,
+    message="{stage} of {holder} holds {value} at frame {frame}, {address}; {count} values in all",
+    hint="`rigpact nan` finds where it was born",
+    why="NaN on both sides compares as equal in many tools; a character that vanishes is not parity",
+)
+WIDTH_DIFFERS = Rule(
+    code="RP805",
+    name="stage-width-differs",
+    severity=Severity.ERROR,
+    message="{stage} is {width_a} wide in {name_a} and {width_b} in {name_b}",
+    hint="were both recorded under the same bundle?",
+    why="vectors of different layout cannot be compared channel by channel",
+)
+RATE_DIFFERS = Rule(
+    code="RP806",
+    name="frame-rate-differs",
+    severity=Severity.ERROR,
+    message="{name_a} runs at {fps_a:g} frames per second, {name_b} at {fps_b:g}",
+    hint="record both at the rate of the bundle",
+    why="frame k is then another moment, and every velocity has another scale",
+)
+OTHER_BUNDLE = Rule(
+    code="RP807",
+    name="recorded-under-another-bundle",
+    severity=Severity.WARNING,
+    message="{holder} was recorded under the bundle {found}, not under {expected}",
+    hint="give the bundle that it was recorded under, or record again",
+    why="statistics or conventions may have changed since; tolerances and degrees then mean little",
+)
+CUT_OFF = Rule(
+    code="RP808",
+    name="recording-cut-off",
+    severity=Severity.WARNING,
+    message="{holder} is incomplete: {truncation}",
+    hint="the recorder was stopped in the middle of a line; the whole frames before it were read",
+    why="what the engine did at the end, often the interesting part, is not in the file",
+)
+INPUT_ALIGNED = Rule(
+    code="RP809",
+    name="input-silently-aligned",
+    severity=Severity.ERROR,
+    message="input {position} ({input}) has {given} numbers and is bound at {bound}: the engine {what} without a word",
+    hint="export the model for this bundle; layout and model are from different trainings",
+    why="the network then sees shifted or missing features and the character moves almost right",
+)
+
+RULES = (
+    STAGE_DIFFERS,
+    STAGE_NOT_COMPARED,
+    FRAMES_NOT_COMPARED,
+    NOT_FINITE,
+    WIDTH_DIFFERS,
+    RATE_DIFFERS,
+    OTHER_BUNDLE,
+    CUT_OFF,
+    INPUT_ALIGNED,
+)

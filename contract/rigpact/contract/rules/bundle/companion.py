@@ -1,0 +1,323 @@
+"""RP300-RP329: statistics of the auxiliary inputs, and the second file they usually live in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
+from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std, one_slice
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, json_to_numbers
+from rigpact.contract.rules.wording import and_more, listed
+from rigpact.contract.statistics import FloatArray
+
+POSE_HISTORY_STATISTICS_ABSENT = Rule(
+    code="RP300",
+    name="pose-history-statistics-absent",
+    severity=Severity.ERROR,
+    message="no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1",
+    hint="merge them into the bundle on disk; check again with --companion and the file that training merges",
+    why="training merges them in memory only: in the game the network's largest input is off by whole standard"
+    " deviations, and the character drifts",
+)
+POSE_HISTORY_STATISTICS_UNMERGED = Rule(
+    code="RP301",
+    name="pose-history-statistics-unmerged",
+    severity=Severity.ERROR,
+    message="pose-history statistics are present, but only in a file the engine does not read ({companion}):"
+    " the engine falls back to scale 1, mean 0, std 1",
+    hint="write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's"
+    " tanh_scales_angvel, which means something else there",
+    why="training merges them in memory only: in the game the network's largest input is off by whole standard"
+    " deviations, and the character drifts",
+)
+ANGVEL_STATISTICS_ABSENT = Rule(
+    code="RP302",
+    name="angvel-statistics-absent",
+    severity=Severity.WARNING,
+    message="no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their"
+    " statistics",
+    hint="check again with --companion and the file that training merges; if training has none either, ignore this",
+    why="the training code normalises this input with statistics of its own; with the state's the network reads other"
+    " speeds than it was trained on",
+)
+ANGVEL_STATISTICS_UNMERGED = Rule(
+    code="RP303",
+    name="angvel-statistics-unmerged",
+    severity=Severity.WARNING,
+    message="statistics of the AngVel input are present, but only in a file the engine does not read ({companion})",
+    hint="give the engine these statistics, or train on the state's",
+    why="training normalises this input with them, the engine with the state's: the network reads other speeds in the"
+    " game than in training",
+)
+STATISTICS_INCOMPLETE = Rule(
+    code="RP304",
+    name="auxiliary-statistics-incomplete",
+    severity=Severity.ERROR,
+    message="{present} without {missing}",
+    hint="merge all of the keys or none",
+    why="the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is",
+)
+AUXILIARY_LENGTH_DIFFERS = Rule(
+    code="RP305",
+    name="auxiliary-length-differs",
+    severity=Severity.ERROR,
+    message="{array} has {found} numbers, {expected} are expected ({derivation})",
+    hint="statistics of another character or another history length; re-run them",
+    why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with"
+    " another bone's statistics",
+    engine_refuses=True,
+)
+ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule(
+    code="RP306",
+    name="angvel-scale-clobbered-by-merge",
+    severity=Severity.WARNING,
+    message="tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}):"
+    " {count} of {total} differ",
+    hint="merge the other keys only, or give the companion's scales a name of their own",
+    why="one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every"
+    " one of them is squashed wrongly",
+)
+MERGED_STATISTICS_DIFFER = Rule(
+    code="RP307",
+    name="merged-statistics-differ",
+    severity=Severity.ERROR,
+    message="{array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}):"
+    " {count} of {total} differ",
+    hint="merge again after every new export of the statistics",
+    why="the bundle carries statistics of an older run: the game normalises with other numbers than training",
+)
+DECLARED_DIMENSION_DIFFERS = Rule(
+    code="RP308",
+    name="declared-dimension-differs",
+    severity=Severity.ERROR,
+    message="{key} is {found}, the character has {expected} ({derivation})",
+    hint="write the companion and the bundle from one character and one history length",
+    why="training sizes its inputs with these numbers: the network is built for another character than the engine",
+)
+AUXILIARY_POSE_DIFFERS = Rule(
+    code="RP310",
+    name="auxiliary-mean-pose-differs",
+    severity=Severity.ERROR,
+    message="{array}: the mean pose of {bone} is {angle_deg:.0f}° from the state's ({where}){more}",
+    hint="take both statistics from the same character, in one bone order",
+    why="history and state are the same motion: with statistics of another one the network reads another pose",
+)
+RULES = (
+    POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED, ANGVEL_STATISTICS_ABSENT,
+    ANGVEL_STATISTICS_UNMERGED, STATISTICS_INCOMPLETE, AUXILIARY_LENGTH_DIFFERS, ANGVEL_SCALE_CLOBBERED_BY_MERGE,
+    MERGED_STATISTICS_DIFFER, DECLARED_DIMENSION_DIFFERS, AUXILIARY_POSE_DIFFERS,
+)  # fmt: skip
+
+_POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+_ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
+_TARGET_KEYS = ("tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget")
+_ANOTHER_POSE_RAD = np.radians(90.0)
+"""Means of other clips of the same character may differ by tens of degrees; by a quarter turn, it is another bone."""
+_INSIDE_TANH = 1 - 1e-6
+"""Where the engine clamps before atanh."""
+
+
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """The auxiliary statistics in one file, bundle or companion, of a character of so many bones."""
+
+    document: Document
+    bone_count: int
+    bone_names: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.document.path
+
+    def numbers(self, key: str) -> FloatArray | None:
+        """A flat array at the root."""
+        return json_to_numbers(self.document.data.get(key))
+
+    @cached_property
+    def history_length(self) -> int | None:
+        """Frames of history: declared, else from the width of the statistics."""
+        declared = self.document.data.get("pose_hist_len")
+        if type(declared) is int and declared > 0:
+            return declared
+        means = self.numbers("MuPoseHist")
+        return len(means) // (6 * self.bone_count) if means is not None else None
+
+    @cached_property
+    def pose_history_layout(self) -> Layout | None:
+        """One slice for each frame of history, oldest first; None if there are no statistics of it."""
+        width, length, means = 6 * self.bone_count, self.history_length, self.numbers("MuPoseHist")
+        if not length or means is None or length > len(means):
+            return None
+        frames = tuple(Slice(frame * width, width, f"{POSE_HISTORY}[{frame}]") for frame in range(length))
+        return Layout(frames, length * width)
+
+    @property
+    def angvel_layout(self) -> Layout:
+        """One slice, three numbers a bone."""
+        return one_slice(ANGULAR_VELOCITIES, 3 * self.bone_count)
+
+    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
+        """An array whose channels are a layout's; None if either cannot be read or the lengths differ."""
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
+def check_companion(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+    """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
+    yield from _check_merged(view, companion)
+    for file in auxiliaries(view, companion):
+        yield from _check_file(file)
+        yield from _check_dimensions(file)
+        yield from _check_mean_poses(file, view)
+    if companion is not None and view.bone_count:
+        merged, apart = auxiliaries(view, companion)
+        yield from check_scale(apart.array("tanh_scales_angvel", apart.angvel_layout))
+        yield from _check_both(merged, apart)
+
+
+def auxiliaries(view: BundleView, companion: Document | None) -> list[Auxiliary]:
+    """The files that may hold auxiliary statistics: the bundle, then the companion; none without a bone count."""
+    documents = [document for document in (view.document, companion) if document is not None and view.bone_count]
+    return [Auxiliary(document, view.bone_count or 0, view.bone_names) for document in documents]
+
+
+def check_companion_alone(companion: Document) -> Iterator[Finding]:
+    """Yield what is wrong with a companion whose bundle is not at hand; it says itself how many bones it is for."""
+    bones = companion.data.get("J")
+    if type(bones) is int and bones > 0:
+        alone = Auxiliary(companion, bones)
+        yield from _check_file(alone)
+        yield from _check_dimensions(alone)
+        yield from check_scale(alone.array("tanh_scales_angvel", alone.angvel_layout))
+
+
+def history_length(view: BundleView, companion: Document | None) -> int | None:
+    """Frames of pose history as the contract takes them: the companion's word before the bundle's."""
+    documents = [document for document in (companion, view.document) if document is not None and view.bone_count]
+    lengths = [Auxiliary(document, view.bone_count or 0).history_length for document in documents]
+    return next((length for length in lengths if length), None)
+
+
+def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+    families = (
+        (_POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
+        (_ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
+    )
+    for keys, absent, unmerged in families:
+        missing = [key for key in keys if key not in view.root]
+        if missing and len(missing) < len(keys):
+            present = [key for key in keys if key in view.root]
+            yield STATISTICS_INCOMPLETE.at(view.path, "", present=listed(present), missing=listed(missing))
+        elif missing and companion is not None and all(key in companion.data for key in keys):
+            yield unmerged.at(view.path, "", companion=companion.path.name)
+        elif missing:
+            yield absent.at(view.path, "", missing=listed(missing))
+
+
+def _check_file(file: Auxiliary) -> Iterator[Finding]:
+    length, bones = file.history_length, file.bone_count
+    if length is not None:
+        derivation = f"{length} frames of {bones} bones of 6 numbers"
+        for key in _POSE_HISTORY_KEYS:
+            yield from _check_length(file, key, length * 6 * bones, derivation)
+    for key in (*_ANGVEL_KEYS, *(["tanh_scales_angvel"] if file.document.kind is Kind.COMPANION else [])):
+        yield from _check_length(file, key, 3 * bones, f"{bones} bones of 3 numbers")
+    for key in _TARGET_KEYS:
+        yield from _check_length(file, key, 6 * bones, f"{bones} bones of 6 numbers")
+    target = one_slice(POSE_HISTORY, 6 * bones)
+    yield from check_scale(file.array("tanh_scales_pose_target", target))
+    for layout, name in (
+        (file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel"), (target, "PoseTarget"),
+    ):  # fmt: skip
+        yield from check_mean(file.array(f"Mu{name}", layout))
+        yield from check_std(file.array(f"Std{name}", layout))
+    yield from check_scale(file.array("tanh_scales_pose_hist", file.pose_history_layout))
+
+
+def _check_length(file: Auxiliary, key: str, expected: int, derivation: str) -> Iterator[Finding]:
+    values = file.numbers(key)
+    if values is not None and len(values) != expected:
+        numbers = {"array": key, "found": len(values), "expected": expected, "derivation": derivation}
+        yield AUXILIARY_LENGTH_DIFFERS.at(file.path, json_pointer(key), **numbers)
+
+
+def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
+    bones, length = file.bone_count, file.history_length
+    expected: dict[str, tuple[Any, str]] = {
+        "J": (bones, "bones"),
+        "angvel_dim": (3 * bones, "3 numbers a bone"),
+        "angvel_span": ([0, 3 * bones], "the whole vector"),
+        "pose_target_dim": (6 * bones, "6 numbers a bone"),
+    }
+    if length:
+        expected["pose_hist_dim"] = (length * 6 * bones, f"{length} frames of 6 numbers a bone")
+    for key, (wanted, derivation) in expected.items():
+        found = file.document.data.get(key)
+        if type(found) in (int, float, list) and found != wanted:
+            values = {"key": key, "found": found, "expected": wanted, "derivation": derivation}
+            yield DECLARED_DIMENSION_DIFFERS.at(file.path, json_pointer(key), **values)
+
+
+def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
+    """Compare each frame of history, and the pose target, with the state's mean pose; tanh is undone first."""
+    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
+    for name, key, layout in (
+        ("MuPoseHist", "tanh_scales_pose_hist", file.pose_history_layout),
+        ("MuPoseTarget", "tanh_scales_pose_target", target),
+    ):
+        mean, scale = file.array(name, layout), file.array(key, layout)
+        if mean is None or scale is None or view.mean_pose is None:
+            continue
+        if is_finite_float32(mean.values) and is_finite_float32(scale.values):
+            yield from _compare_mean_pose(mean, scale, view, view.mean_pose)
+
+
+def _compare_mean_pose(mean: NamedArray, scale: NamedArray, view: BundleView, pose: FloatArray) -> Iterator[Finding]:
+    values = scale.values * np.arctanh(np.clip(mean.values, -_INSIDE_TANH, _INSIDE_TANH))
+    if values.size % (6 * len(pose)) or not is_finite_float32(values):
+        return
+    frames = rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns)
+    angles = rotation_angle_rad(frames @ transposed(pose))
+    far = np.argwhere(angles > _ANOTHER_POSE_RAD)
+    if len(far):
+        frame, bone = (int(index) for index in far[0])
+        index = 6 * (frame * len(pose) + bone)
+        texts = {"array": mean.name, "bone": view.bone(bone), "where": mean.where(index).partition(",")[0]}
+        more = and_more(len(far) - 1, "bones")
+        angle_deg = float(np.degrees(angles[frame, bone]))
+        yield AUXILIARY_POSE_DIFFERS.at(
+            mean.path, json_pointer(mean.name, index), angle_deg=angle_deg, more=more, **texts
+        )
+
+
+def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
+    pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", apart.angvel_layout)]
+    pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in _ANGVEL_KEYS]
+    if apart.pose_history_layout is not None:
+        pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in _POSE_HISTORY_KEYS]
+    for rule, key, layout in pairs:
+        yield from _check_same(rule, merged.array(key, layout), apart.array(key, layout))
+
+
+def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None) -> Iterator[Finding]:
+    if merged is None or apart is None:
+        return
+    different = np.flatnonzero(merged.float32 != apart.float32)
+    if len(different):
+        index = int(different[0])
+        values = {"array": apart.name, "index": index, "found": apart.values[index], "expected": merged.values[index]}
+        values |= {"where": apart.where(index), "count": len(different), "total": len(apart.values)}
+        yield rule.at(apart.path, json_pointer(apart.name, index), **values)

@@ -1,0 +1,194 @@
+"""RP240-RP249: what a bundle declares about its space: units, handedness, axes, alignment.
+
+Declarations are text that nothing computes with, so nothing breaks when one is wrong; the person who relies on it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules.bundle.symmetry import across_body
+from rigpact.contract.rules.bundle.view import BundleView, json_to_numbers, member
+from rigpact.contract.rules.wording import json_value
+from rigpact.contract.statistics import FloatArray
+
+UNITS_NOT_METRES = Rule(
+    code="RP240",
+    name="units-not-metres",
+    severity=Severity.ERROR,
+    message="meta.units is {found}; positions, offsets and speeds of the contract are in metres",
+    hint="convert the data and declare 'meters'",
+    why="the engine multiplies by 100 to get centimetres: the character takes steps of a hundred metres, or of none",
+)
+HANDEDNESS_CONTRADICTS = Rule(
+    code="RP241",
+    name="handedness-contradicts",
+    severity=Severity.ERROR,
+    message="meta.handedness is {found}, but {other} {says}",
+    hint="find out which one the data follow, and correct the other",
+    why="who believes the wrong one mirrors the character: it limps with the other leg and turns the other way",
+)
+AXES_NO_FRAME = Rule(
+    code="RP242",
+    name="axes-no-frame",
+    severity=Severity.ERROR,
+    message="meta.axes ({axes}) are no three perpendicular directions",
+    hint="name one of forward/backward, one of right/left and one of up/down",
+    why="a reader that builds a change of basis from them flattens the character",
+)
+AXES_CONTRADICT_SKELETON = Rule(
+    code="RP243",
+    name="axes-contradict-skeleton",
+    severity=Severity.WARNING,
+    message="meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from"
+    " there ({pairs} left and right pairs; widest {apart_m:.2f} m)",
+    hint="turn the data, or declare the axes that they have",
+    why="root motion follows the declared axes and the limbs do not: the character walks sideways, feet skate",
+)
+YAW_NOT_RADIANS = Rule(
+    code="RP244",
+    name="yaw-units-not-radians",
+    severity=Severity.ERROR,
+    message="meta.root_motion.root_yaw_units is {found}; the engine divides RootYaw by pi",
+    hint="export radians",
+    why="one degree is read as 57: the character's heading is noise",
+)
+ALIGNMENT_NOT_NEXT = Rule(
+    code="RP245",
+    name="alignment-not-next",
+    severity=Severity.ERROR,
+    message="meta.alignment.x_to_y.offset is {found}; the engine takes the output for the frame after the state (1)",
+    hint="train on pairs of neighbouring frames",
+    why="with 0 the network learns to stand still, with 2 the character moves at twice its speed",
+)
+SPACES_NOT_LOCAL = Rule(
+    code="RP246",
+    name="rotations-not-parent-space",
+    severity=Severity.ERROR,
+    message="meta.spaces.{key} is {found}; the engine reads {expected}",
+    hint="export rotations and angular velocities relative to the parent bone",
+    why="component-space rotations played as local ones add up along every limb",
+)
+TRAJECTORY_TIMES = Rule(
+    code="RP247",
+    name="trajectory-times-unordered",
+    severity=Severity.WARNING,
+    message="meta.trajectory.seconds = {found}: the times must rise, with 0 in the middle",
+    hint="export the window's times from the past to the future, an odd number of them",
+    why="the engine takes the middle entry as the present direction: another one turns the character early or late",
+)
+RULES = (
+    UNITS_NOT_METRES, HANDEDNESS_CONTRADICTS, AXES_NO_FRAME, AXES_CONTRADICT_SKELETON, YAW_NOT_RADIANS,
+    ALIGNMENT_NOT_NEXT, SPACES_NOT_LOCAL, TRAJECTORY_TIMES,
+)  # fmt: skip
+
+METRES = ("meters", "metres", "meter", "metre", "m")
+RADIANS = ("radians", "radian", "rad")
+_DIRECTIONS = {
+    "forward": (1, 0, 0), "backward": (-1, 0, 0), "right": (0, 1, 0), "left": (0, -1, 0), "up": (0, 0, 1),
+    "down": (0, 0, -1),
+}  # fmt: skip
+"""Written in a left-handed frame: forward, right, up have determinant +1 there."""
+_SPACES = {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"}
+_SAME_SIDE_DEG = 45.0
+"""Nearer to the declared axis than to any other."""
+
+
+def check_declaration(view: BundleView) -> Iterator[Finding]:
+    """Yield where a bundle's declarations contradict the engine, each other or the skeleton."""
+    yield from _check_word(view, ("units",), METRES, UNITS_NOT_METRES)
+    yield from _check_word(view, ("root_motion", "root_yaw_units"), RADIANS, YAW_NOT_RADIANS)
+    yield from _check_spaces(view)
+    yield from _check_handedness(view)
+    yield from _check_axes(view)
+    offset = member(view.meta, "alignment", "x_to_y", "offset")
+    if type(offset) in (int, float) and offset != 1:
+        yield ALIGNMENT_NOT_NEXT.at(view.path, json_pointer("meta", "alignment", "x_to_y", "offset"), found=offset)
+    yield from _check_trajectory(view)
+
+
+def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:
+    found = member(view.meta, *path)
+    if type(found) is str and found.lower() not in known:
+        yield rule.at(view.path, json_pointer("meta", *path), found=repr(found))
+
+
+def _check_spaces(view: BundleView) -> Iterator[Finding]:
+    for key, expected in _SPACES.items():
+        found = member(view.meta, "spaces", key)
+        if type(found) is str and found != expected:
+            pointer = json_pointer("meta", "spaces", key)
+            yield SPACES_NOT_LOCAL.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
+
+
+def axes_frame(axes: Any) -> FloatArray | None:
+    """The declared axes as rows forward, right, up of each of x, y, z; None if they are not declared or unknown words."""
+    rows = [_DIRECTIONS.get(str(member(axes, axis)).lower()) for axis in "xyz"]
+    return None if None in rows else np.array(rows, dtype=np.float64)
+
+
+def _check_handedness(view: BundleView) -> Iterator[Finding]:
+    found = member(view.meta, "handedness")
+    if type(found) is not str:
+        return
+    pointer = json_pointer("meta", "handedness")
+    rotation = member(view.meta, "rot6d_spec", "handedness")
+    if type(rotation) is str and rotation.lower() != found.lower():
+        other, says = "meta.rot6d_spec.handedness", f"is {rotation!r}"
+        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, found=repr(found), other=other, says=says)
+    frame = axes_frame(member(view.meta, "axes"))
+    determinant = 0.0 if frame is None else float(np.linalg.det(frame))
+    actual = {1: "left", -1: "right"}.get(round(determinant))
+    if actual is not None and actual not in found.lower():
+        values = {"found": repr(found), "other": "meta.axes", "says": f"make a {actual}-handed frame"}
+        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, **values)
+
+
+def _check_axes(view: BundleView) -> Iterator[Finding]:
+    axes, frame = member(view.meta, "axes"), axes_frame(member(view.meta, "axes"))
+    if not isinstance(axes, dict):
+        return
+    pointer = json_pointer("meta", "axes")
+    if frame is None or round(abs(float(np.linalg.det(frame)))) != 1:
+        words = ", ".join(f"{axis} {json_value(axes.get(axis))}" for axis in "xyz")
+        yield AXES_NO_FRAME.at(view.path, pointer, axes=words)
+    elif view.skeleton is not None:
+        yield from _check_right_side(view, frame, pointer)
+
+
+def _check_right_side(view: BundleView, frame: FloatArray, pointer: str) -> Iterator[Finding]:
+    skeleton = view.skeleton
+    to_left = across_body(view, skeleton) if skeleton is not None else None
+    if to_left is None:
+        return
+    to_right = -to_left.sum(axis=0)
+    sideways = int(np.argmax(np.abs(frame[:, 1])))
+    declared = np.zeros(3)
+    declared[sideways] = frame[sideways, 1]
+    length = float(np.linalg.norm(to_right))
+    angle = float(np.degrees(np.arccos(np.clip(to_right @ declared / max(length, 1e-9), -1, 1))))
+    if length > 0 and angle > _SAME_SIDE_DEG:
+        axis, word = "xyz"[sideways], "right" if frame[sideways, 1] > 0 else "left"
+        widest = float(np.linalg.norm(to_left, axis=-1).max())
+        values = {"axis": axis, "word": word, "angle_deg": angle, "pairs": len(to_left), "apart_m": widest}
+        yield AXES_CONTRADICT_SKELETON.at(view.path, f"{pointer}/{axis}", **values)
+
+
+def _check_trajectory(view: BundleView) -> Iterator[Finding]:
+    seconds = json_to_numbers(member(view.meta, "trajectory", "seconds"))
+    if seconds is None or not len(seconds) or not np.isfinite(seconds).all():
+        return
+    middle = abs(float(seconds[len(seconds) // 2]))
+    rises = bool((seconds[1:] > seconds[:-1]).all())
+    if not rises or len(seconds) % 2 == 0 or middle > 1e-6 or np.abs(seconds).max() > _LONGEST_WINDOW_S:
+        found = "[" + ", ".join(f"{value:g}" for value in seconds) + "]"
+        yield TRAJECTORY_TIMES.at(view.path, json_pointer("meta", "trajectory", "seconds"), found=found)
+
+
+_LONGEST_WINDOW_S = 60.0
+"""A trajectory window of more than a minute is a number in milliseconds or frames."""

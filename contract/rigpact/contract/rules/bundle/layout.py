@@ -1,0 +1,261 @@
+"""RP050-RP069: where each feature stands in the state and in the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import (
+    ANGULAR_VELOCITIES,
+    CONTACTS,
+    ROOT_POSITION,
+    ROOT_VELOCITY,
+    ROOT_YAW,
+    ROTATIONS,
+    Layout,
+    Slice,
+)
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.wording import listed
+
+REQUIRED_SLICE_MISSING = Rule(
+    code="RP050",
+    name="required-slice-missing",
+    severity=Severity.ERROR,
+    message="{layout} has no slice {missing} (it has {present})",
+    hint="re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one",
+    why="the engine looks slices up by name and stops loading: the character stays in its reference pose",
+    engine_refuses=True,
+)
+LAYOUT_EMPTY = Rule(
+    code="RP051",
+    name="layout-empty",
+    severity=Severity.ERROR,
+    message="{layout} has {entries} entries, none that can be read as {{start, size}}",
+    hint="write every slice as an object with start and size",
+    why="without one readable slice the engine stops loading",
+    engine_refuses=True,
+)
+ROTATIONS_NOT_SIXES = Rule(
+    code="RP052",
+    name="rotation-slice-not-multiple-of-six",
+    severity=Severity.ERROR,
+    message="{layout}: BoneRotations6D has {size} channels, which is not a multiple of 6",
+    hint="each tracked bone has two columns of three numbers",
+    why="the engine stops loading; the last bone would read its neighbour's numbers",
+    engine_refuses=True,
+)
+SLICES_OVERLAP = Rule(
+    code="RP053",
+    name="slices-overlap",
+    severity=Severity.ERROR,
+    message="{name} [{start}, {stop}) overlaps {other} [{other_start}, {other_stop}) by {shared} channels",
+    hint="recompute the offsets from the sizes, in order",
+    why="two features share numbers: the engine writes one and reads it back as the other",
+)
+LAYOUT_GAP = Rule(
+    code="RP054",
+    name="layout-gap",
+    severity=Severity.WARNING,
+    message="{count} channels [{start}, {stop}) of {layout} belong to no slice",
+    hint="name the slice, or close the gap",
+    why="nobody writes those channels in the engine: the network reads zeros where training had data",
+)
+SLICE_OUT_OF_RANGE = Rule(
+    code="RP055",
+    name="slice-out-of-range",
+    severity=Severity.ERROR,
+    message="{name} is [{start}, {stop}), the {layout} vector is [0, {width})",
+    hint="correct start and size, or the declared width",
+    why="the engine does not check it and reads past the end of its array",
+    engine_refuses=True,
+)
+ARRAY_FORM_ENTRY = Rule(
+    code="RP056",
+    name="array-form-layout-entry",
+    severity=Severity.ERROR,
+    message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as"
+    " [start, end): {engine_size} channels from {first}; training as [start, size]: {second} channels from {first};"
+    " training elsewhere as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
+    hint='write {"start": …, "size": …}',
+    why="the same two numbers mean different channels on the two sides (the training side alone has three readings)",
+)
+OBJECT_ENTRY_DROPPED = Rule(
+    code="RP057",
+    name="object-entry-dropped",
+    severity=Severity.ERROR,
+    message="{names} are objects beside array entries ({arrays}): the engine drops them without a word",
+    hint="write every entry of the layout as an object",
+    why="one array entry switches the engine's reader to arrays for the whole layout",
+)
+DECLARED_WIDTH_DIFFERS = Rule(
+    code="RP058",
+    name="declared-width-differs",
+    severity=Severity.ERROR,
+    message="{key} is {declared}, the slices of {layout} end at {end}",
+    hint="remove the key (the engine then takes the layout's end), or correct it",
+    why="the engine believes the declared width: statistics, slices and the network's input no longer fit each other",
+)
+SLICE_SIZE_WRONG = Rule(
+    code="RP059",
+    name="slice-size-wrong",
+    severity=Severity.ERROR,
+    message="{layout}: {name} has {size} channels, the feature has {expected}",
+    hint="the slice's size is fixed by what the feature is; correct the layout or rename the slice",
+    why="the two sides no longer agree which number of the slice is which",
+)
+CONTACTS_SLICE_ABSENT = Rule(
+    code="RP060",
+    name="contacts-slice-absent",
+    severity=Severity.WARNING,
+    message="the state has no Contacts slice: the network's Contacts input gets zeros in free-run",
+    hint="add a Contacts slice of 2 channels to the state, or train with the input at zero",
+    why="the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that"
+    " never touch the ground, and skates",
+)
+SLICE_EMPTY = Rule(
+    code="RP061",
+    name="slice-empty",
+    severity=Severity.ERROR,
+    message="{layout}: {name} has {size} channels",
+    hint="give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too",
+    why="a feature without channels is looked up, found, and never read",
+    engine_refuses=True,
+)
+OUTPUT_NOT_WRITTEN_BACK = Rule(
+    code="RP062",
+    name="output-slice-not-written-back",
+    severity=Severity.ERROR,
+    message="output slice {name} has {size} channels, the state {state}: it is not written back",
+    hint="give the slice the same name and size in both layouts",
+    why="free-run copies only slices whose name and size agree; the others stay frozen at the seed pose",
+)
+UNKNOWN_SLICE = Rule(
+    code="RP063",
+    name="unknown-slice-name",
+    severity=Severity.WARNING,
+    message="{layout}: no side knows a slice {name!r}{meant}",
+    hint="spell it as the contract does, or leave it out",
+    why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
+)
+RULES = (
+    REQUIRED_SLICE_MISSING, LAYOUT_EMPTY, ROTATIONS_NOT_SIXES, SLICES_OVERLAP, LAYOUT_GAP, SLICE_OUT_OF_RANGE,
+    ARRAY_FORM_ENTRY, OBJECT_ENTRY_DROPPED, DECLARED_WIDTH_DIFFERS, SLICE_SIZE_WRONG, CONTACTS_SLICE_ABSENT,
+    SLICE_EMPTY, OUTPUT_NOT_WRITTEN_BACK, UNKNOWN_SLICE,
+)  # fmt: skip
+
+_REQUIRED = {
+    "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
+    "output_layout": (ROTATIONS,),
+}
+_KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
+_FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}
+_WIDTH_KEYS = {"state_layout": "input_dim", "output_layout": "output_dim"}
+
+
+def check_layout(view: BundleView) -> Iterator[Finding]:
+    """Yield what is wrong with the two layouts of a bundle."""
+    for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
+        declared = view.meta.get(key)
+        if not isinstance(declared, Mapping):
+            continue
+        yield from _check_entries(view, key, declared)
+        if layout is None:
+            yield LAYOUT_EMPTY.at(view.path, json_pointer("meta", key), layout=key, entries=len(declared))
+            continue
+        for check in (_check_names, _check_sizes, _check_range, _check_neighbours, _check_width):
+            yield from check(view, key, layout)
+    yield from _check_across(view)
+
+
+def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:
+    arrays = [name for name, entry in declared.items() if isinstance(entry, list)]
+    for name in arrays:
+        entry = declared[name]
+        if len(entry) == 2 and all(type(value) is int for value in entry):
+            values = {"first": entry[0], "second": entry[1], "guess": _guessed(entry[0], entry[1])}
+            values |= {"engine_size": entry[1] - entry[0], "closed_size": entry[1] - entry[0] + 1}
+            yield ARRAY_FORM_ENTRY.at(view.path, json_pointer("meta", key, name), name=name, **values)
+    objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
+    if arrays and objects:
+        names, pointer = listed(objects, shown=8), json_pointer("meta", key, objects[0])
+        yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
+
+
+def _guessed(first: int, second: int) -> str:
+    """What the guessing loader takes: an end that lies behind the start, else a size."""
+    return f"an end, {second - first} channels" if second > first else f"a size, {second} channels"
+
+
+def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+    missing = [name for name in _REQUIRED[key] if name not in layout]
+    present = listed([entry.name for entry in layout], shown=8)
+    for name in [entry.name for entry in layout if entry.name not in _KNOWN]:
+        close = get_close_matches(name, _KNOWN, n=1)
+        meant = f"; {close[0]} was meant?" if close else ""
+        yield UNKNOWN_SLICE.at(view.path, json_pointer("meta", key, name), layout=key, name=name, meant=meant)
+    for name in missing:
+        yield REQUIRED_SLICE_MISSING.at(view.path, json_pointer("meta", key), layout=key, missing=name, present=present)
+
+
+def _check_sizes(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+    for entry in layout:
+        pointer, values = json_pointer("meta", key, entry.name), {"layout": key, "size": entry.size}
+        if entry.size <= 0:
+            yield SLICE_EMPTY.at(view.path, pointer, name=entry.name, **values)
+        elif entry.name == ROTATIONS and entry.size % 6:
+            yield ROTATIONS_NOT_SIXES.at(view.path, pointer, **values)
+        elif entry.size != _FIXED_SIZES.get(entry.name, entry.size):
+            expected = _FIXED_SIZES[entry.name]
+            yield SLICE_SIZE_WRONG.at(view.path, pointer, name=entry.name, expected=expected, **values)
+
+
+def _check_range(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+    for entry in layout:
+        if entry.start < 0 or entry.stop > layout.width:
+            values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "width": layout.width}
+            yield SLICE_OUT_OF_RANGE.at(
+                view.path, json_pointer("meta", key, entry.name), layout=key.partition("_")[0], **values
+            )
+
+
+def _check_neighbours(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+    furthest = Slice(0, 0, "the start")
+    for entry in sorted(entry for entry in layout if entry.size > 0):
+        if entry.start > furthest.stop:
+            values = {"start": furthest.stop, "stop": entry.start, "count": entry.start - furthest.stop}
+            yield LAYOUT_GAP.at(view.path, json_pointer("meta", key), layout=key, **values)
+        if entry.start < furthest.stop and furthest.size:
+            yield _overlap(view, key, entry, furthest)
+        furthest = max(furthest, entry, key=lambda candidate: candidate.stop)
+
+
+def _overlap(view: BundleView, key: str, entry: Slice, other: Slice) -> Finding:
+    shared = min(entry.stop, other.stop) - entry.start
+    values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "shared": shared}
+    values |= {"other": other.name, "other_start": other.start, "other_stop": other.stop}
+    return SLICES_OVERLAP.at(view.path, json_pointer("meta", key, entry.name), **values)
+
+
+def _check_width(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+    end = max(entry.stop for entry in layout)
+    if layout.width != end:
+        width_key = _WIDTH_KEYS[key]
+        values = {"key": width_key, "declared": layout.width, "layout": key, "end": end}
+        yield DECLARED_WIDTH_DIFFERS.at(view.path, json_pointer(width_key), **values)
+
+
+def _check_across(view: BundleView) -> Iterator[Finding]:
+    if view.state is None:
+        return
+    if CONTACTS not in view.state:
+        yield CONTACTS_SLICE_ABSENT.at(view.path, json_pointer("meta", "state_layout"))
+    for entry in view.output or ():
+        size = view.state[entry.name].size if entry.name in view.state else 0
+        if size != entry.size:
+            state = f"has {size}" if size else "has no such slice"
+            pointer = json_pointer("meta", "output_layout", entry.name)
+            yield OUTPUT_NOT_WRITTEN_BACK.at(view.path, pointer, name=entry.name, size=entry.size, state=state)

@@ -1,0 +1,159 @@
+"""RP200-RP219: what the six numbers of a rotation are, and what the network's rotations mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad
+from rigpact.contract.rules.bundle.view import BundleView, columns_word, is_finite_float32, member
+from rigpact.contract.statistics import FloatArray
+
+COLUMNS_UNDECLARED = Rule(
+    code="RP200",
+    name="rot6d-columns-undeclared",
+    severity=Severity.WARNING,
+    message="meta.rot6d_spec.columns is absent: the engine takes X and Z",
+    hint='declare {"columns": ["X", "Z"]}',
+    why="most libraries store X and Y; read as X and Z every bone is turned by a quarter",
+)
+COLUMNS_UNKNOWN = Rule(
+    code="RP201",
+    name="rot6d-columns-unknown",
+    severity=Severity.ERROR,
+    message="rot6d columns {found} are no two different axes: the engine takes X and Z",
+    hint="name two of X, Y, Z, in the order in which they stand in the six numbers",
+    why="the decoder falls back to its default and decodes other axes than the encoder wrote",
+)
+OUTPUT_MODE_UNDECLARED = Rule(
+    code="RP202",
+    name="output-mode-undeclared",
+    severity=Severity.INFO,
+    message="meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}",
+    hint="declare delta, residual or absolute",
+    why="three meanings of the network's rotations are in use; nothing in the network itself tells them apart",
+)
+OUTPUT_MODE_UNKNOWN = Rule(
+    code="RP203",
+    name="output-mode-unknown",
+    severity=Severity.ERROR,
+    message="output mode {found!r} is none of {known}",
+    hint="declare delta, residual or absolute",
+    why="an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame",
+)
+MEAN_POSE_READ_AS_DELTA = Rule(
+    code="RP204",
+    name="mean-pose-read-as-delta",
+    severity=Severity.ERROR,
+    message="MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame"
+    " ({turns:.1f} turns a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)",
+    hint="declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives"
+    " the next pose",
+    why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these"
+    " bones spins for ever",
+)
+SPEC_UNSUPPORTED = Rule(
+    code="RP205",
+    name="rot6d-spec-unsupported",
+    severity=Severity.ERROR,
+    message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
+    hint="export columns of the rotation, the first named one first",
+    why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
+)
+RULES = (
+    COLUMNS_UNDECLARED, COLUMNS_UNKNOWN, OUTPUT_MODE_UNDECLARED, OUTPUT_MODE_UNKNOWN, MEAN_POSE_READ_AS_DELTA,
+    SPEC_UNSUPPORTED,
+)  # fmt: skip
+
+_SPEC = ("meta", "rot6d_spec")
+_SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}
+
+
+def check_rotation_spec(view: BundleView) -> Iterator[Finding]:
+    """Yield what is wrong with `meta.rot6d_spec`, alone and against MuY."""
+    yield from _check_columns(view)
+    yield from _check_output_mode(view)
+    for key, expected in _SUPPORTED.items():
+        found = member(view.meta, "rot6d_spec", key)
+        if type(found) is str and found != expected:
+            pointer = json_pointer(*_SPEC, key)
+            yield SPEC_UNSUPPORTED.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
+
+
+def _check_columns(view: BundleView) -> Iterator[Finding]:
+    declared = member(view.meta, "rot6d_spec", "columns")
+    word = columns_word(declared)
+    if word is None:
+        yield COLUMNS_UNDECLARED.at(view.path, json_pointer(*_SPEC) if "rot6d_spec" in view.meta else "/meta")
+    elif word not in KNOBS["rot6d_columns"].values:
+        yield COLUMNS_UNKNOWN.at(view.path, json_pointer(*_SPEC, "columns"), found=declared)
+
+
+def _check_output_mode(view: BundleView) -> Iterator[Finding]:
+    declared = member(view.meta, "rot6d_spec", "output_mode")
+    known = KNOBS["output_mode"].values
+    angles = mean_output_angles_rad(view)
+    if declared is None:
+        yield OUTPUT_MODE_UNDECLARED.at(view.path, _nearest_spec(view), evidence=_evidence(view, angles))
+    elif declared not in known:
+        yield OUTPUT_MODE_UNKNOWN.at(
+            view.path, json_pointer(*_SPEC, "output_mode"), found=declared, known=", ".join(known)
+        )
+    if angles is not None and view.output_mode == "delta":
+        yield from _check_mean_is_a_delta(view, angles)
+
+
+def _nearest_spec(view: BundleView) -> str:
+    return json_pointer(*_SPEC) if "rot6d_spec" in view.meta else "/meta"
+
+
+def largest_mean_step_rad(fps: float) -> float:
+    """The largest rotation that the *mean* of one frame's rotations of a bone can honestly be.
+
+    A full turn a second, 2·pi / fps. The steps of a bone add up to where it ends, and a joint ends within a turn of
+    where it began: a second of data already keeps their mean below this, and training data lasts longer than that.
+    """
+    return 2 * np.pi / fps
+
+
+def mean_output_angles_rad(view: BundleView) -> FloatArray | None:
+    """The rotation from the identity that MuY decodes to, for each bone; None if MuY cannot be read."""
+    array = view.statistic("MuY", view.output)
+    if array is None or ROTATIONS not in array.layout:
+        return None
+    channels = array.values[array.layout[ROTATIONS].range]
+    if len(channels) == 0 or len(channels) % 6 or not is_finite_float32(channels):
+        return None
+    return rotation_angle_rad(rot6d_to_matrix(channels.reshape(-1, 6), view.columns))
+
+
+def _evidence(view: BundleView, angles: FloatArray | None) -> str:
+    if angles is None:
+        return "MuY cannot be read, so nothing speaks for it or against it"
+    worst, limit = np.degrees(angles.max()), np.degrees(largest_mean_step_rad(view.fps))
+    if worst <= limit:
+        return f"MuY agrees: no bone's mean is more than {worst:.2g}° from the identity"
+    return f"MuY speaks against it: a mean of {worst:.0f}° from the identity is a pose, not a step of a frame"
+
+
+def _check_mean_is_a_delta(view: BundleView, angles: FloatArray) -> Iterator[Finding]:
+    limit, worst = largest_mean_step_rad(view.fps), int(angles.argmax())
+    if angles[worst] <= limit:
+        return
+    start = view.output[ROTATIONS].start if view.output else 0
+    yield MEAN_POSE_READ_AS_DELTA.at(
+        view.path,
+        json_pointer("MuY", start + 6 * worst),
+        bone=view.bone_names[worst] if worst < len(view.bone_names) else f"bone {worst}",
+        angle_deg=float(np.degrees(angles[worst])),
+        turns=float(angles[worst] * view.fps / (2 * np.pi)),
+        fps=view.fps,
+        count=int((angles > limit).sum()),
+        bones=len(angles),
+        limit_deg=float(np.degrees(limit)),
+    )

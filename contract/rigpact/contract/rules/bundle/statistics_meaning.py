@@ -1,0 +1,332 @@
+"""RP108-RP129: what means, deviations and scales say together, and whether any data can have them.
+
+Each array alone is judged in statistics.py; here two arrays, or an array and what its feature is, contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.documents import Kind
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS, Layout
+from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
+from rigpact.contract.rules.bundle.companion import Auxiliary
+from rigpact.contract.rules.bundle.statistics import one_slice
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.statistics import STD_FLOOR, FloatArray
+
+STEP_BEYOND_SIGMA = Rule(
+    code="RP108",
+    name="float-step-beyond-sigma",
+    severity=Severity.ERROR,
+    message="{array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard"
+    " deviations ({where}){more}",
+    hint="raise the floor of the deviation, or measure the feature from a nearer origin",
+    why="rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct"
+    " implementations disagree on it",
+)
+CHANNELS_ON_FLOOR = Rule(
+    code="RP109",
+    name="channels-on-the-floor",
+    severity=Severity.INFO,
+    message="{count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the"
+    " value is up to {sigma:.2g} standard deviations",
+    hint="leave constant channels out, or floor the deviation at 1e-3 of the feature's range",
+    why="the channel never moved in the training data: the network learned nothing on it, and an error that is"
+    " invisible in degrees is large in its input",
+)
+POSITION_BEYOND_FLOAT32 = Rule(
+    code="RP110",
+    name="position-beyond-float32",
+    severity=Severity.ERROR,
+    message="RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold"
+    " a millimetre",
+    hint="export positions in metres from the clip's own origin, not in centimetres of the world",
+    why="the root then moves in visible steps, and the network's input jumps with them",
+)
+ROOT_SCALE_NOT_METRES = Rule(
+    code="RP111",
+    name="root-velocity-scale-not-metres",
+    severity=Severity.WARNING,
+    message="tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a"
+    " speed of {metres:.3g} m/s",
+    hint="state velocities are m/s; the engine's own are cm/s",
+    why="every honest speed then lies in the first hundredth of tanh: the network reads standing still",
+)
+ANGULAR_SCALE_BEYOND_SAMPLING = Rule(
+    code="RP112",
+    name="angular-scale-beyond-sampling",
+    severity=Severity.ERROR,
+    message="{array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than"
+    " {limit:.4g} rad/s{more}",
+    hint="scales are rad/s: these look like degrees a second, or like another frame rate",
+    why="the velocities are then squashed to almost nothing, and the network reads a character that never turns a joint",
+)
+MEAN_BEYOND_SQUASH = Rule(
+    code="RP113",
+    name="statistic-beyond-its-squash",
+    severity=Severity.ERROR,
+    message="{scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g}"
+    " ({where}){more}",
+    hint="take scale, mean and deviation from one export",
+    why="mean and deviation belong to another scale: the normalised input is off by whole standard deviations",
+)
+NEVER_FITTED = Rule(
+    code="RP114",
+    name="statistic-never-fitted",
+    severity=Severity.INFO,
+    message="all {count} numbers of {array} for {where} are exactly {value:g}",
+    hint="if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed",
+    why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the"
+    " network unstandardised",
+)
+COLUMNS_NOT_UNIT = Rule(
+    code="RP115",
+    name="rotation-statistics-not-unit",
+    severity=Severity.ERROR,
+    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
+    " rotations they add up to 1{more}",
+    hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
+    why="the mean pose is no pose: normalised rotations come out shifted, and every limb with them",
+)
+DEVIATION_INFLATED = Rule(
+    code="RP116",
+    name="rotation-deviation-inflated",
+    severity=Severity.INFO,
+    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
+    " rotations they add up to 1{more}",
+    hint="a floor or a group's prior replaced the measured deviation; check that it is meant",
+    why="the network sees these channels smaller than the others, and learns them later or not at all",
+)
+MEAN_POSES_DISAGREE = Rule(
+    code="RP117",
+    name="mean-poses-disagree",
+    severity=Severity.ERROR,
+    message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same"
+    " motion, one frame apart",
+    hint="export MuX and MuY from one run, with one bone order",
+    why="the state says where a bone is with one set of statistics and the output where it goes with another",
+)
+RULES = (
+    STEP_BEYOND_SIGMA, CHANNELS_ON_FLOOR, POSITION_BEYOND_FLOAT32, ROOT_SCALE_NOT_METRES,
+    ANGULAR_SCALE_BEYOND_SAMPLING, MEAN_BEYOND_SQUASH, NEVER_FITTED, COLUMNS_NOT_UNIT, DEVIATION_INFLATED,
+    MEAN_POSES_DISAGREE,
+)  # fmt: skip
+
+FASTEST_M_S = 50.0
+"""No animal on land is faster than 33 m/s, and a walk in cm/s (150) is beyond it: a speed above this is no m/s."""
+_FURTHEST_M = 8192.0
+"""2^13: from here on one float32 step is a millimetre (2^-10)."""
+_UNIT_SLACK = 0.1
+"""How far mean² + deviation² may be from 1. Exact for one data set; trimmed or smoothed statistics lose a percent."""
+_SAME_MOTION_RAD = np.radians(30.0)
+"""Means of F_t and of F_{t+1} over the same clips differ by a step over the number of frames: far less than this."""
+_SLACK = 1.001
+"""A naive float32 sum over 2^14 frames errs by a thousandth (see statistics.py)."""
+_FEWEST_CHANNELS = 6
+"""Three exact zeros may be a root that never moves; six in a row are no accident."""
+
+
+def check_statistics_meaning(view: BundleView) -> Iterator[Finding]:
+    """Yield what the bundle's own statistics say together."""
+    for letter, layout in (("X", view.state), ("Y", view.output)):
+        mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
+        yield from check_pair(mean, std)
+    yield from _check_root(view)
+    yield from _check_squashed_state(view)
+    yield from _check_unit_columns(view)
+    yield from _check_mean_poses(view)
+
+
+def check_auxiliary_meaning(file: Auxiliary, fps: float) -> Iterator[Finding]:
+    """Yield what the statistics of the auxiliary inputs in one file say together."""
+    layouts = (
+        ("PoseHist", "tanh_scales_pose_hist", file.pose_history_layout, 1.0),
+        ("AngVel", "tanh_scales_angvel", file.angvel_layout, fastest_rad_s(fps)),
+        ("PoseTarget", "tanh_scales_pose_target", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
+    )
+    for name, scale_key, layout, bound in layouts:
+        mean, std = file.array(f"Mu{name}", layout), file.array(f"Std{name}", layout)
+        yield from check_pair(mean, std)
+        scale = file.array(scale_key, layout)
+        yield from _check_squash(scale, mean, bound)
+        yield from _check_squash(scale, std, bound)
+    if file.document.kind is Kind.COMPANION:  # the bundle's own is the state's, and was judged with the state
+        yield from check_angular_scale(file.array("tanh_scales_angvel", file.angvel_layout), fps)
+
+
+def fastest_rad_s(fps: float) -> float:
+    """The fastest rotation that frames can hold: a half turn from one to the next."""
+    return float(np.pi * fps)
+
+
+def check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Finding]:
+    """Yield what a mean and its deviation say together."""
+    for array, placeholder in ((mean, 0.0), (std, 1.0)):
+        yield from _check_fitted(array, placeholder)
+    if mean is None or std is None or not is_finite_float32(mean.values) or not is_finite_float32(std.values):
+        return
+    step = np.spacing(np.abs(mean.float32)).astype(np.float64)
+    sigma = step / np.maximum(np.abs(std.values), STD_FLOOR)
+    for index, others in std.first_of_each_slice(sigma > 1):
+        values = {"array": std.name, "index": index, "std": std.values[index], "mean": mean.values[index]}
+        values |= {"sigma": sigma[index], "where": std.where(index), "more": and_more(others, "in this slice")}
+        yield STEP_BEYOND_SIGMA.at(std.path, json_pointer(std.name, index), **values)
+    floored = (std.float32 > 0) & (std.float32 <= np.float32(STD_FLOOR)) & (sigma <= 1)
+    if floored.any():
+        index = int(np.flatnonzero(floored)[np.argmax(sigma[floored])])
+        values = {"array": std.name, "count": int(floored.sum()), "total": len(floored), "sigma": sigma[index]}
+        yield CHANNELS_ON_FLOOR.at(std.path, json_pointer(std.name, index), where=std.where(index), **values)
+
+
+def _check_fitted(array: NamedArray | None, placeholder: float) -> Iterator[Finding]:
+    for entry in array.layout if array is not None else ():
+        if array is not None and entry.size >= _FEWEST_CHANNELS and entry.start >= 0:
+            values = array.values[entry.range]
+            if len(values) == entry.size and (values == placeholder).all():
+                texts: dict[str, Any] = {"array": array.name, "where": entry.name, "count": entry.size}
+                pointer = json_pointer(array.name, entry.start)
+                yield NEVER_FITTED.at(array.path, pointer, value=placeholder, **texts)
+
+
+def _check_root(view: BundleView) -> Iterator[Finding]:
+    mean, std = view.statistic("MuX", view.state), view.statistic("StdX", view.state)
+    if mean is not None and std is not None and ROOT_POSITION in mean.layout:
+        channels = mean.layout[ROOT_POSITION].range
+        reach = np.abs(mean.values[channels]) + np.abs(std.values[channels])
+        for axis in np.flatnonzero(np.isfinite(reach) & (reach > _FURTHEST_M))[:1].tolist():
+            index = channels.start + axis
+            worst = max((mean, std), key=lambda array: abs(array.values[index]))
+            texts = {"array": worst.name, "index": index, "value": worst.values[index], "limit": _FURTHEST_M}
+            pointer = json_pointer(worst.name, index)
+            yield POSITION_BEYOND_FLOAT32.at(view.path, pointer, reach=float(reach[axis]), **texts)
+    scales = view.numbers("tanh_scales_rootvel")
+    fast = np.flatnonzero(scales > FASTEST_M_S).tolist() if scales is not None else []
+    for index in fast[:1]:
+        values = {"index": index, "value": scales[index], "metres": scales[index] / 100, "limit": FASTEST_M_S}  # type: ignore[index]
+        yield ROOT_SCALE_NOT_METRES.at(view.path, json_pointer("tanh_scales_rootvel", index), **values)
+
+
+def _check_squashed_state(view: BundleView) -> Iterator[Finding]:
+    for name, key, bound in (
+        (ROOT_VELOCITY, "tanh_scales_rootvel", FASTEST_M_S),
+        (ANGULAR_VELOCITIES, "tanh_scales_angvel", fastest_rad_s(view.fps)),
+    ):
+        if view.state is None or name not in view.state:
+            continue
+        scale = view.statistic(key, one_slice(name, view.state[name].size))
+        if name == ANGULAR_VELOCITIES:
+            yield from check_angular_scale(scale, view.fps)
+        for letter in ("Mu", "Std"):
+            array = view.statistic(f"{letter}X", view.state)
+            yield from _check_squash(scale, _part(array, name) if array is not None else None, bound)
+
+
+def _part(array: NamedArray, name: str) -> NamedArray | None:
+    entry = array.layout[name]
+    values = array.values[entry.range]
+    if len(values) != entry.size:
+        return None
+    return NamedArray(array.path, f"{array.name} of {name}", values, one_slice(name, entry.size), array.bone_names)
+
+
+def check_angular_scale(scale: NamedArray | None, fps: float) -> Iterator[Finding]:
+    """Yield tanh scales of angular velocities that no sampled rotation reaches."""
+    if scale is None:
+        return
+    limit = fastest_rad_s(fps)
+    for index, others in scale.first_of_each_slice(np.isfinite(scale.values) & (scale.values > limit)):
+        values = {"array": scale.name, "index": index, "value": scale.values[index], "where": scale.where(index)}
+        more = and_more(others, "in this array")
+        pointer = json_pointer(scale.name, index)
+        yield ANGULAR_SCALE_BEYOND_SAMPLING.at(scale.path, pointer, fps=fps, limit=limit, more=more, **values)
+
+
+def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound: float) -> Iterator[Finding]:
+    if scale is None or statistic is None or len(scale.values) != len(statistic.values):
+        return
+    positive = np.isfinite(scale.values) & (scale.values > 0) & np.isfinite(statistic.values)
+    reach = np.tanh(bound / np.where(positive, scale.values, 1.0))
+    # a floored deviation may stand above what is left of the feature
+    beyond = positive & (np.abs(statistic.values) > np.maximum(reach * _SLACK * _largest(statistic), 2 * STD_FLOOR))
+    for index, others in scale.first_of_each_slice(beyond):
+        values = {"scale": scale.name, "index": index, "value": scale.values[index], "reach": reach[index]}
+        values |= {"array": statistic.name, "found": statistic.values[index], "where": scale.where(index)}
+        more = and_more(others, "in this slice")
+        yield MEAN_BEYOND_SQUASH.at(scale.path, json_pointer(scale.name, index), more=more, **values)
+
+
+def _largest(statistic: NamedArray) -> float:
+    """The largest deviation of a feature within ±1 is the square root of 2 (two samples), its mean 1."""
+    return float(np.sqrt(2)) if statistic.name.startswith("Std") else 1.0
+
+
+def _check_unit_columns(view: BundleView) -> Iterator[Finding]:
+    """Unit columns: E[v²] = 1, and E[v²] is mean² + deviation², summed over the three components."""
+    for letter, layout in (("X", view.state), ("Y", view.output)):
+        sums = _column_sums(view, letter, layout)
+        if sums is None or layout is None:
+            continue
+        start = layout[ROTATIONS].start
+        for rule, bad in ((COLUMNS_NOT_UNIT, sums < 1 - _UNIT_SLACK), (DEVIATION_INFLATED, sums > 1 + _UNIT_SLACK)):
+            yield from _columns_to_findings(view, rule, letter, bad, sums, start)
+
+
+def _column_sums(view: BundleView, letter: str, layout: Layout | None) -> FloatArray | None:
+    mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
+    if mean is None or std is None or not is_finite_float32(mean.values) or not is_finite_float32(std.values):
+        return None
+    means, stds = view.rotations_of(mean.values, mean.layout), view.rotations_of(std.values, std.layout)
+    if means is None or stds is None:
+        return None
+    if letter == "Y" and _is_residual(view, means):
+        means = means + identity_rot6d(view.columns)  # the columns of a step are those of the identity and a residual
+    sums: FloatArray = (means**2 + stds**2).reshape(-1, 2, 3).sum(axis=-1)
+    return sums
+
+
+def _is_residual(view: BundleView, means: FloatArray) -> bool:
+    """A residual's mean is near zero, a pose's columns are not: the nearer of the two tells which MuY holds."""
+    return view.output_mode == "residual" and float(np.abs(means).mean()) < float(np.abs(means - 1 / 3).mean()) / 3
+
+
+def _columns_to_findings(
+    view: BundleView, rule: Rule, letter: str, bad: NDArray[np.bool_], sums: FloatArray, start: int
+) -> Iterator[Finding]:
+    places = np.argwhere(bad)
+    if len(places) == 0:
+        return
+    worst = places[int(np.argmax(np.abs(sums[bad] - 1)))]
+    bone, column = (int(index) for index in worst)
+    index = start + 6 * bone + 3 * column
+    key = f"Mu{letter}" if rule is COLUMNS_NOT_UNIT else f"Std{letter}"
+    names = {"mean": f"Mu{letter}[{index}:{index + 3}]", "std": f"Std{letter}[{index}:{index + 3}]"}
+    values = {"bone": view.bone(bone), "column": view.columns[column].upper(), "total": float(sums[bone, column])}
+    more = and_more(len(places) - 1, "columns")
+    yield rule.at(view.path, json_pointer(key, index), more=more, **values, **names)
+
+
+def _check_mean_poses(view: BundleView) -> Iterator[Finding]:
+    state, output = view.mean_pose, view.mean_output_pose
+    array = view.statistic("MuY", view.output)
+    if state is None or output is None or array is None or view.output is None or state.shape != output.shape:
+        return
+    channels = view.rotations_of(array.values, array.layout)
+    if view.output_mode == "delta" or channels is None or _is_residual(view, channels):
+        return
+    angles = rotation_angle_rad(output @ transposed(state))
+    far = np.flatnonzero(angles > _SAME_MOTION_RAD)
+    if len(far):
+        bone = int(angles.argmax())
+        pointer = json_pointer("MuY", view.output[ROTATIONS].start + 6 * bone)
+        more = and_more(len(far) - 1, "bones")
+        yield MEAN_POSES_DISAGREE.at(
+            view.path, pointer, bone=view.bone(bone), angle_deg=float(np.degrees(angles[bone])), more=more
+        )

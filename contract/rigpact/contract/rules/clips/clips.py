@@ -1,0 +1,250 @@
+"""RP500-RP549: raw clips, as the engine exports them and as training and playback read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import KNOBS
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rotation6d import rot6d_to_matrix
+from rigpact.contract.rules.bundle.view import (
+    BundleView,
+    columns_word,
+    is_finite_float32,
+    json_to_array,
+    json_to_names,
+    json_to_rate,
+    json_to_skeleton,
+    member,
+)
+from rigpact.contract.rules.wording import and_more, number_text
+from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.statistics import FloatArray
+
+FRAME_COUNT_DIFFERS = Rule(
+    code="RP500",
+    name="frame-count-differs",
+    severity=Severity.ERROR,
+    message="NumFrames is {declared}, Frames holds {found}",
+    hint="the export was interrupted or edited; export again",
+    why="one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros",
+)
+CLIP_TOO_SHORT = Rule(
+    code="RP501",
+    name="clip-too-short",
+    severity=Severity.ERROR,
+    message="the clip has {found} frames; one step of the network needs 2",
+    hint="export the whole animation",
+    why="there is no pair of frames to train on, and nothing to play",
+)
+CLIP_BONE_COUNT_DIFFERS = Rule(
+    code="RP502",
+    name="clip-bone-count-differs",
+    severity=Severity.ERROR,
+    message="frame {frame}: {key} has {found} bones, {source} {expected}{more}",
+    hint="export the clip with the character that the bundle describes",
+    why="bones are matched by index; the engine fills missing rows with zeros, which collapses the limb",
+)
+CLIP_VALUE_NOT_FINITE = Rule(
+    code="RP503",
+    name="clip-value-not-finite",
+    severity=Severity.ERROR,
+    message="frame {frame}: {key} has a value that is not finite in float32{bone}{more}",
+    hint="find the frame in the animation tool; a zero-scaled bone or a division by a zero time step",
+    why="one such frame spoils the statistics of the whole data set, or blows up playback",
+)
+CLIP_FPS_DIFFERS = Rule(
+    code="RP505",
+    name="clip-fps-differs",
+    severity=Severity.ERROR,
+    message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
+    hint="resample the clip, or write the right fps at the root of the bundle",
+    why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
+)
+CLIP_FPS_ABSENT = Rule(
+    code="RP506",
+    name="clip-fps-absent",
+    severity=Severity.ERROR,
+    message="the clip has neither fps nor FPS at its root",
+    hint="write the rate at which the clip was sampled",
+    why="velocities cannot be computed from positions, and playback guesses the speed",
+)
+CLIP_FPS_NOT_POSITIVE = Rule(
+    code="RP507",
+    name="clip-fps-not-positive",
+    severity=Severity.ERROR,
+    message="{key} = {fps}: a frame rate must be > 0 and finite",
+    hint="write the rate at which the clip was sampled",
+    why="the length of a frame is 1 / fps",
+)
+CLIP_FPS_CONFLICTS = Rule(
+    code="RP508",
+    name="clip-fps-conflicts",
+    severity=Severity.ERROR,
+    message="fps = {lower} and FPS = {upper} in one clip",
+    hint="keep one of the two keys",
+    why="whichever key a reader looks for first decides the speed",
+)
+RULES = (
+    FRAME_COUNT_DIFFERS, CLIP_TOO_SHORT, CLIP_BONE_COUNT_DIFFERS, CLIP_VALUE_NOT_FINITE, CLIP_FPS_DIFFERS,
+    CLIP_FPS_ABSENT, CLIP_FPS_NOT_POSITIVE, CLIP_FPS_CONFLICTS,
+)  # fmt: skip
+
+BONE_CHANNELS = ("BoneRotations", "BoneAngularVelocities")
+CHANNELS = (*BONE_CHANNELS, "RootPosition", "RootVelocityXY", "RootYaw", "ActionBits", "TrajectoryDir")
+_FPS_KEYS = ("fps", "FPS")
+
+
+@dataclass(frozen=True, eq=False)
+class ClipView:
+    """The parts of a raw clip that rules judge."""
+
+    document: Document
+
+    @property
+    def path(self) -> Path:
+        """The clip's file."""
+        return self.document.path
+
+    @cached_property
+    def frames(self) -> tuple[Mapping[str, Any], ...]:
+        """Every frame that is an object."""
+        frames = self.document.data.get("Frames")
+        return tuple(frame for frame in frames if isinstance(frame, Mapping)) if isinstance(frames, list) else ()
+
+    @cached_property
+    def bone_names(self) -> tuple[str, ...]:
+        """Names from the clip's own skeleton; empty if there are none."""
+        return json_to_names(member(self.document.data, "meta", "skeleton", "bone_names")) or ()
+
+    @cached_property
+    def fps(self) -> float | None:
+        """Frames a second: `fps`, else `FPS`; None if neither is a positive number."""
+        rates = (json_to_rate(self.document.data.get(key)) for key in _FPS_KEYS)
+        return next((rate for rate in rates if rate is not None), None)
+
+    def channel(self, key: str) -> FloatArray | None:
+        """One channel of all frames, (T, …) float64; None if a frame lacks it or rows are ragged."""
+        return self._channels[key]
+
+    @cached_property
+    def _channels(self) -> dict[str, FloatArray | None]:
+        return {key: json_to_array([frame.get(key) for frame in self.frames]) for key in CHANNELS}
+
+    def shaped(self, key: str, *shape: int) -> FloatArray | None:
+        """A channel whose frames have a shape (-1: any length) and only finite numbers; None otherwise."""
+        values = self.channel(key)
+        if values is None or values.ndim != len(shape) + 1 or not is_finite_float32(values):
+            return None
+        fits = all(wanted in (-1, found) for wanted, found in zip(shape, values.shape[1:], strict=True))
+        return values if fits and len(values) else None
+
+    @cached_property
+    def columns(self) -> str:
+        """Which columns the six numbers are; the contract's where the clip does not say it intelligibly."""
+        declared = columns_word(member(self.document.data, "meta", "rot6d_spec", "columns"))
+        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+
+    @cached_property
+    def rotations(self) -> FloatArray | None:
+        """Every bone's rotation, (T, B, 3, 3); None if the channel is broken."""
+        values = self.shaped("BoneRotations", -1, 6)
+        return None if values is None else rot6d_to_matrix(values, self.columns)
+
+    @cached_property
+    def skeleton(self) -> Skeleton | None:
+        """The clip's own bone table; None if it is broken."""
+        return json_to_skeleton(member(self.document.data, "meta", "skeleton"))
+
+    def bone(self, index: int) -> str:
+        """A bone's name, or its number where there is no name."""
+        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
+
+
+def check_clip(clip: ClipView, bundle: BundleView | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with a raw clip, alone and against the bundle."""
+    yield from _check_frame_count(clip)
+    yield from _check_bone_counts(clip, bundle)
+    yield from _check_finite(clip)
+    yield from _check_fps(clip, bundle)
+
+
+def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
+    frames, declared = clip.document.data.get("Frames"), clip.document.data.get("NumFrames")
+    if not isinstance(frames, list):
+        return
+    if _is_number(declared) and declared != len(frames):
+        yield FRAME_COUNT_DIFFERS.at(clip.path, "/NumFrames", declared=declared, found=len(frames))
+    if len(frames) < 2:
+        yield CLIP_TOO_SHORT.at(clip.path, "/Frames", found=len(frames))
+
+
+def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
+    expected, source = _expected_bones(clip, bundle)
+    for key in BONE_CHANNELS:
+        counts = [len(frame[key]) if isinstance(frame.get(key), list) else expected for frame in clip.frames]
+        wrong = [index for index, count in enumerate(counts) if count != expected]
+        if wrong:
+            values = {"frame": wrong[0], "key": key, "found": counts[wrong[0]], "source": source, "expected": expected}
+            more = and_more(len(wrong) - 1, "frames")
+            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, json_pointer("Frames", wrong[0], key), more=more, **values)
+
+
+def _expected_bones(clip: ClipView, bundle: BundleView | None) -> tuple[int | None, str]:
+    if bundle is not None and bundle.bone_count is not None:
+        return bundle.bone_count, "the bundle"
+    if clip.bone_names:
+        return len(clip.bone_names), "the clip's skeleton"
+    first = clip.frames[0].get(BONE_CHANNELS[0]) if clip.frames else None
+    return (len(first) if isinstance(first, list) else None), "frame 0"
+
+
+def _check_finite(clip: ClipView) -> Iterator[Finding]:
+    for key in CHANNELS:
+        values = clip.channel(key)
+        if values is None:
+            continue
+        with np.errstate(over="ignore"):
+            bad = np.argwhere(~np.isfinite(values.astype(np.float32)))
+        if len(bad):
+            frame, *inner = (int(index) for index in bad[0])
+            named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
+            bone = f" ({clip.bone_names[inner[0]]})" if named else ""
+            more = and_more(len(bad) - 1, "in this channel")
+            pointer = json_pointer("Frames", frame, key, *inner)
+            yield CLIP_VALUE_NOT_FINITE.at(clip.path, pointer, frame=frame, key=key, bone=bone, more=more)
+
+
+def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
+    declared = {key: clip.document.data[key] for key in _FPS_KEYS if _is_number(clip.document.data.get(key))}
+    if not any(key in clip.document.data for key in _FPS_KEYS):
+        yield CLIP_FPS_ABSENT.at(clip.path)
+    for key, value in declared.items():
+        if json_to_rate(value) is None:
+            yield CLIP_FPS_NOT_POSITIVE.at(clip.path, json_pointer(key), key=key, fps=number_text(value))
+    if len(declared) == len(_FPS_KEYS) and declared["fps"] != declared["FPS"]:
+        yield CLIP_FPS_CONFLICTS.at(
+            clip.path, "/FPS", lower=number_text(declared["fps"]), upper=number_text(declared["FPS"])
+        )
+    if bundle is not None and clip.fps is not None and not same_rate(clip.fps, bundle.fps):
+        key = next(iter(declared))
+        origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
+        values = {"found": clip.fps, "expected": bundle.fps, "origin": origin}
+        yield CLIP_FPS_DIFFERS.at(clip.path, json_pointer(key), **values)
+
+
+def same_rate(found: float, expected: float) -> bool:
+    """Whether two frame rates are one number that was rounded to float32 on one of the ways."""
+    return abs(found - expected) <= 2.0**-23 * expected
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)

@@ -1,0 +1,185 @@
+"""RP515-RP519: the root of a raw clip: its position, its velocity, its yaw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
+from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.statistics import FloatArray
+
+POSITION_JUMPS = Rule(
+    code="RP515",
+    name="root-position-jumps",
+    severity=Severity.ERROR,
+    message="frame {frame}: the root moves {step_m:.3f} m in one frame, and {around_m:.4f} m in the frames around it"
+    "{more}",
+    hint="look for a cut between takes, or a loop that was joined end to start",
+    why="the velocity of that frame is a shot: it stretches the statistics of every clip",
+)
+YAW_JUMPS = Rule(
+    code="RP516",
+    name="root-yaw-jumps",
+    severity=Severity.ERROR,
+    message="frame {frame}: the root turns {step_deg:.1f}° in one frame, and {around_deg:.2f}° in the frames around it"
+    "{more}",
+    hint="look for a cut between takes; a wrap from pi to -pi is no jump and is not reported",
+    why="the heading that the network reads snaps round while the body goes on",
+)
+YAW_IN_DEGREES = Rule(
+    code="RP517",
+    name="root-yaw-in-degrees",
+    severity=Severity.ERROR,
+    message="RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees",
+    hint="export radians",
+    why="the engine wraps it into pi and divides: the heading is noise",
+)
+VELOCITY_DISAGREES = Rule(
+    code="RP518",
+    name="root-velocity-disagrees",
+    severity=Severity.ERROR,
+    message="RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is"
+    " something else{guess}",
+    hint="export d/dt of RootPosition in the same axes and in m/s",
+    why="the condition tells the network one speed and direction, the motion shows another: feet skate in the game",
+)
+ROOT_NOT_METRES = Rule(
+    code="RP519",
+    name="root-motion-not-metres",
+    severity=Severity.ERROR,
+    message="frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}",
+    hint="export positions and velocities in metres",
+    why="every speed saturates the network's input: it cannot tell a walk from a run",
+)
+RULES = (POSITION_JUMPS, YAW_JUMPS, YAW_IN_DEGREES, VELOCITY_DISAGREES, ROOT_NOT_METRES)
+
+_TIMES_AROUND = 10.0
+"""A step ten times what the frames on both sides moved together is no acceleration of a body."""
+_SMALLEST_JUMP_M, _SMALLEST_JUMP_RAD = 0.05, np.radians(10.0)
+"""Below this a character starting from rest may well move in one frame: 3 m/s, or 600° a second, at 60."""
+_MOST_TURNS = 4.0
+"""A clip that turns on itself more often is rarer than one in degrees: 30 is a turn of 30°, or nearly five turns."""
+_UNEXPLAINED = 0.05
+"""Central, forward and backward differences of a gait differ by some percent of its speed; units and axes by all of it."""
+_STILL_M_S = 0.02
+"""Slower than this the root sways on the spot, and a difference of positions is rounding."""
+
+
+def check_root_motion(clip: ClipView) -> Iterator[Finding]:
+    """Yield what is wrong with the root of a raw clip."""
+    positions, yaw = clip.shaped("RootPosition", 3), clip.shaped("RootYaw")
+    if positions is not None and len(positions) > 1:
+        yield from _check_jumps(clip, positions)
+        yield from _check_speed(clip, positions)
+        yield from _check_velocity(clip, positions)
+    if yaw is not None:
+        yield from _check_yaw(clip, yaw)
+
+
+def _isolated(steps: FloatArray, smallest: float) -> NDArray[np.intp]:
+    """Indices of steps that are ten times what the steps on both sides are together."""
+    around = _around(steps)
+    return np.flatnonzero((steps > smallest) & (steps > _TIMES_AROUND * around))
+
+
+def _around(steps: FloatArray) -> FloatArray:
+    padded = np.concatenate([[0.0], steps, [0.0]])
+    around: FloatArray = padded[:-2] + padded[2:]
+    return around
+
+
+def _check_jumps(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
+    steps = np.linalg.norm(np.diff(positions, axis=0), axis=-1)
+    jumps = _isolated(steps, _SMALLEST_JUMP_M)
+    if len(jumps):
+        frame, around = int(jumps[0]) + 1, float(_around(steps)[jumps[0]])
+        values = {"frame": frame, "step_m": float(steps[jumps[0]]), "around_m": around}
+        pointer = json_pointer("Frames", frame, "RootPosition")
+        yield POSITION_JUMPS.at(clip.path, pointer, more=and_more(len(jumps) - 1, "jumps"), **values)
+
+
+def _check_speed(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
+    if clip.fps is None or len(positions) < 3:
+        return
+    # over two frames, so that one jump (reported above) is not taken for a unit
+    speeds = np.linalg.norm(positions[2:] - positions[:-2], axis=-1) * clip.fps / 2
+    if float(np.median(speeds)) > FASTEST_M_S:
+        frame = int(speeds.argmax()) + 1
+        speed = float(speeds.max())
+        more = and_more(int((speeds > FASTEST_M_S).sum()) - 1, "frames")
+        pointer = json_pointer("Frames", frame, "RootPosition")
+        yield ROOT_NOT_METRES.at(clip.path, pointer, frame=frame, speed=speed, metres=speed / 100, more=more)
+
+
+def _check_velocity(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
+    velocity = clip.shaped("RootVelocityXY", 2)
+    if velocity is None or clip.fps is None or len(positions) < 4:
+        return
+    planar = positions[:, :2]
+    steps = np.diff(planar, axis=0) * clip.fps
+    readings = [(steps[1:] + steps[:-1]) / 2, steps[1:], steps[:-1]]
+    inner = velocity[1:-1]
+    if max(_rms(inner), *(_rms(reading) for reading in readings)) < _STILL_M_S:
+        return
+    fits = [fit_slope(inner, reading) for reading in readings]
+    slope, rest = min(fits, key=lambda fit: fit[1])
+    if abs(slope - 1) > _UNEXPLAINED or rest > _UNEXPLAINED:
+        guess = _guess(inner, readings[0], slope, rest)
+        yield VELOCITY_DISAGREES.at(
+            clip.path, json_pointer("Frames", 1, "RootVelocityXY"), slope=slope, rest=rest, guess=guess
+        )
+
+
+def fit_slope(found: FloatArray, reference: FloatArray) -> tuple[float, float]:
+    """Least squares of found = slope · reference: the slope, and the part of found (by norm) that it leaves."""
+    power, size = float(np.sum(reference**2)), float(np.linalg.norm(found))
+    slope = float(np.sum(found * reference)) / power if power > 0 else 0.0
+    rest = float(np.linalg.norm(found - slope * reference)) / size if size > 0 else 0.0
+    return slope, rest
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.sum(values**2, axis=-1))))
+
+
+_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] = (
+    ("the axes are swapped", lambda v: v[:, ::-1]),
+    ("y is mirrored", lambda v: v * [1, -1]),
+    ("x is mirrored", lambda v: v * [-1, 1]),
+)
+
+
+def _guess(found: FloatArray, reference: FloatArray, slope: float, rest: float) -> str:
+    if rest <= _UNEXPLAINED:
+        near = {100.0: "it is in cm/s", 0.01: "positions are in centimetres", -1.0: "it is negated"}
+        for value, words in near.items():
+            if abs(slope / value - 1) <= _UNEXPLAINED:
+                return f": {words}"
+        return ""
+    for words, turned in _READINGS:
+        slope, rest = fit_slope(found, turned(reference))
+        if abs(slope - 1) <= _UNEXPLAINED and rest <= _UNEXPLAINED:
+            return f": {words}"
+    return ""
+
+
+def _check_yaw(clip: ClipView, yaw: FloatArray) -> Iterator[Finding]:
+    if float(np.abs(yaw).max()) > 2 * np.pi * _MOST_TURNS:
+        frame = int(np.abs(yaw).argmax())
+        values = {"yaw": float(yaw[frame]), "turns": abs(float(yaw[frame])) / (2 * np.pi), "deg": float(yaw[frame])}
+        yield YAW_IN_DEGREES.at(clip.path, json_pointer("Frames", frame, "RootYaw"), frame=frame, **values)
+        return
+    steps = np.abs(np.angle(np.exp(1j * np.diff(yaw))))
+    jumps = _isolated(steps, _SMALLEST_JUMP_RAD)
+    if len(jumps):
+        frame, around = int(jumps[0]) + 1, float(np.degrees(_around(steps)[jumps[0]]))
+        step = float(np.degrees(steps[jumps[0]]))
+        more = and_more(len(jumps) - 1, "jumps")
+        pointer = json_pointer("Frames", frame, "RootYaw")
+        yield YAW_JUMPS.at(clip.path, pointer, frame=frame, step_deg=step, around_deg=around, more=more)

@@ -1,0 +1,50 @@
+"""RP415-RP418, RP427: which vector really reaches which input, as a canary probe finds by running the model.
+
+Only the texts stand here: the contract cannot run models. rigpact.reports.engine.canary does and hands over the numbers.
+"""
+
+from __future__ import annotations
+
+from rigpact.contract.findings import Rule, Severity
+
+INPUTS_WIRED_OTHERWISE = Rule(
+    code="RP415",
+    name="model-inputs-wired-otherwise",
+    severity=Severity.ERROR,
+    message="in the contract's order the model misses {reference} by {declared}; bound as {found} it is within {best}",
+    hint="export the inputs in the order state, cond, contacts, angvel, pose_hist",
+    why="the engine feeds each vector to the wrong part of the network: the pose is noise",
+)
+ENGINE_BOUND_OTHERWISE = Rule(
+    code="RP416",
+    name="engine-bound-inputs-otherwise",
+    severity=Severity.ERROR,
+    message="the recorded output is the model's for the order {found} (within {best}), not the contract's (off by {declared})",
+    hint="bind State, Cond, Contacts, AngVel, PoseHist at positions 0 to 4 on the side that recorded this",
+    why="the recording side feeds each vector to the wrong input: the pose is noise",
+)
+NO_ORDER_MATCHES = Rule(
+    code="RP417",
+    name="canary-matches-no-order",
+    severity=Severity.WARNING,
+    message="no order of the inputs makes the model meet {reference}: the nearest, {found}, misses by {best}",
+    hint="use a recording of this very model; the nearest order is no proof",
+    why="model and recording are not of one export, so neither the order nor the model is confirmed",
+)
+ORDERS_ALIKE = Rule(
+    code="RP418",
+    name="canary-orders-alike",
+    severity=Severity.INFO,
+    message="{count} orders fit {reference} about as well, besides the contract's for example {found}",
+    hint="probe with a teacher prediction or a trace of this very model in which every input moves; a clip proves little",
+    why="on these rows the order cannot be told: what fits here may still be bound in another order",
+)
+INPUT_WITHOUT_EFFECT = Rule(
+    code="RP427",
+    name="model-input-without-effect",
+    severity=Severity.WARNING,
+    message="input {index} ({name}) changes nothing: canary values in its place leave the output as it was, to the bit",
+    hint="look whether training dropped this input, or whether its weights were exported as zeros",
+    why="the character ignores what stands there: the player's command, its feet or its past",
+)
+RULES = (INPUTS_WIRED_OTHERWISE, ENGINE_BOUND_OTHERWISE, NO_ORDER_MATCHES, ORDERS_ALIKE, INPUT_WITHOUT_EFFECT)

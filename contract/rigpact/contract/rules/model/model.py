@@ -1,0 +1,281 @@
+"""RP400-RP449: whether the engine can bind the model's inputs and use its output.
+
+The engine binds five inputs by position and looks at no name; before binding, it pads or cuts each vector to the
+model's width without a word. So a model is judged here exactly where the engine would stay silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH
+from rigpact.contract.conventions import INPUTS
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
+from rigpact.contract.model.binding import Widths, accepted_orders, interchangeable_pairs
+from rigpact.contract.model.signature import ModelSignature, TensorSignature
+from rigpact.contract.rules.bundle.companion import history_length
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.model.model_graph import GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, check_graph
+from rigpact.contract.rules.model.model_weights import check_weights
+from rigpact.contract.rules.wording import listed
+
+INPUT_COUNT_DIFFERS = Rule(
+    code="RP400",
+    name="model-input-count-differs",
+    severity=Severity.ERROR,
+    message="the model has {found} inputs ({names}), the engine binds exactly 5",
+    hint="export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network"
+    " does not use",
+    why="the engine refuses the model: the character does not move",
+)
+INPUT_NAME_DIFFERS = Rule(
+    code="RP401",
+    name="model-input-name-differs",
+    severity=Severity.WARNING,
+    message="input {index} is called {found!r}, {expected!r} is bound there",
+    hint="give the inputs the exporter's names, so that their order can be checked",
+    why="the engine binds by position: with other names nobody can see that two inputs have changed places",
+)
+INPUTS_OUT_OF_ORDER = Rule(
+    code="RP402",
+    name="model-inputs-out-of-order",
+    severity=Severity.ERROR,
+    message="the inputs are {found}, the engine binds {expected} by position",
+    hint="export them in this order; the names do not help the engine",
+    why="each vector is padded or cut to the width of the wrong input, without a word: the pose is noise",
+)
+INPUT_WIDTH_DIFFERS = Rule(
+    code="RP403",
+    name="model-input-width-differs",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) is {found} wide, the bundle says {expected}: the engine would {action}",
+    hint="model and bundle come from two exports; export both again",
+    why="the engine pads with zeros or cuts to the model's width without a word",
+)
+INPUT_DTYPE_DIFFERS = Rule(
+    code="RP404",
+    name="model-input-dtype-differs",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) takes {found}, the engine binds float32",
+    hint="export in float32; convert half-precision weights inside the graph",
+    why="the engine hands over the bytes of float32 numbers",
+)
+INPUT_RANK_DIFFERS = Rule(
+    code="RP405",
+    name="model-input-rank-differs",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) has the shape {shape}, the engine binds [1, width]",
+    hint="move reshapes for time or bones into the graph",
+    why="the engine sets the input's shape to [1, width] and the run fails",
+)
+INPUT_BATCH_FIXED = Rule(
+    code="RP406",
+    name="model-batch-not-one",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) has a fixed batch of {found}, the engine binds 1",
+    hint="export with batch 1 or with a dynamic batch axis",
+    why="the engine sets the input's shape to [1, width] and the run fails",
+)
+INPUT_WIDTH_DYNAMIC = Rule(
+    code="RP407",
+    name="model-input-width-dynamic",
+    severity=Severity.WARNING,
+    message="the width of input {index} ({name}) is dynamic ({shape})",
+    hint="only the batch axis should be dynamic; fix the width when exporting",
+    why="a bundle of another character binds without complaint and fails, or runs, inside the graph",
+)
+HISTORY_WIDTH_NOT_WHOLE = Rule(
+    code="RP408",
+    name="model-history-not-whole-frames",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) is {found} wide, which is no multiple of {frame} (6 numbers of {bones} bones)",
+    hint="export the model for the skeleton of the bundle",
+    why="without a declared length the engine divides the model's width by that of a frame: the rest is cut off",
+)
+INPUTS_INTERCHANGEABLE = Rule(
+    code="RP409",
+    name="model-inputs-interchangeable",
+    severity=Severity.WARNING,
+    message="{pairs}: {accepted} of the 120 input orders pass a check of byte sizes",
+    hint="check the order actually bound with `rigpact check --canary`, or make the widths differ when exporting",
+    why="the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed",
+)
+OUTPUT_MISSING = Rule(
+    code="RP410",
+    name="model-output-missing",
+    severity=Severity.ERROR,
+    message="the model has no output",
+    hint="export with the output motion_pred",
+    why="the engine has nothing to read the pose from",
+)
+OUTPUT_WIDTH_DIFFERS = Rule(
+    code="RP411",
+    name="model-output-width-differs",
+    severity=Severity.ERROR,
+    message="output 0 ({name}) is {found} wide, the bundle says {expected}",
+    hint="model and bundle come from two exports; export both again",
+    why="the engine only warns and goes on: bones read their neighbours' numbers, or none",
+)
+OUTPUT_WIDTH_DYNAMIC = Rule(
+    code="RP412",
+    name="model-output-width-dynamic",
+    severity=Severity.ERROR,
+    message="output 0 ({name}) has the shape {shape}: its width is not static",
+    hint="only the batch axis may be dynamic; avoid reshapes to -1 before the output",
+    why="the engine allocates the output before it runs and refuses a shape it does not know",
+)
+OUTPUT_DTYPE_DIFFERS = Rule(
+    code="RP413",
+    name="model-output-dtype-differs",
+    severity=Severity.ERROR,
+    message="output 0 ({name}) gives {found}, the engine reads float32",
+    hint="cast the output to float32 inside the graph",
+    why="the engine reads the bytes as float32 numbers",
+)
+SEVERAL_OUTPUTS = Rule(
+    code="RP414",
+    name="model-several-outputs",
+    severity=Severity.INFO,
+    message="the model has {found} outputs ({names}); the engine uses the first",
+    hint="make sure that the first is the motion, or export it alone",
+    why="an exporter that lists an auxiliary output first makes the engine play that",
+)
+RULES = (
+    INPUT_COUNT_DIFFERS, INPUT_NAME_DIFFERS, INPUTS_OUT_OF_ORDER, INPUT_WIDTH_DIFFERS, INPUT_DTYPE_DIFFERS,
+    INPUT_RANK_DIFFERS, INPUT_BATCH_FIXED, INPUT_WIDTH_DYNAMIC, HISTORY_WIDTH_NOT_WHOLE, INPUTS_INTERCHANGEABLE, OUTPUT_MISSING,
+    OUTPUT_WIDTH_DIFFERS, OUTPUT_WIDTH_DYNAMIC, OUTPUT_DTYPE_DIFFERS, SEVERAL_OUTPUTS,
+)  # fmt: skip
+
+_RANK = 2
+
+
+def check_model(
+    model: ModelSignature, view: BundleView | None = None, companion: Document | None = None
+) -> Iterator[Finding]:
+    """Yield what keeps the engine from binding a model; against the bundle's widths where one is given."""
+    if len(model.inputs) != len(INPUTS):
+        yield INPUT_COUNT_DIFFERS.at(
+            model.path, "/graph/input", found=len(model.inputs), names=_names_and_missing(model)
+        )
+    else:
+        yield from _check_names(model)
+        yield from _check_inputs(model, view, companion)
+    yield from _check_output(model, view)
+    yield from _check_graph(model)
+
+
+def _check_graph(model: ModelSignature) -> Iterator[Finding]:
+    if model.refusal:
+        yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
+    if model.graph_not_read:
+        yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
+    if model.graph is not None:
+        yield from check_graph(model.graph)
+        yield from check_weights(model.graph)
+
+
+def _names_and_missing(model: ModelSignature) -> str:
+    """The inputs' names, and the exporter's names that are not among them: an exporter drops what nothing uses."""
+    names = [entry.name for entry in model.inputs]
+    missing = [name for name in INPUTS if name not in names]
+    pruned = len(missing) == len(INPUTS) - len(names)
+    return listed(names, shown=8) + (f"; {', '.join(missing)} missing" if pruned else "")
+
+
+def _check_names(model: ModelSignature) -> Iterator[Finding]:
+    found = tuple(entry.name for entry in model.inputs)
+    if found != INPUTS and sorted(found) == sorted(INPUTS):
+        yield INPUTS_OUT_OF_ORDER.at(model.path, "/graph/input", found=", ".join(found), expected=", ".join(INPUTS))
+        return
+    for index, (name, expected) in enumerate(zip(found, INPUTS, strict=True)):
+        if name != expected:
+            pointer = json_pointer("graph", "input", index)
+            yield INPUT_NAME_DIFFERS.at(model.path, pointer, index=index, found=name, expected=expected)
+
+
+def _check_inputs(model: ModelSignature, view: BundleView | None, companion: Document | None) -> Iterator[Finding]:
+    widths = _expected_widths(view, companion) if view else {}
+    names = [entry.name for entry in model.inputs]
+    # inputs that are all there in another order are one defect (RP402), not five wrong widths beside it
+    roles = names if sorted(names) == sorted(INPUTS) else INPUTS
+    for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
+        pointer = json_pointer("graph", "input", index)
+        values = {"index": index, "name": entry.name, "shape": _shape(entry)}
+        yield from (rule.at(model.path, pointer, **values | numbers) for rule, numbers in _input_defects(entry))
+        yield from _check_input_width(model, index, widths.get(role))
+        if role == "pose_hist" and view is not None:
+            yield from _check_whole_frames(model, index, view)
+    taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
+    yield from _check_interchangeable(model, taken)
+
+
+def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, dict[str, object]]]:
+    if entry.dtype != "float32":
+        yield INPUT_DTYPE_DIFFERS, {"found": entry.dtype}
+    if len(entry.shape) != _RANK:
+        yield INPUT_RANK_DIFFERS, {}
+        return
+    if isinstance(entry.shape[0], int) and entry.shape[0] != 1:
+        yield INPUT_BATCH_FIXED, {"found": entry.shape[0]}
+    if entry.width is None:
+        yield INPUT_WIDTH_DYNAMIC, {}
+
+
+def _check_input_width(model: ModelSignature, index: int, expected: int | None) -> Iterator[Finding]:
+    entry = model.inputs[index]
+    if expected is None or entry.width is None or entry.width == expected:
+        return
+    missing = entry.width - expected
+    action = f"pad it with {missing} zeros" if missing > 0 else f"cut off the last {-missing} numbers"
+    values = {"index": index, "name": entry.name, "found": entry.width, "expected": expected, "action": action}
+    yield INPUT_WIDTH_DIFFERS.at(model.path, json_pointer("graph", "input", index), **values)
+
+
+def _check_interchangeable(model: ModelSignature, widths: Widths) -> Iterator[Finding]:
+    pairs = interchangeable_pairs(widths)
+    if pairs:
+        said = "; ".join(f"{first} and {second} are both {widths[first]} wide" for first, second in pairs)
+        yield INPUTS_INTERCHANGEABLE.at(model.path, "/graph/input", pairs=said, accepted=len(accepted_orders(widths)))
+
+
+def _check_whole_frames(model: ModelSignature, index: int, view: BundleView) -> Iterator[Finding]:
+    entry, frame = model.inputs[index], 6 * (view.bone_count or 0)
+    if entry.width is not None and frame and entry.width % frame:
+        values = {"index": index, "name": entry.name, "found": entry.width, "frame": frame, "bones": frame // 6}
+        yield HISTORY_WIDTH_NOT_WHOLE.at(model.path, json_pointer("graph", "input", index), **values)
+
+
+def _expected_widths(view: BundleView, companion: Document | None) -> dict[str, int | None]:
+    """The width of each input by the bundle, None where only the network knows it; never fails on a broken bundle."""
+    state, length, bones = view.state, history_length(view, companion), view.bone_count
+    return {
+        "state": state.width if state else None,
+        "cond": CONDITION_WIDTH,
+        "contacts": state[CONTACTS].size if state and CONTACTS in state else CONTACTS_WIDTH,
+        "angvel": state[ANGULAR_VELOCITIES].size if state and ANGULAR_VELOCITIES in state else None,
+        "pose_hist": length * bones * 6 if length and bones else None,
+    }
+
+
+def _check_output(model: ModelSignature, view: BundleView | None) -> Iterator[Finding]:
+    if not model.outputs:
+        yield OUTPUT_MISSING.at(model.path, "/graph/output")
+        return
+    output, pointer = model.outputs[0], json_pointer("graph", "output", 0)
+    if output.dtype != "float32":
+        yield OUTPUT_DTYPE_DIFFERS.at(model.path, pointer, name=output.name, found=output.dtype)
+    if output.width is None:
+        yield OUTPUT_WIDTH_DYNAMIC.at(model.path, pointer, name=output.name, shape=_shape(output))
+    elif view is not None and view.output is not None and output.width != view.output.width:
+        values = {"name": output.name, "found": output.width, "expected": view.output.width}
+        yield OUTPUT_WIDTH_DIFFERS.at(model.path, pointer, **values)
+    if len(model.outputs) > 1:
+        names = listed([entry.name for entry in model.outputs])
+        yield SEVERAL_OUTPUTS.at(model.path, "/graph/output", found=len(model.outputs), names=names)
+
+
+def _shape(entry: TensorSignature) -> str:
+    return f"[{', '.join('?' if axis is None else str(axis) for axis in entry.shape)}]"

@@ -1,0 +1,312 @@
+"""RP419-RP445: what stands inside a model's graph: operators, leftovers of training, clamps.
+
+Everything here plays on in the game without a word, or imports on the desk and fails in the build. Weights are
+model_weights.py's; reading the graph is rigpact.contract.model.graph's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.graph import ModelGraph, Node
+from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.rules.wording import and_more
+
+OLDEST_OPSET, NEWEST_OPSET = 7, 18
+"""onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
+
+GRAPH_NOT_INSPECTED = Rule(
+    code="RP419",
+    name="model-graph-not-inspected",
+    severity=Severity.INFO,
+    message="nodes and weights were not looked at: {reason}",
+    hint="pip install 'rigpact[training]' brings the package onnx",
+    why="dropout left on, weights that are not finite and inputs without use stay unseen",
+)
+MODEL_NOT_LOADABLE = Rule(
+    code="RP420",
+    name="model-not-loadable",
+    severity=Severity.ERROR,
+    message="onnxruntime does not load the model: {reason}",
+    hint="the findings beside this one may say why; else export again and look at the exporter's warnings",
+    why="the engine's runtime is onnxruntime too: the character does not move",
+)
+OPSET_TOO_OLD = Rule(
+    code="RP421",
+    name="model-opset-too-old",
+    severity=Severity.ERROR,
+    message="operator set {found}: onnxruntime promises {limit} and later",
+    hint="export again with opset 18, or convert with onnx.version_converter",
+    why="operators changed their meaning since; what runs today may give other numbers tomorrow",
+)
+OPSET_TOO_NEW = Rule(
+    code="RP422",
+    name="model-opset-too-new",
+    severity=Severity.WARNING,
+    message="operator set {found}: the contract's exporter writes {limit}",
+    hint="export with opset_version=18",
+    why="an engine ships an older onnxruntime than the desk has: the import works here and fails there",
+)
+OPSET_MISSING = Rule(
+    code="RP423",
+    name="model-opset-missing",
+    severity=Severity.ERROR,
+    message="the model declares no version of the standard operator set",
+    hint="export again; a converter or a hand edit lost opset_import",
+    why="no runtime knows what its operators mean",
+)
+BATCH_AXES_DIFFER = Rule(
+    code="RP424",
+    name="model-batch-axes-differ",
+    severity=Severity.WARNING,
+    message="the inputs' batch axes are not the same: {found}",
+    hint="give all five inputs one batch axis: 1, or one symbol",
+    why="it runs with one row; with two, rows of one input meet the single row of another, or the run fails",
+)
+INPUT_UNUSED = Rule(
+    code="RP425",
+    name="model-input-unused",
+    severity=Severity.ERROR,
+    message="input {index} ({name}) does not reach the output{how}",
+    hint="look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()",
+    why="the character ignores what stands there: the player's command, its feet or its past",
+)
+TRAINING_MODE = Rule(
+    code="RP426",
+    name="model-in-training-mode",
+    severity=Severity.ERROR,
+    message="{op} is exported in training mode",
+    hint="call model.eval() before exporting",
+    why="dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters",
+)
+RANDOM_NODE = Rule(
+    code="RP428",
+    name="model-draws-random-numbers",
+    severity=Severity.ERROR,
+    message="{op} draws random numbers{more}",
+    hint="call model.eval() before exporting; take sampling out of forward()",
+    why="the same inputs give another pose each time: nothing can be reproduced or compared",
+)
+INPUT_CLAMPED = Rule(
+    code="RP430",
+    name="model-input-clamped",
+    severity=Severity.INFO,
+    message="{name} is clamped to [{low:g}, {high:g}] inside the graph",
+    hint="nothing to do if training clamps too; values beyond are cut without a word",
+    why="a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut",
+)
+CLAMP_EMPTY = Rule(
+    code="RP431",
+    name="model-clamp-empty",
+    severity=Severity.ERROR,
+    message="Clip from {low:g} to {high:g}: the lower bound is not below the upper",
+    hint="the bounds are swapped, or both were exported as one constant",
+    why="every number becomes the same: what goes in no longer matters",
+)
+DOUBLE_PRECISION = Rule(
+    code="RP432",
+    name="model-double-precision",
+    severity=Severity.WARNING,
+    message="float64 inside the graph: {what}{more}",
+    hint="cast the parameters to float32 before exporting; a Python float or numpy scalar often brings it in",
+    why="slow on a CPU and refused by GPU runtimes, which then fall back or fail in the build",
+)
+HALF_PRECISION = Rule(
+    code="RP433",
+    name="model-half-precision",
+    severity=Severity.WARNING,
+    message="{dtype} inside the graph: {what}{more}",
+    hint="export in float32, or record the reference with the same precision",
+    why="three decimal digits: poses shimmer, and no comparison with the training side can hold its tolerances",
+)
+QUANTISED = Rule(
+    code="RP434",
+    name="model-quantised",
+    severity=Severity.WARNING,
+    message="{op} works on 8-bit numbers{more}",
+    hint="compare the quantised model with the original before shipping; export in float32 for parity",
+    why="rounding of a percent: the pose differs from what training saw, frame after frame in free-run",
+)
+FOREIGN_OPERATOR = Rule(
+    code="RP435",
+    name="model-operator-not-standard",
+    severity=Severity.WARNING,
+    message="{op} is of the domain {domain}, not of the ONNX standard{more}",
+    hint="export with standard operators; do not save a model that a runtime has optimised",
+    why="the runtime of the desk may have it, that of the engine or console has not",
+)
+FLOW_CONTROL = Rule(
+    code="RP445",
+    name="model-has-branches-or-loops",
+    severity=Severity.WARNING,
+    message="{op} chooses or repeats at run time{more}",
+    hint="write it as tensor operations, or fix the choice before exporting",
+    why="GPU runtimes refuse it, and the time of a frame depends on its input",
+)
+RULES = (
+    GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, OPSET_TOO_OLD, OPSET_TOO_NEW, OPSET_MISSING, BATCH_AXES_DIFFER, INPUT_UNUSED,
+    TRAINING_MODE, RANDOM_NODE, INPUT_CLAMPED, CLAMP_EMPTY, DOUBLE_PRECISION, HALF_PRECISION, QUANTISED,
+    FOREIGN_OPERATOR, FLOW_CONTROL,
+)  # fmt: skip
+
+_STANDARD = {"", "ai.onnx"}
+_ONLY_SHAPE = {"Shape", "Size"}
+_RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
+_QUANTISED = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "MatMulInteger"}
+_BRANCHING = {"If", "Loop", "Scan"}
+_CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
+_PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
+_INFINITE = float("inf")
+
+
+def check_graph(graph: ModelGraph) -> Iterator[Finding]:
+    """Yield what is wrong with the operators of a graph."""
+    for check_part in (
+        _check_opset, _check_batch_axes, _check_inputs_used, _check_training_mode, _check_clamps, _check_precision,
+    ):  # fmt: skip
+        yield from check_part(graph)
+    for rule, is_meant in _BY_OPERATOR:
+        yield from _check_operators(graph, rule, is_meant)
+
+
+def real_inputs(graph: ModelGraph) -> list[TensorSignature]:
+    """The inputs that a runtime asks for: those without a value of the same name."""
+    return [entry for entry in graph.inputs if entry.name not in graph.weight]
+
+
+def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
+    found = max((version for domain, version in graph.opsets.items() if domain in _STANDARD), default=None)
+    if found is None:
+        yield OPSET_MISSING.at(graph.path, "/opset_import")
+    elif found < OLDEST_OPSET:
+        yield OPSET_TOO_OLD.at(graph.path, "/opset_import", found=found, limit=OLDEST_OPSET)
+    elif found > NEWEST_OPSET:
+        yield OPSET_TOO_NEW.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
+
+
+def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
+    axes = {entry.name: entry.shape[0] for entry in real_inputs(graph) if entry.shape}
+    if len(set(axes.values())) > 1:
+        found = ", ".join(f"{name} {'?' if axis is None else axis}" for name, axis in axes.items())
+        yield BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
+
+
+def _check_inputs_used(graph: ModelGraph) -> Iterator[Finding]:
+    if not graph.outputs:
+        return
+    values, shapes = _reached(graph, graph.outputs[0].name)
+    for index, entry in enumerate(real_inputs(graph)):
+        if entry.name not in values:
+            how = " (only its shape does)" if entry.name in shapes else ""
+            yield INPUT_UNUSED.at(
+                graph.path, json_pointer("graph", "input", index), index=index, name=entry.name, how=how
+            )
+
+
+def _reached(graph: ModelGraph, output: str) -> tuple[set[str], set[str]]:
+    """The names whose values, and those whose shapes only, an output depends on."""
+    makers = {name: node for node in graph.nodes for name in node.outputs}
+    values, shapes, waiting = {output}, set[str](), [output]
+    while waiting:
+        node = makers.get(waiting.pop())
+        if node is None:
+            continue
+        read = {*node.inputs, *node.captured}
+        if node.op in _ONLY_SHAPE:
+            shapes |= read
+            continue
+        waiting += read - values
+        values |= read
+    return values, shapes
+
+
+def _check_training_mode(graph: ModelGraph) -> Iterator[Finding]:
+    for node in graph.nodes:
+        trains = _TRAINS.get(node.op)
+        if trains is not None and trains(graph, node):
+            yield TRAINING_MODE.at(graph.path, node.pointer, op=node.op)
+
+
+def _dropout_trains(graph: ModelGraph, node: Node) -> bool:
+    """From opset 12 the third input says it; before 7 the attribute is_test, absent in training."""
+    if len(node.inputs) > 2 and node.inputs[2] in graph.weight:
+        return any(graph.weight[node.inputs[2]].values)
+    return min(graph.opsets.values(), default=OLDEST_OPSET) < OLDEST_OPSET and not node.attributes.get("is_test")
+
+
+def _normalisation_trains(_graph: ModelGraph, node: Node) -> bool:
+    """From opset 14 the attribute says it; before, running statistics among the outputs do."""
+    return bool(node.attributes.get("training_mode")) or len([name for name in node.outputs if name]) > 1
+
+
+_TRAINS: dict[str, Callable[[ModelGraph, Node], bool]] = {
+    "Dropout": _dropout_trains,
+    "BatchNormalization": _normalisation_trains,
+}
+
+
+def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
+    origin = {entry.name: entry.name for entry in real_inputs(graph)}
+    for node in graph.nodes:
+        source = origin.get(node.inputs[0]) if node.inputs else None
+        if node.op in _PASSES_ON and source:
+            origin.update(dict.fromkeys(node.outputs, source))
+        if node.op != "Clip":
+            continue
+        low, high = _bound(graph, node, 1, "min"), _bound(graph, node, 2, "max")
+        if low is None or high is None:
+            continue
+        if low >= high:
+            yield CLAMP_EMPTY.at(graph.path, node.pointer, low=low, high=high)
+        elif source:
+            yield INPUT_CLAMPED.at(graph.path, node.pointer, name=source, low=low, high=high)
+
+
+def _bound(graph: ModelGraph, node: Node, place: int, attribute: str) -> float | None:
+    """A bound of Clip, an input from opset 11 on, an attribute before; None where only the run knows it."""
+    unbounded = -_INFINITE if attribute == "min" else _INFINITE
+    name = node.inputs[place] if len(node.inputs) > place else ""
+    if not name:
+        return float(node.attributes.get(attribute, unbounded))
+    weight = graph.weight.get(name)
+    return weight.values[0] if weight and weight.values else None
+
+
+def _check_precision(graph: ModelGraph) -> Iterator[Finding]:
+    places: dict[str, list[tuple[str, str]]] = {}
+    for weight in graph.weights:
+        places.setdefault(weight.dtype, []).append((weight.pointer, f"the weight {weight.name}"))
+    for node in graph.nodes:
+        if node.op == "Cast":
+            dtype = _CAST_TO.get(int(node.attributes.get("to", 0)), "")
+            places.setdefault(dtype, []).append((node.pointer, "a Cast"))
+    for dtype, rule in (("float64", DOUBLE_PRECISION), ("float16", HALF_PRECISION), ("bfloat16", HALF_PRECISION)):
+        for pointer, what in places.get(dtype, [])[:1]:
+            more = and_more(len(places[dtype]) - 1, "places")
+            yield rule.at(graph.path, pointer, what=what, dtype=dtype, more=more)
+
+
+def _check_operators(graph: ModelGraph, rule: Rule, is_meant: Callable[[ModelGraph, Node], bool]) -> Iterator[Finding]:
+    """One finding for each operator, at its first node."""
+    meant = [node for node in graph.nodes if is_meant(graph, node)]
+    for (domain, op), first in _firsts(meant).items():
+        count = sum((node.domain, node.op) == (domain, op) for node in meant)
+        values = {"op": op, "domain": domain, "more": and_more(count - 1, "nodes")}
+        yield rule.at(graph.path, first.pointer, **values)
+
+
+def _firsts(nodes: Iterable[Node]) -> dict[tuple[str, str], Node]:
+    firsts: dict[tuple[str, str], Node] = {}
+    for node in nodes:
+        firsts.setdefault((node.domain, node.op), node)
+    return firsts
+
+
+_BY_OPERATOR: tuple[tuple[Rule, Callable[[ModelGraph, Node], bool]], ...] = (
+    (RANDOM_NODE, lambda _graph, node: node.op in _RANDOM),
+    (QUANTISED, lambda _graph, node: node.op in _QUANTISED),
+    (FLOW_CONTROL, lambda _graph, node: node.op in _BRANCHING),
+    (FOREIGN_OPERATOR, lambda graph, node: node.domain not in _STANDARD | graph.own_domains),
+)

@@ -1,0 +1,176 @@
+"""RP429, RP436-RP444: the weights of a model: numbers, places, names.
+
+The graph's operators are model_graph.py's; measuring the weights is rigpact.contract.model.graph's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rigpact.contract.conventions import INPUTS
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
+from rigpact.contract.rules.wording import and_more, listed
+
+LARGEST_BYTES = 2**31 - 1
+"""A protobuf message, and so an ONNX file, is no larger."""
+
+WEIGHT_NOT_FINITE = Rule(
+    code="RP429",
+    name="model-weight-not-finite",
+    severity=Severity.ERROR,
+    message="{weight}[{index}] = {value}{more}",
+    hint="the training run diverged: go back to an earlier checkpoint",
+    why="every output that it reaches is not a number: the character vanishes",
+)
+EXTERNAL_ESCAPES = Rule(
+    code="RP436",
+    name="model-weights-outside-folder",
+    severity=Severity.ERROR,
+    message="{weight} is to be read from {location!r}, outside the model's folder; it was not opened",
+    hint="save the model again with its weights beside it; do not open models of unknown origin with other tools",
+    why="such a model reads any file of the machine that loads it",
+)
+EXTERNAL_MISSING = Rule(
+    code="RP437",
+    name="model-weights-missing",
+    severity=Severity.ERROR,
+    message="{weight} stands in {location!r}, which is {found}",
+    hint="copy the weights file with the model, or save both as one file",
+    why="the model does not load: the character does not move",
+)
+EXTERNAL_WEIGHTS = Rule(
+    code="RP438",
+    name="model-weights-in-second-file",
+    severity=Severity.WARNING,
+    message="{count} weights ({megabytes:.1f} MB) stand in {location!r}",
+    hint="save as one file (onnx.save with save_as_external_data=False)",
+    why="the engine imports one file; copied alone, the model does not load",
+)
+TOO_LARGE = Rule(
+    code="RP439",
+    name="model-too-large",
+    severity=Severity.ERROR,
+    message="the weights take {found} bytes, one file holds at most {limit}",
+    hint="a motion network has a few million numbers: was the wrong model, or the optimiser's state, exported?",
+    why="it cannot be one file, and the engine imports one file",
+)
+WEIGHT_UNUSED = Rule(
+    code="RP440",
+    name="model-weight-unused",
+    severity=Severity.WARNING,
+    message="no node reads {weight} ({shape}){more}",
+    hint="look whether a part of the network was lost in the export; else remove it",
+    why="trained numbers that nothing reads are a branch of the network that the character plays without",
+)
+WEIGHT_REPEATED = Rule(
+    code="RP441",
+    name="model-weight-name-repeated",
+    severity=Severity.ERROR,
+    message="{count} weights are called {weight}",
+    hint="export again; a merge of two graphs did not rename",
+    why="which one counts depends on the runtime",
+)
+INPUT_HAS_DEFAULT = Rule(
+    code="RP442",
+    name="model-input-has-default",
+    severity=Severity.ERROR,
+    message="the input {name} has a default value of the same name",
+    hint="remove the initializer of that name",
+    why="onnxruntime then does not count it among the inputs: the engine binds the others one place too early",
+)
+WEIGHTS_AS_INPUTS = Rule(
+    code="RP443",
+    name="model-weights-listed-as-inputs",
+    severity=Severity.WARNING,
+    message="{count} weights are listed among the graph's inputs ({names})",
+    hint="export with keep_initializers_as_inputs=False",
+    why="a runtime that counts them sees more than five inputs; others cannot fold them into the graph",
+)
+WEIGHT_ALL_ZERO = Rule(
+    code="RP444",
+    name="model-weight-all-zero",
+    severity=Severity.WARNING,
+    message="{weight} ({shape}) is zero throughout",
+    hint="a layer that was never trained or never loaded; look at the checkpoint's missing keys",
+    why="whatever goes through that layer does not arrive",
+)
+RULES = (
+    WEIGHT_NOT_FINITE, EXTERNAL_ESCAPES, EXTERNAL_MISSING, EXTERNAL_WEIGHTS, TOO_LARGE, WEIGHT_UNUSED, WEIGHT_REPEATED,
+    INPUT_HAS_DEFAULT, WEIGHTS_AS_INPUTS, WEIGHT_ALL_ZERO,
+)  # fmt: skip
+
+
+def check_weights(graph: ModelGraph) -> Iterator[Finding]:
+    """Yield what is wrong with the weights of a graph."""
+    for check_part in (_check_numbers, _check_places, _check_size, _check_use, _check_names):
+        yield from check_part(graph)
+
+
+def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:
+    for weight in graph.weights:
+        if weight.not_finite is not None:
+            bad = weight.not_finite
+            index, more = ", ".join(map(str, bad.index)), and_more(bad.count - 1, "in the same weight")
+            values = {"weight": weight.name, "index": index, "value": bad.value, "more": more}
+            yield WEIGHT_NOT_FINITE.at(graph.path, weight.pointer, **values)
+        elif weight.all_zero and len(weight.shape) > 1:  # a bias of zeros is common
+            yield WEIGHT_ALL_ZERO.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight))
+
+
+def _check_places(graph: ModelGraph) -> Iterator[Finding]:
+    sound: dict[str, list[Weight]] = {}
+    for weight in graph.weights:
+        if weight.external is None:
+            continue
+        if weight.external.problem:
+            yield _misplaced(graph, weight, weight.external)
+        else:
+            sound.setdefault(weight.external.location, []).append(weight)
+    for location, weights in sound.items():
+        megabytes = sum(weight.bytes for weight in weights) / 1e6
+        values = {"count": len(weights), "megabytes": megabytes, "location": location}
+        yield EXTERNAL_WEIGHTS.at(graph.path, weights[0].pointer, **values)
+
+
+def _misplaced(graph: ModelGraph, weight: Weight, external: External) -> Finding:
+    values = {"weight": weight.name, "location": external.location}
+    if external.problem == ESCAPES:
+        return EXTERNAL_ESCAPES.at(graph.path, weight.pointer, **values)
+    found = "not there" if external.problem == MISSING else "too short"
+    return EXTERNAL_MISSING.at(graph.path, weight.pointer, **values, found=found)
+
+
+def _check_size(graph: ModelGraph) -> Iterator[Finding]:
+    found = sum(weight.bytes for weight in graph.weights)
+    if found > LARGEST_BYTES:
+        yield TOO_LARGE.at(graph.path, "/graph/initializer", found=found, limit=LARGEST_BYTES)
+
+
+def _check_use(graph: ModelGraph) -> Iterator[Finding]:
+    read = {name for node in graph.nodes for name in (*node.inputs, *node.captured)}
+    unused = [w for w in graph.weights if w.name not in read and w.name not in {entry.name for entry in graph.outputs}]
+    large = [weight for weight in unused if weight.shape]  # a lone scalar is a leftover of folding, not a lost branch
+    for weight in large[:1]:
+        more = and_more(len(large) - 1, "weights")
+        yield WEIGHT_UNUSED.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight), more=more)
+
+
+def _check_names(graph: ModelGraph) -> Iterator[Finding]:
+    for name, count in Counter(weight.name for weight in graph.weights).items():
+        if count > 1:
+            yield WEIGHT_REPEATED.at(graph.path, graph.weight[name].pointer, weight=name, count=count)
+    listed_twice = [index for index, entry in enumerate(graph.inputs) if entry.name in graph.weight]
+    names = [graph.inputs[index].name for index in listed_twice]
+    for index, name in zip(listed_twice, names, strict=True):
+        if name in INPUTS:
+            yield INPUT_HAS_DEFAULT.at(graph.path, json_pointer("graph", "input", index), name=name)
+    others = [name for name in names if name not in INPUTS]
+    if others:
+        yield WEIGHTS_AS_INPUTS.at(graph.path, "/graph/input", count=len(others), names=listed(others))
+
+
+def _shape(weight: Weight) -> str:
+    return " × ".join(map(str, weight.shape)) or "a single number"

@@ -1,0 +1,1 @@
+"""Rules about teacher batches and predictions, and about files that belong together."""

@@ -1,0 +1,329 @@
+"""RP630-RP639: what the numbers of a teacher prediction mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.rotation6d import (
+    identity_rot6d,
+    rot6d_defect,
+    rot6d_to_matrix,
+    rotation_angle_rad,
+    rotation_vector,
+    transposed,
+)
+from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
+from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.statistics import FloatArray
+
+Y_RAW_DIFFERS = Rule(
+    code="RP630",
+    name="y-raw-differs",
+    severity=Severity.ERROR,
+    message="y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where};"
+    " rounding explains {bound:.1e}){more}",
+    hint="export the prediction again with this bundle",
+    why="y_raw was made with other statistics: comparing the engine with it blames the engine",
+)
+PREDICTION_HOLDS_RESIDUAL = Rule(
+    code="RP631",
+    name="prediction-holds-residual",
+    severity=Severity.ERROR,
+    message="prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next"
+    " teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
+    hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
+    why="the engine plays y_norm as a pose: the character twitches about its mean pose",
+)
+NOT_A_POSE = Rule(
+    code="RP632",
+    name="prediction-not-a-pose",
+    severity=Severity.WARNING,
+    message="prediction.y_norm, row {row}, {bone}: un-normalised with MuY and StdY, its columns are {defect:.3g} from"
+    " those of a rotation{more}",
+    hint="record the pose after reprojection, (encode(R_next) − MuY) / StdY",
+    why="the pose that is compared with the engine's is not the one that the engine can reach",
+)
+COMPOSED_WITH_TARGET = Rule(
+    code="RP633",
+    name="prediction-composed-with-target",
+    severity=Severity.ERROR,
+    message="the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed"
+    " with the target pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that"
+    " rotation, not an error",
+    hint="compose with the pose of row t; the target of row t is the pose of row t+1",
+    why="the answer leaks into the prediction: the number says nothing about the network, and the engine's pose, composed"
+    " rightly, seems to differ",
+)
+DIAGNOSTICS_DIFFER = Rule(
+    code="RP634",
+    name="diagnostics-not-reproducible",
+    severity=Severity.WARNING,
+    message="diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)",
+    hint="recompute the diagnostics after the last change of the rows",
+    why="a model is chosen by this number; it belongs to another prediction",
+)
+WORSE_THAN_COPYING = Rule(
+    code="RP635",
+    name="prediction-worse-than-copying",
+    severity=Severity.WARNING,
+    message="the prediction misses the next pose by {model_deg:.4f}° on average, the unchanged current pose by"
+    " {copy_deg:.4f}°",
+    hint="a network that does nothing would score better; look at RP631 and RP633 first, then at the training",
+    why="in the game such a network adds shaking to the character",
+)
+PREDICTION_FROZEN = Rule(
+    code="RP636",
+    name="prediction-frozen",
+    severity=Severity.ERROR,
+    message="all {count} rows of prediction.y_norm are one pose, while the teacher moves by {step_deg:.3f}° a frame",
+    hint="the rollout recorded its first answer again and again, or fed the same inputs",
+    why="the character stands still in playback, and every comparison is with one frame",
+)
+EQUALS_TARGET = Rule(
+    code="RP637",
+    name="prediction-equals-target",
+    severity=Severity.ERROR,
+    message="prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by"
+    " {step_deg:.3f}° a frame",
+    hint="the rollout wrote the target instead of the network's pose",
+    why="the error of zero says nothing about the network, and no engine can agree with it",
+)
+RULES = (
+    Y_RAW_DIFFERS, PREDICTION_HOLDS_RESIDUAL, NOT_A_POSE, COMPOSED_WITH_TARGET, DIAGNOSTICS_DIFFER, WORSE_THAN_COPYING,
+    PREDICTION_FROZEN, EQUALS_TARGET,
+)  # fmt: skip
+
+_UNIT_ROUNDOFF = 2.0**-24
+_STILL_DEG = 0.01
+"""A teacher that moves less in a frame is at rest; nothing can be said about steps."""
+_SAME_DEG = 1e-3
+"""Two poses that agree to this came from the same numbers: float32 rounding is 1e-5 degrees, no network is so good."""
+_LARGEST_SLOPE = 1.2
+"""A fit of predicted on true steps has slope 0 for copying and 1 for the truth; squared-error training shrinks it below
+1. Composed with the target it is 1 more. A fifth is left for networks that overshoot."""
+_SPREADS = 4.0
+"""The slope must also be beyond 1 by this many of its standard errors, frames taken as independent."""
+_ACOS_FLOOR_DEG = float(np.degrees(np.arccos(1 - 1e-6)))
+"""The training side clamps the cosine: it reports 0.081 degrees for anything smaller."""
+_DIAGNOSTIC = 0.01
+"""Diagnostics are means of float32 numbers, averaged in batches: a percent."""
+
+
+def check_prediction(rows: Rows) -> Iterator[Finding]:
+    """Yield where a prediction's numbers contradict each other, the bundle's statistics or the teacher's rows."""
+    yield from _check_y_raw(rows)
+    residual = list(_check_meaning(rows))
+    yield from residual
+    if not residual:
+        yield from _check_columns(rows)
+        yield from _check_errors(rows)
+
+
+def _y_statistics(bundle: BundleView, width: int) -> tuple[FloatArray, FloatArray] | None:
+    mean, std = bundle.statistic("MuY", bundle.output), bundle.statistic("StdY", bundle.output)
+    if mean is None or std is None or len(mean.values) != width:
+        return None
+    return (mean.values, std.values) if is_finite_float32(mean.values) and is_finite_float32(std.values) else None
+
+
+def _check_y_raw(rows: Rows) -> Iterator[Finding]:
+    file, bundle = rows.file, rows.bundle
+    y_norm, y_raw = file.finite(Y_NORM), file.finite(Y_RAW)
+    if y_norm is None or y_raw is None or y_norm.shape != y_raw.shape:
+        return
+    statistics = _y_statistics(bundle, y_norm.shape[1])
+    if statistics is None:
+        return
+    mean, std = statistics
+    expected, bound = y_norm * std + mean, _rounding(y_norm * std, mean)
+    wrong = np.argwhere(np.abs(expected - y_raw) > bound)
+    if len(wrong):
+        row, column = (int(index) for index in wrong[0])
+        array = bundle.statistic("MuY", bundle.output)
+        values = {"row": row, "column": column, "where": array.where(column) if array else ""}
+        values |= {"found": y_raw[row, column], "expected": expected[row, column], "bound": bound[row, column]}
+        more = and_more(len(wrong) - 1, "in this array")
+        yield Y_RAW_DIFFERS.at(file.path, json_pointer(*Y_RAW, row, column), more=more, **values)
+
+
+def _rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
+    """How far y_norm·std + mean may be from its exact value when float32 computed it; scaled is y_norm·std.
+
+    Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std
+    may each have been rounded once more on their way into the file.
+    """
+    bound: FloatArray = 4 * _UNIT_ROUNDOFF * (np.abs(scaled) + np.abs(mean))
+    return bound
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """What both readings of y_norm need, for all rows but the last, which has no next teacher pose in the file.
+
+    poses, next_poses: (T, B, 3, 3) teacher rotations; steps: (T, B, 6) y_norm·StdY; means: (B, 6) MuY.
+    """
+
+    poses: FloatArray
+    next_poses: FloatArray
+    steps: FloatArray
+    means: FloatArray
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether `steps + means` are columns of rotations, as a recorded pose is, up to the rounding of its recording.
+
+        Each number is within the denormalisation's rounding of a component of a unit vector, so a length or a product
+        of two columns is within 6 times the largest of them (three components, each twice); encoding rounds once more.
+        """
+        rounding = float(_rounding(self.steps, self.means).max()) + _UNIT_ROUNDOFF
+        return float(rot6d_defect(self.steps + self.means).max()) <= 6 * rounding
+
+
+def _check_meaning(rows: Rows) -> Iterator[Finding]:
+    motion, columns = _motion(rows), rows.bundle.columns
+    if motion is None or motion.is_encoded:
+        return
+    delta = rot6d_to_matrix(motion.steps + identity_rot6d(columns), columns)
+    residual_deg = _mean_miss_deg(delta @ motion.poses, motion.next_poses)
+    pose_deg = _mean_miss_deg(rot6d_to_matrix(motion.steps + motion.means, columns), motion.next_poses)
+    if residual_deg < pose_deg:
+        values = {"residual_deg": residual_deg, "pose_deg": pose_deg}
+        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, json_pointer(*Y_NORM), **values)
+
+
+def _motion(rows: Rows) -> _Motion | None:
+    y_norm, output, poses = rows.file.finite(Y_NORM), rows.bundle.output, rows.poses
+    if poses is None or y_norm is None or not 2 <= len(poses) == len(y_norm):
+        return None
+    statistics = _y_statistics(rows.bundle, y_norm.shape[1])
+    if statistics is None or output is None or ROTATIONS not in output:
+        return None
+    channels, (mean, std), bones = output[ROTATIONS].range, statistics, poses.shape[1]
+    steps, means = (y_norm * std)[:-1, channels], mean[channels]
+    if steps.shape[1] != 6 * bones:
+        return None
+    return _Motion(poses[:-1], poses[1:], steps.reshape(-1, bones, 6), means.reshape(bones, 6))
+
+
+def _mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
+    return float(np.degrees(rotation_angle_rad(found @ transposed(expected)).mean()))
+
+
+def _check_columns(rows: Rows) -> Iterator[Finding]:
+    if rows.predicted_columns is None:
+        return
+    defects = rot6d_defect(rows.predicted_columns)
+    bad = np.argwhere(defects > 2 * UNIT_TOLERANCE)
+    if len(bad):
+        row, bone = (int(index) for index in bad[0])
+        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
+        more = and_more(len(bad) - 1, "bones and rows")
+        yield NOT_A_POSE.at(rows.path, json_pointer(*Y_NORM, row), more=more, **values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Predicted poses beside the current and the next ones of the same rows, each (T, B, 3, 3)."""
+
+    current: FloatArray
+    following: FloatArray
+    predicted: FloatArray
+
+    @cached_property
+    def step_deg(self) -> float:
+        """How far the unchanged pose misses the next one."""
+        return _mean_miss_deg(self.current, self.following)
+
+    @cached_property
+    def errors_deg(self) -> FloatArray:
+        """The angle between predicted and next pose, (T, B)."""
+        angles: FloatArray = np.degrees(rotation_angle_rad(self.predicted @ transposed(self.following)))
+        return angles
+
+    def slope(self) -> tuple[float, float]:
+        """Least squares of predicted on true steps, as rotation vectors, and the slope's standard error by frames."""
+        true = rotation_vector(self.following @ transposed(self.current))
+        said = rotation_vector(self.predicted @ transposed(self.current))
+        products, powers = (said * true).sum(axis=(1, 2)), (true**2).sum(axis=(1, 2))
+        power = float(powers.sum())
+        slope = float(products.sum()) / power
+        return slope, float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
+
+
+def _check_errors(rows: Rows) -> Iterator[Finding]:
+    poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
+    if poses is None or following is None or predicted is None or not 3 <= len(poses) == len(predicted):
+        return
+    count = len(following)
+    if following.shape[1:] != predicted.shape[1:] or count > len(poses):
+        return
+    judged = _Judged(poses[:count], following, predicted[:count])
+    if judged.step_deg > _STILL_DEG:
+        yield from _check_steps(rows, judged)
+    yield from _check_diagnostics(rows, judged)
+
+
+def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:
+    pointer, step, error = json_pointer(*Y_NORM), judged.step_deg, float(judged.errors_deg.mean())
+    worst = float(judged.errors_deg.max())
+    if worst < _SAME_DEG:
+        yield EQUALS_TARGET.at(rows.path, pointer, worst_deg=worst, step_deg=step)
+        return
+    if float(np.ptp(judged.predicted, axis=0).max()) < _UNIT_ROUNDOFF:
+        yield PREDICTION_FROZEN.at(rows.path, pointer, count=len(judged.predicted), step_deg=step)
+        return
+    slope, spread = judged.slope()
+    if slope > max(_LARGEST_SLOPE, 1 + _SPREADS * spread):
+        yield COMPOSED_WITH_TARGET.at(rows.path, pointer, slope=slope, spread=spread, error_deg=error)
+    if error > step:
+        yield WORSE_THAN_COPYING.at(rows.path, pointer, model_deg=error, copy_deg=step)
+
+
+def _check_diagnostics(rows: Rows, judged: _Judged) -> Iterator[Finding]:
+    """Compare what the file says of itself with its rows; the last row's target may not be in the file."""
+    unknown = 1 - len(judged.following) / len(rows.poses if rows.poses is not None else judged.following)
+    errors = judged.errors_deg
+    found = member(rows.file.document.data, "diagnostics", "GeoDeg")
+    expected = float(errors.mean())
+    clamped = float(np.maximum(errors, _ACOS_FLOOR_DEG).mean())
+    slack = clamped - expected + _DIAGNOSTIC * clamped + 2 * unknown * float(errors.mean(axis=1).max())
+    if _is_number(found) and abs(found - expected) > slack:
+        values = {"key": "GeoDeg", "found": float(found), "expected": expected, "slack": slack}
+        yield DIAGNOSTICS_DIFFER.at(rows.path, "/diagnostics/GeoDeg", **values)
+    squares = _squared_errors(rows, judged)
+    found = member(rows.file.document.data, "diagnostics", "MSEnormY")
+    if squares is not None and _is_number(found):
+        expected = float(squares.mean())
+        slack = _DIAGNOSTIC * expected + 2 * unknown * float(squares.max())
+        if abs(found - expected) > slack:
+            values = {"key": "MSEnormY", "found": float(found), "expected": expected, "slack": slack}
+            yield DIAGNOSTICS_DIFFER.at(rows.path, "/diagnostics/MSEnormY", **values)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and bool(np.isfinite(value))  # type: ignore[call-overload]
+
+
+def _squared_errors(rows: Rows, judged: _Judged) -> FloatArray | None:
+    """Mean squared error of each row in units of StdY, (T,), rotations only; None if the output holds more."""
+    std = rows.bundle.statistic("StdY", rows.bundle.output)
+    targets = rows.target_columns if rows.target_columns is not None else rows.columns
+    said, output = rows.predicted_columns, rows.bundle.output
+    if std is None or targets is None or said is None or output is None or len(std.values) != output[ROTATIONS].size:
+        return None
+    scale = rows.bundle.rotations_of(std.values, output)
+    if scale is None or not (np.abs(scale) > 0).all():
+        return None
+    count = len(judged.following)
+    following = targets if rows.target_columns is not None else targets[1:]
+    squares: FloatArray = (((said[:count] - following) / scale) ** 2).mean(axis=(1, 2))
+    return squares

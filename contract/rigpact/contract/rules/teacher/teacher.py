@@ -1,0 +1,230 @@
+"""RP600-RP629: teacher batches and predictions: shapes, and whether they belong to the bundle.
+
+What a prediction's numbers mean is prediction.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.bundle import CONDITION_WIDTH
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import Layout, json_to_layout
+from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, json_to_array, json_to_rate, member
+from rigpact.contract.rules.clips.clips import same_rate
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.statistics import FloatArray
+
+ROW_COUNT_DIFFERS = Rule(
+    code="RP600",
+    name="teacher-row-count-differs",
+    severity=Severity.ERROR,
+    message="{array} has {found} rows, {source} {expected}",
+    hint="export the file again; every array has one row for each pair of frames",
+    why="rows are matched by index: the network is fed one frame's state with another frame's condition",
+)
+ROW_WIDTH_DIFFERS = Rule(
+    code="RP601",
+    name="teacher-row-width-differs",
+    severity=Severity.ERROR,
+    message="{array}[{row}] has {found} numbers, {source} {expected}{more}",
+    hint="export the file again with the bundle it belongs to",
+    why="the engine fills short rows with zeros and skips frames with a short condition",
+)
+DIMS_DIFFER = Rule(
+    code="RP602",
+    name="teacher-dims-differ",
+    severity=Severity.ERROR,
+    message="dims.{key} is {found}, the bundle says {expected}",
+    hint="export the file again with this bundle",
+    why="the file was made for another layout: its rows would be cut or padded",
+)
+LAYOUT_DIFFERS = Rule(
+    code="RP603",
+    name="teacher-layout-differs",
+    severity=Severity.ERROR,
+    message="layouts.{side} {what}",
+    hint="export the file again with this bundle",
+    why="equal widths hide it: the rows would be read with the bundle's slices, bones from velocities",
+)
+TEACHER_FPS_DIFFERS = Rule(
+    code="RP604",
+    name="teacher-fps-differs",
+    severity=Severity.ERROR,
+    message="the file has {found:g} frames a second, the bundle {expected:g}",
+    hint="resample the clip, or write the right fps at the root of the bundle",
+    why="playback steps through the rows at the bundle's rate",
+)
+TEACHER_VALUE_NOT_FINITE = Rule(
+    code="RP605",
+    name="teacher-value-not-finite",
+    severity=Severity.ERROR,
+    message="{array}[{row}][{column}] is not finite in float32{more}",
+    hint="find the frame in the clip, or the statistic that is zero",
+    why="the engine feeds it to the network as it is: the pose becomes NaN",
+)
+AUX_INPUTS_AT_ROOT = Rule(
+    code="RP610",
+    name="aux-inputs-at-root",
+    severity=Severity.ERROR,
+    message="aux_inputs ({names}) stand at the root of the file only; the engine looks under teacher.aux_inputs",
+    hint="write them under teacher as well",
+    why="the engine finds none and silently takes contacts, angular velocities and history from its own state: the"
+    " comparison with the prediction compares other inputs",
+)
+RULES = (
+    ROW_COUNT_DIFFERS, ROW_WIDTH_DIFFERS, DIMS_DIFFER, LAYOUT_DIFFERS, TEACHER_FPS_DIFFERS, TEACHER_VALUE_NOT_FINITE,
+    AUX_INPUTS_AT_ROOT,
+)  # fmt: skip
+
+AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
+_ARRAYS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("teacher", "state_norm"), "Dx"),
+    (("teacher", "cond"), "Dc"),
+    (("teacher", "target_norm"), "Dy"),
+    (("prediction", "y_norm"), "Dy"),
+    (("prediction", "y_raw"), "Dy"),
+    *((("aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
+    *((("teacher", "aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
+)
+"""Every array of rows, and the entry of `dims` that is its width."""
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherView:
+    """The parts of a teacher batch or prediction that rules judge."""
+
+    document: Document
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.document.path
+
+    @cached_property
+    def rows(self) -> dict[tuple[str, ...], list[list[Any]]]:
+        """Every array of rows that is there, by its path."""
+        found = {path: member(self.document.data, *path) for path, _ in _ARRAYS}
+        return {
+            path: value
+            for path, value in found.items()
+            if isinstance(value, list) and all(type(row) is list for row in value)
+        }
+
+    @cached_property
+    def arrays(self) -> dict[tuple[str, ...], FloatArray]:
+        """Every array that is rectangular, (T, width) float64."""
+        read = {path: json_to_array(rows) for path, rows in self.rows.items()}
+        return {path: array for path, array in read.items() if array is not None and array.ndim == 2}
+
+    def finite(self, path: tuple[str, ...]) -> FloatArray | None:
+        """One of `arrays`; None if it is not there or not finite."""
+        array = self.arrays.get(path)
+        return array if array is not None and is_finite_float32(array) else None
+
+
+def check_teacher(file: TeacherView, bundle: BundleView | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with the shapes of a teacher batch or prediction, alone and against the bundle."""
+    yield from _check_row_counts(file)
+    yield from _check_row_widths(file, bundle)
+    yield from _check_finite(file)
+    if bundle is not None:
+        yield from _check_dims(file, bundle)
+        yield from _check_layouts(file, bundle)
+        yield from _check_fps(file, bundle)
+    aux = member(file.document.data, "aux_inputs")
+    if isinstance(aux, dict) and aux and not member(file.document.data, "teacher", "aux_inputs"):
+        yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
+
+
+def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
+    declared, source = member(file.document.data, "num_pairs"), "num_pairs is"
+    if type(declared) not in (int, float):
+        states = file.rows.get(("teacher", "state_norm"))
+        if states is None:
+            return
+        declared, source = len(states), "teacher.state_norm has"
+    for path, rows in file.rows.items():
+        if len(rows) != declared:
+            values = {"array": ".".join(path), "found": len(rows), "source": source, "expected": declared}
+            yield ROW_COUNT_DIFFERS.at(file.path, json_pointer(*path), **values)
+
+
+def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
+    known = bundle_widths(bundle)
+    for path, dim in _ARRAYS:
+        rows = file.rows.get(path)
+        if not rows:
+            continue
+        declared = member(file.document.data, "dims", dim)
+        expected, source = known.get(dim), "the bundle says"
+        if expected is None:
+            is_declared = type(declared) is int
+            expected, source = (declared, f"dims.{dim} is") if is_declared else (len(rows[0]), "row 0 has")
+        wrong = [index for index, row in enumerate(rows) if len(row) != expected]
+        if wrong:
+            values = {"array": ".".join(path), "row": wrong[0], "found": len(rows[wrong[0]]), "source": source}
+            values |= {"expected": expected, "more": and_more(len(wrong) - 1, "rows")}
+            yield ROW_WIDTH_DIFFERS.at(file.path, json_pointer(*path, wrong[0]), **values)
+
+
+def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
+    """The entries of `dims` that a bundle settles."""
+    if bundle is None or bundle.state is None or bundle.output is None:
+        return {}
+    widths = {"Dx": bundle.state.width, "Dy": bundle.output.width, "Dc": CONDITION_WIDTH}
+    return widths | ({"angvel": 3 * bundle.bone_count} if bundle.bone_count else {})
+
+
+def _check_finite(file: TeacherView) -> Iterator[Finding]:
+    for path, array in file.arrays.items():
+        with np.errstate(over="ignore"):
+            bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
+        if len(bad):
+            row, column = (int(index) for index in bad[0])
+            values = {"array": ".".join(path), "row": row, "column": column}
+            more = and_more(len(bad) - 1, "in this array")
+            yield TEACHER_VALUE_NOT_FINITE.at(file.path, json_pointer(*path, row, column), more=more, **values)
+
+
+def _check_dims(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    for key, expected in bundle_widths(bundle).items():
+        found = member(file.document.data, "dims", key)
+        if type(found) is int and found != expected:
+            yield DIMS_DIFFER.at(file.path, json_pointer("dims", key), key=key, found=found, expected=expected)
+
+
+def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    for side, layout in (("state", bundle.state), ("output", bundle.output)):
+        declared = member(file.document.data, "layouts", side)
+        if not isinstance(declared, dict) or layout is None:
+            continue
+        what = _difference(json_to_layout(declared), layout)
+        if what:
+            yield LAYOUT_DIFFERS.at(file.path, json_pointer("layouts", side), side=side, what=what)
+
+
+def _difference(found: Layout, expected: Layout) -> str:
+    """Describe the first slice that differs between two layouts; empty if none does."""
+    for entry in expected:
+        if entry.name not in found:
+            return f"has no slice {entry.name}, the bundle has it at [{entry.start}, {entry.stop})"
+        other = found[entry.name]
+        if other != entry:
+            return f"has {entry.name} at [{other.start}, {other.stop}), the bundle at [{entry.start}, {entry.stop})"
+    extra = next((entry for entry in found if entry.name not in expected), None)
+    return f"has a slice {extra.name} that the bundle has not" if extra else ""
+
+
+def _check_fps(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    found = json_to_rate(member(file.document.data, "fps"))
+    if found is not None and not same_rate(found, bundle.fps):
+        yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=bundle.fps)

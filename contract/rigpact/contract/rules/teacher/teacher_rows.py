@@ -1,0 +1,268 @@
+"""RP606-RP619: what the rows of a teacher batch or prediction mean, row against row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rigpact.contract.bundle import CONDITION_WIDTH
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import json_to_layout
+from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.rules.bundle.view import member
+from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
+from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
+from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows
+from rigpact.contract.rules.teacher.teacher import AUX_DIMS, TeacherView
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.statistics import FloatArray
+
+DIMS_CONTRADICT_LAYOUTS = Rule(
+    code="RP606",
+    name="teacher-dims-contradict-layouts",
+    severity=Severity.ERROR,
+    message="dims.{key} is {found}, but layouts.{side} of the same file ends at {expected}",
+    hint="export the file again; the two come from different runs",
+    why="readers that trust one cut the rows, readers that trust the other pad them",
+)
+TARGET_NOT_NEXT = Rule(
+    code="RP611",
+    name="target-not-next-state",
+    severity=Severity.ERROR,
+    message="target_norm of row {row} is {angle_deg:.3f}° from the pose of row {next} at {bone}{more}{guess}",
+    hint="the target of a row is the pose of the next frame, whitened with MuY and StdY",
+    why="the network is trained to reach another pose than the one that follows",
+)
+STATE_NOT_A_POSE = Rule(
+    code="RP612",
+    name="state-row-not-a-pose",
+    severity=Severity.ERROR,
+    message="row {row}, {bone}: un-normalised with MuX and StdX, its columns are {defect:.3g} from those of a rotation"
+    "{more}",
+    hint="the rows were normalised with other statistics, or in another order of channels: export them again",
+    why="the engine plays these rows: limbs are stretched onto the nearest rotation, which is another pose",
+)
+VALUE_CLIPPED = Rule(
+    code="RP613",
+    name="value-clipped-by-graph",
+    severity=Severity.WARNING,
+    message="{array}[{row}][{column}] = {value:.4g}: the graph clamps its input to ±{limit:g}{where}{more}",
+    hint="raise the deviation's floor of that channel, or leave the clip out",
+    why="the network answers for a value that it was not given: the frame's motion is cut off on this channel",
+)
+COND_NOT_ONE_HOT = Rule(
+    code="RP614",
+    name="condition-action-not-one-hot",
+    severity=Severity.ERROR,
+    message="cond[{row}] starts with {bits}: one of the four action bits is 1 and the others are 0{more}",
+    hint="write idle, walk, run, jump first, then direction and speed; raw, not normalised",
+    why="the engine clamps the bits, and reads direction and speed from their places: in another order the character"
+    " runs at the speed of a bit",
+)
+COND_DIRECTION_NOT_UNIT = Rule(
+    code="RP615",
+    name="condition-direction-not-unit",
+    severity=Severity.ERROR,
+    message="cond[{row}]: the direction ({x:.4g}, {y:.4g}) is {length:.4g} long, not 1 (nor 0 at rest){more}",
+    hint="divide the velocity by its length; zero below 1 mm/s",
+    why="the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two lengths",
+)
+COND_SPEED_DIFFERS = Rule(
+    code="RP616",
+    name="condition-speed-differs",
+    severity=Severity.ERROR,
+    message="cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on"
+    " average{guess}",
+    hint="the speed is |RootVelocityXY| in m/s; the engine's is cm/s times 0.01",
+    why="the network is told one speed and shown another: in the game it walks at the wrong one",
+)
+COND_DIRECTION_DIFFERS = Rule(
+    code="RP617",
+    name="condition-direction-differs",
+    severity=Severity.ERROR,
+    message="the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving"
+    " rows){guess}",
+    hint="take the unit direction of RootVelocityXY of the same frame",
+    why="pushed forward, the character learned to go another way",
+)
+CONTACT_ROW_OUT_OF_RANGE = Rule(
+    code="RP618",
+    name="contact-row-out-of-range",
+    severity=Severity.ERROR,
+    message="contacts[{row}][{foot}] = {value:.4g}: the Contacts input is the raw score, within 0 and 1{more}",
+    hint="do not whiten the contacts of the rows; the engine's own slice is another thing",
+    why="the network was trained on scores: a whitened one reads as a foot below the floor",
+)
+AUX_COPIES_DIFFER = Rule(
+    code="RP619",
+    name="aux-inputs-differ-between-copies",
+    severity=Severity.ERROR,
+    message="aux_inputs.{key} at the root and under teacher differ in {count} of {total} numbers, first at row {row}",
+    hint="write the same arrays in both places",
+    why="training reads one copy and the engine the other: the two run on different inputs and are then compared",
+)
+RULES = (
+    DIMS_CONTRADICT_LAYOUTS, TARGET_NOT_NEXT, STATE_NOT_A_POSE, VALUE_CLIPPED, COND_NOT_ONE_HOT,
+    COND_DIRECTION_NOT_UNIT, COND_SPEED_DIFFERS, COND_DIRECTION_DIFFERS, CONTACT_ROW_OUT_OF_RANGE, AUX_COPIES_DIFFER,
+)  # fmt: skip
+
+GRAPH_CLAMP = 16.0
+"""The exporter's graph clamps state and condition to ±16."""
+_SAME_POSE_RAD = np.radians(0.05)
+"""Rows written with float32 agree to 1e-5°; with four decimals and a deviation of 0.25, to 0.01°."""
+_DIRECTION_LENGTH = 1e-3
+_SPEED = 0.02
+"""Two percent: what two decimals of a slow walk lose."""
+_SLOWEST_M_S = 0.1
+_NEXT_DIRECTION_DEG = 10.0
+"""Direction and velocity come from the same two numbers; ten degrees are no rounding."""
+_DIRECTION_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] = (
+    ("it is negated", lambda v: -v),
+    ("the axes are swapped", lambda v: v[:, ::-1]),
+    ("y is mirrored", lambda v: v * [1, -1]),
+)
+
+
+def check_rows_alone(file: TeacherView) -> Iterator[Finding]:
+    """Yield what needs no bundle."""
+    for side, key in (("state", "Dx"), ("output", "Dy")):
+        declared, found = member(file.document.data, "layouts", side), member(file.document.data, "dims", key)
+        layout = json_to_layout(declared)
+        if layout.slices and type(found) is int and found != layout.width:
+            values = {"key": key, "found": found, "side": side, "expected": layout.width}
+            yield DIMS_CONTRADICT_LAYOUTS.at(file.path, json_pointer("dims", key), **values)
+    yield from _check_condition(file)
+    yield from _check_copies(file)
+
+
+def check_rows(rows: Rows) -> Iterator[Finding]:
+    """Yield what is wrong with the rows under the bundle's statistics."""
+    yield from _check_clipped(rows)
+    yield from _check_state(rows)
+    yield from _check_targets(rows)
+    yield from _check_against_velocity(rows)
+    contacts = rows.aux("contacts")
+    if contacts is not None:
+        bad = np.argwhere((contacts < 0) | (contacts > 1))
+        for row, foot in bad[:1].tolist():
+            values = {"row": row, "foot": foot, "value": float(contacts[row, foot])}
+            pointer = json_pointer(*rows.aux_path("contacts"), row, foot)
+            yield CONTACT_ROW_OUT_OF_RANGE.at(rows.path, pointer, more=and_more(len(bad) - 1, "rows"), **values)
+    yield from _check_angular_velocity(rows)
+
+
+def _check_condition(file: TeacherView) -> Iterator[Finding]:
+    cond = file.finite(COND)
+    if cond is None or cond.shape[1] != CONDITION_WIDTH:
+        return
+    bad = np.flatnonzero(~is_one_hot(cond[:, :4]))
+    if len(bad):
+        row = int(bad[0])
+        bits, more = [float(f"{bit:.4g}") for bit in cond[row, :4]], and_more(len(bad) - 1, "rows")
+        yield COND_NOT_ONE_HOT.at(file.path, json_pointer(*COND, row), row=row, bits=bits, more=more)
+    lengths = np.linalg.norm(cond[:, 4:6], axis=-1)
+    odd = np.flatnonzero((np.abs(lengths - 1) > _DIRECTION_LENGTH) & (lengths > _DIRECTION_LENGTH))
+    if len(odd):
+        row = int(odd[0])
+        values = {"row": row, "x": float(cond[row, 4]), "y": float(cond[row, 5]), "length": float(lengths[row])}
+        more = and_more(len(odd) - 1, "rows")
+        yield COND_DIRECTION_NOT_UNIT.at(file.path, json_pointer(*COND, row), more=more, **values)
+
+
+def _check_copies(file: TeacherView) -> Iterator[Finding]:
+    for key in AUX_DIMS:
+        ours, theirs = file.arrays.get(("aux_inputs", key)), file.arrays.get(("teacher", "aux_inputs", key))
+        if ours is None or theirs is None or ours.shape != theirs.shape:
+            continue
+        different = np.argwhere(ours != theirs)
+        if len(different):
+            row = int(different[0][0])
+            values = {"key": key, "count": len(different), "total": ours.size, "row": row}
+            yield AUX_COPIES_DIFFER.at(file.path, json_pointer("aux_inputs", key, row), **values)
+
+
+def _check_clipped(rows: Rows) -> Iterator[Finding]:
+    for path in (STATE, COND):
+        array = rows.file.finite(path)
+        if array is None:
+            continue
+        bad = np.argwhere(np.abs(array) > GRAPH_CLAMP)
+        if len(bad):
+            row, column = (int(index) for index in bad[0])
+            mean = rows.bundle.statistic("MuX", rows.bundle.state) if path == STATE else None
+            fits = mean is not None and column < len(mean.values)
+            where = f" ({mean.where(column)})" if mean is not None and fits else ""
+            values = {"array": ".".join(path), "row": row, "column": column, "value": float(array[row, column])}
+            more = and_more(len(bad) - 1, "in this array")
+            pointer = json_pointer(*path, row, column)
+            yield VALUE_CLIPPED.at(rows.path, pointer, limit=GRAPH_CLAMP, where=where, more=more, **values)
+
+
+def _check_state(rows: Rows) -> Iterator[Finding]:
+    if rows.columns is None:
+        return
+    defects = rot6d_defect(rows.columns)
+    bad = np.argwhere(defects > 2 * UNIT_TOLERANCE)
+    if len(bad):
+        row, bone = (int(index) for index in bad[0])
+        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
+        more = and_more(len(bad) - 1, "bones and rows")
+        yield STATE_NOT_A_POSE.at(rows.path, json_pointer(*STATE, row), more=more, **values)
+
+
+def _check_targets(rows: Rows) -> Iterator[Finding]:
+    if rows.target_columns is None or rows.poses is None or len(rows.target_columns) != len(rows.poses):
+        return
+    targets = rot6d_to_matrix(rows.target_columns, rows.bundle.columns)
+    angles = rotation_angle_rad(targets[:-1] @ transposed(rows.poses[1:]))
+    bad = np.argwhere(angles > _SAME_POSE_RAD)
+    if len(bad):
+        row, bone = (int(index) for index in bad[0])
+        own = rotation_angle_rad(targets @ transposed(rows.poses))
+        guess = ": it is the row's own pose" if float(own.max()) <= _SAME_POSE_RAD else ""
+        values = {"row": row, "next": row + 1, "bone": rows.bundle.bone(bone)}
+        values |= {"angle_deg": float(np.degrees(angles[row, bone])), "guess": guess}
+        more = and_more(len(bad) - 1, "bones and rows")
+        yield TARGET_NOT_NEXT.at(rows.path, json_pointer(*TARGET, row), more=more, **values)
+
+
+def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
+    cond, velocity = rows.file.finite(COND), rows.root_velocity
+    if cond is None or velocity is None or len(cond) != len(velocity) or cond.shape[1] != CONDITION_WIDTH:
+        return
+    speeds = np.linalg.norm(velocity, axis=-1)
+    known = np.isfinite(speeds) & (speeds > _SLOWEST_M_S)
+    if not known.any():
+        return
+    said, shown = cond[known, 6], speeds[known]
+    wrong = np.abs(said - shown) > _SPEED * shown
+    if wrong.any():
+        row, slope = int(np.flatnonzero(known)[wrong][0]), float(np.sum(said * shown) / np.sum(shown**2))
+        guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
+        values = {"row": row, "found": float(cond[row, 6]), "expected": float(speeds[row]), "slope": slope}
+        yield COND_SPEED_DIFFERS.at(rows.path, json_pointer(*COND, row, 6), guess=guess, **values)
+    yield from _check_direction(rows, cond[known, 4:6], velocity[known], int(np.flatnonzero(known)[0]))
+
+
+def _check_direction(rows: Rows, said: FloatArray, shown: FloatArray, row: int) -> Iterator[Finding]:
+    angle = float(np.median(angle_between_deg(said, shown)))
+    if angle <= _NEXT_DIRECTION_DEG:
+        return
+    fits = (
+        words for words, turned in _DIRECTION_READINGS if float(np.median(angle_between_deg(said, turned(shown)))) < 1.0
+    )
+    guess = "".join(f": {words}" for words in list(fits)[:1])
+    pointer = json_pointer(*COND, row, 4)
+    yield COND_DIRECTION_DIFFERS.at(rows.path, pointer, angle_deg=angle, count=len(said), guess=guess)
+
+
+def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
+    raw, poses, path = rows.angular_velocity, rows.poses, rows.aux_path("angvel_norm")
+    if raw is None or poses is None or raw[0].shape != poses.shape[:3]:
+        return
+    values, usable = raw
+    motion = Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable)
+    yield from check_motion(motion)

@@ -1,0 +1,233 @@
+"""What `rigpact gate` is asked: the table `[gate]` of rigpact.toml, or `[tool.rigpact.gate]` of pyproject.toml.
+
+Paths stand relative to the configuration file. `KEYS` says what each key means; docs/configuration.md is made of it.
+Nothing here knows how a question is answered. To add a setting: a row in `KEYS`, a field, a reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import PurePath
+from typing import Any
+
+from rigpact.contract.conventions import KNOBS, STAGES, Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.settings.table import SettingsTable, did_you_mean
+from rigpact.contract.systems.registry import SYSTEMS
+
+KEYS: Mapping[str, Mapping[str, str]] = {
+    "gate": {
+        "bundle": "the schema bundle, or the contract file of another system",
+        "companion": "the file with the auxiliary-input statistics",
+        "model": "the ONNX model",
+        "clips": "raw clips; `*` and `**` match",
+        "teacher": "tables, see below: teacher files that training recorded",
+        "trace": "tables, see below: traces that the engine recorded",
+        "free-run": "the clip that seeds and drives the free run; the first of `clips` if absent, `false` for none",
+        "frames": "length of the free run, 600 if absent",
+        "base": "git revision that the bundle must not break, for example `origin/main`",
+        "change-record": "Markdown file; a breaking change with an entry there is acknowledged",
+        "strict": "`true` lets warnings fail the gate too",
+        "conventions": "table of conventions that the bundle does not declare, KNOB = VALUE",
+        "thresholds": "table, see below",
+        "budget": "table, see below",
+        "waive": "tables, see below",
+    },
+    "gate.teacher": {
+        "file": "a teacher prediction or batch",
+        "clip": "the raw clip that it was made from; without it the file's own rows drive the run",
+        "stages": "what the file is to hold; all that such a file can hold if absent",
+        "name": "what reports call it; from the file name if absent",
+    },
+    "gate.trace": {
+        "file": "a trace of the engine",
+        "clip": "the clip that drove it; required",
+        "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
+        "frames": "how many frames it is to hold; as many as the clip gives if absent",
+        "name": "what reports call it; from the file name if absent",
+    },
+    "gate.thresholds": {
+        "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent",
+        "pose-deg": "limit of a bone's error in the published pose, in degrees; none if absent",
+        "pose-cm": "the same in centimetres",
+        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent",
+    },
+    "gate.budget": {
+        "parameters": "how many numbers the model's weights may hold",
+        "model-bytes": "size of the model's file",
+        "inference-us": "microseconds of one inference on one thread; measured, so judged with a margin",
+        "inference-margin": "how many times the budget the measured median may be; 3 if absent",
+    },
+    "gate.waive": {
+        "part": "the part of the gate, for example `engine-trace/walk`",
+        "stage": "only this stage of it",
+        "owner": "who answers for it",
+        "reason": "why it may stay for now",
+        "expires": "the last day on which it holds, YYYY-MM-DD",
+    },
+}
+"""Every key by table, in words."""
+HOSTED_STAGES = frozenset(name for system in SYSTEMS.values() for name in system.definition.vectors)
+HOSTED_KNOBS = frozenset(name for system in SYSTEMS.values() for name in system.definition.knobs)
+"""What stands in the settings of another system's project; whether it is that system's own is seen when its case is opened."""
+FREE_RUN_FRAMES = 600
+ADEQUACY_MARGIN = 10.0
+INFERENCE_MARGIN = 3.0
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own."""
+
+    file: str
+    name: str
+    clip: str | None = None
+    stages: tuple[str, ...] = ()
+    frames: int | None = None
+
+
+@dataclass(frozen=True)
+class PartWaiver:
+    """A part of the gate, or a stage of it, that does not count until a day."""
+
+    part: str
+    stage: str | None
+    owner: str
+    reason: str
+    expires: str
+    index: int
+
+    def holds(self, today: date) -> bool:
+        """Whether its day has not passed."""
+        return today <= date.fromisoformat(self.expires)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """How much is too much. None: nobody set a limit."""
+
+    tolerance_factor: float = 1.0
+    pose_deg: float | None = None
+    pose_cm: float | None = None
+    adequacy_margin: float = ADEQUACY_MARGIN
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the model may cost."""
+
+    parameters: int | None = None
+    model_bytes: int | None = None
+    inference_us: float | None = None
+    inference_margin: float = INFERENCE_MARGIN
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether anything is limited."""
+        return any(limit is not None for limit in (self.parameters, self.model_bytes, self.inference_us))
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The questions of one project."""
+
+    bundle: str | None = None
+    companion: str | None = None
+    model: str | None = None
+    clips: tuple[str, ...] = ()
+    teacher: tuple[RecordedRun, ...] = ()
+    traces: tuple[RecordedRun, ...] = ()
+    free_run: str | None = None
+    no_free_run: bool = False
+    frames: int = FREE_RUN_FRAMES
+    base: str | None = None
+    change_record: str | None = None
+    strict: bool = False
+    conventions: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    budget: Budget = field(default_factory=Budget)
+    waivers: tuple[PartWaiver, ...] = ()
+
+
+def read_gate_settings(table: SettingsTable) -> GateSettings:
+    """Read the table; UnusableInput names the key, what it holds, and what may stand there."""
+    table.refuse_unknown(KEYS["gate"])
+    no_free_run = table.content.get("free-run") is False
+    teacher, traces = (
+        tuple(_run(entry.refuse_unknown(KEYS[f"gate.{key}"]), key) for entry in table.tables(key))
+        for key in ("teacher", "trace")
+    )
+    _refuse_repeated_names(table, (*teacher, *traces))
+    return GateSettings(
+        bundle=table.text("bundle"),
+        companion=table.text("companion"),
+        model=table.text("model"),
+        clips=table.texts("clips", 'file names, for example ["clips/*.json"]'),
+        teacher=teacher,
+        traces=traces,
+        free_run=None if no_free_run else table.text("free-run", "a clip, or false"),
+        no_free_run=no_free_run,
+        frames=table.count("frames") or FREE_RUN_FRAMES,
+        base=table.text("base", "a git revision"),
+        change_record=table.text("change-record"),
+        strict=table.flag("strict"),
+        conventions=_conventions(table.table("conventions")),
+        thresholds=_thresholds(table.table("thresholds").refuse_unknown(KEYS["gate.thresholds"])),
+        budget=_budget(table.table("budget").refuse_unknown(KEYS["gate.budget"])),
+        waivers=tuple(_waiver(entry, index) for index, entry in enumerate(table.tables("waive"))),
+    )
+
+
+def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) -> None:
+    names = [run.name for run in runs]
+    for index, run in enumerate(runs):
+        if run.name in names[:index]:
+            place = table.place(f"name of {run.file}")
+            raise UnusableInput(place, f"{run.name!r} again", "a name of its own", "give it a `name`")
+
+
+def _run(entry: SettingsTable, kind: str) -> RecordedRun:
+    file = entry.required_text("file", KEYS[f"gate.{kind}"]["file"])
+    clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
+    stages = entry.texts("stages", f"stages: {', '.join(STAGES)}")
+    for stage in stages:
+        if stage not in STAGES and stage not in HOSTED_STAGES:
+            hint = did_you_mean(stage, STAGES)
+            raise UnusableInput(entry.place("stages"), repr(stage), f"one of {', '.join(STAGES)}", hint)
+    name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
+    return RecordedRun(file, name, clip, stages, entry.count("frames"))
+
+
+def _conventions(table: SettingsTable) -> Mapping[str, Any]:
+    changes = {knob: tuple(value) if isinstance(value, list) else value for knob, value in table.content.items()}
+    own = {knob: value for knob, value in changes.items() if knob in KNOBS or knob not in HOSTED_KNOBS}
+    Conventions().replaced(own)  # says clearly what is no knob, and no value of one
+    return changes
+
+
+def _thresholds(table: SettingsTable) -> Thresholds:
+    return Thresholds(
+        table.number("tolerance-factor") or 1.0,
+        table.number("pose-deg"),
+        table.number("pose-cm"),
+        table.number("adequacy-margin") or ADEQUACY_MARGIN,
+    )
+
+
+def _budget(table: SettingsTable) -> Budget:
+    margin = table.number("inference-margin") or INFERENCE_MARGIN
+    return Budget(table.count("parameters"), table.count("model-bytes"), table.number("inference-us"), margin)
+
+
+def _waiver(entry: SettingsTable, index: int) -> PartWaiver:
+    entry.refuse_unknown(KEYS["gate.waive"])
+    part, owner, reason, expires = (
+        entry.required_text(key, KEYS["gate.waive"][key]) for key in ("part", "owner", "reason", "expires")
+    )
+    try:
+        date.fromisoformat(expires)
+    except ValueError:
+        raise UnusableInput(entry.place("expires"), repr(expires), "a day as YYYY-MM-DD") from None
+    return PartWaiver(part, entry.text("stage", "a stage"), owner, reason, expires, index)

@@ -1,0 +1,101 @@
+"""The PoseHist input: H past poses, oldest to newest, six numbers a bone.
+
+Engine: `ResetPoseHistoryFromPose`, `PushPoseHistoryFrame`, `BuildPoseHistoryFeature`, `NormalizePoseHistoryRaw`.
+Pose k is the pose of frame k; what stands for frames before the first is the convention `pose_history_start`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
+from rigpact.reference_runtime.operations.normalisation import SquashedZscore
+from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+
+Normalise = Callable[[FloatArray], FloatArray]
+"""Overwrites a value (..., H·6·B) and returns it."""
+
+
+def _tanh_scaled(auxiliary: SquashedStatistics, dtype: type[np.floating]) -> Normalise:
+    scale = np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(dtype)
+    return lambda value: np.tanh(np.divide(value, scale, value), value)
+
+
+NORMALISE: Mapping[str, Callable[[SquashedStatistics, type[np.floating]], Normalise]] = {
+    "tanh_zscore": lambda auxiliary, dtype: SquashedZscore(auxiliary, AUXILIARY_SCALE_FLOOR, dtype),
+    "tanh": _tanh_scaled,
+    "tanh_unit_scale": lambda _auxiliary, _dtype: lambda value: np.tanh(value, value),
+    "raw": lambda _auxiliary, _dtype: lambda value: value,
+}
+ORDER: Mapping[str, slice] = {"oldest_first": slice(None), "newest_first": slice(None, None, -1)}
+DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
+FIRST_POSE: Mapping[str, int] = {"seed_pose": 0, "identity": 0, "zeros": 0, "first_target": 1}
+"""The first frame that enters the history as itself; earlier ones are padding."""
+
+
+class PoseHistory:
+    """The history under one contract: which frames it holds, and how it is normalised."""
+
+    def __init__(self, contract: Contract) -> None:
+        """Look the conventions up once. UnusableInput when nothing tells how many frames there are."""
+        conventions = contract.conventions
+        length = contract.pose_history_length
+        if length is None:
+            raise UnusableInput(
+                contract.path, "no pose_hist_len", "the length of the pose history", "give the companion file"
+            )
+        self._dtype = compute_dtype(conventions)
+        self._codec = Rot6d(conventions)
+        self._start = conventions.pose_history_start
+        self._first = FIRST_POSE[self._start]
+        # oldest to newest, relative to the current frame
+        self._offsets = np.arange(1 - length, 1)[ORDER[conventions.pose_history_order]]
+        self._offsets = self._offsets - DELAY[conventions.pose_history_phase]
+        self._statistics = contract.pose_history or unit_statistics(length * contract.bone_count * 6)
+        self._normalise = NORMALISE[conventions.pose_history_norm](self._statistics, self._dtype)
+        self._entries = [int(offset) for offset in self._offsets]
+
+    @property
+    def reach(self) -> int:
+        """How many poses back from the current one the history looks, the current one counted."""
+        return 1 - int(self._offsets.min())
+
+    def padding(self, poses: FloatArray) -> FloatArray:
+        """What stands for the frames before the first; `poses` (N, 6·B) are the clip's, N >= 2 for first_target."""
+        identity = self._codec.identity(poses.shape[-1] // 6, np.float32)
+        if self._start == "first_target" and len(poses) < 2:
+            raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
+        chosen = {"identity": identity, "zeros": np.zeros_like(identity)}
+        own: FloatArray = poses[min(self._first, len(poses) - 1)]
+        return chosen.get(self._start, own)
+
+    def raw_rows(self, poses: FloatArray, steps: int, padding: FloatArray | None = None) -> FloatArray:
+        """Features (steps, H·6·B) of a run whose poses (N, 6·B) are all known; padding as `padding(poses)` by default."""
+        before = self.padding(poses) if padding is None else padding
+        known = np.concatenate((before[None], poses[self._first :]))
+        frames = np.arange(steps)[:, None] + self._offsets
+        return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
+
+    def raw_row(self, recent: deque[FloatArray], frame: int, padding: FloatArray) -> FloatArray:
+        """Feature (..., H·6·B) at `frame` from the most recent poses (..., 6·B), the last of which is the current one."""
+        known, first = len(recent), self._first
+        entries = [
+            recent[offset - 1] if frame + offset >= first and 1 - offset <= known else padding
+            for offset in self._entries
+        ]
+        return np.concatenate(entries, axis=-1, dtype=np.float32, casting="same_kind")
+
+    @QUIETLY
+    def normalise(self, raw: FloatArray) -> FloatArray:
+        """z of a raw feature (..., H·6·B)."""
+        return self.z(raw)
+
+    def z(self, raw: FloatArray) -> FloatArray:
+        """The same for who has silenced numpy already, as a loop has."""
+        return self._normalise(raw.astype(self._dtype)).astype(np.float32)

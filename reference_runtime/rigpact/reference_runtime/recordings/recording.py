@@ -1,0 +1,188 @@
+"""Anything that either side wrote, read as a trace: trace files, teacher files, raw clips.
+
+A kind of file can hold only some stages; `possible` says which, so that a comparison knows what is missing and what could
+never have been there. Teacher files hold the *pose* in `prediction.y_norm`, not the network's output: it becomes `y_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
+
+TEACHER_STAGES = ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")
+CLIP_STAGES = ("x_raw", "y_out")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A trace, the stages that its kind of file can hold, and the clip's own poses if the file has them.
+
+    poses6d: (P, 6·B) poses as the training data have them, P >= T; row t is that of frame t. target_rows: (T,) the row of the
+    pose of the frame after, -1 where it is unknown.
+    """
+
+    path: Path
+    title: str
+    trace: Trace
+    possible: frozenset[str]
+    bone_names: tuple[str, ...] | None = None
+    poses6d: FloatArray | None = None
+    target_rows: NDArray[np.int64] | None = None
+
+    def targets_at(self, rows: NDArray[np.int64]) -> FloatArray:
+        """(len(rows), 6·B) the pose of the frame after each of these rows, NaN where unknown."""
+        if self.poses6d is None or self.target_rows is None:
+            raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
+        following = self.target_rows[rows]
+        targets: FloatArray = self.poses6d[following]  # row -1 is read too, and replaced
+        targets[following < 0] = np.nan
+        return targets
+
+    def copied_at(self, rows: NDArray[np.int64]) -> FloatArray:
+        """(len(rows), 6·B) the pose of each of these rows."""
+        if self.poses6d is None:
+            raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
+        copied: FloatArray = self.poses6d[rows]
+        return copied
+
+    @property
+    def targets6d(self) -> FloatArray | None:
+        """Every row's target, (T, 6·B); None where the file has no poses."""
+        return None if self.poses6d is None else self.targets_at(np.arange(len(self.trace.frame)))
+
+    @property
+    def copied6d(self) -> FloatArray | None:
+        """Every row's own pose, (T, 6·B); None where the file has no poses."""
+        return None if self.poses6d is None else self.copied_at(np.arange(len(self.trace.frame)))
+
+
+def read_recording(path: str | Path, contract: Contract | None = None) -> Recording:
+    """Read a trace, a teacher batch or prediction, or a raw clip as a partial trace.
+
+    Without a contract a teacher file needs its `prediction.y_raw`, and only poses are read from clips.
+    """
+    if is_trace_path(path):
+        trace = read_trace(path)
+        if trace.header.system is not None:
+            expected = f"the contract of {trace.header.system} beside it"
+            raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
+        return Recording(Path(path), "trace", trace, frozenset(STAGES), **_trace_targets(trace, contract))
+    document = read_document(path)
+    if document.kind is Kind.RAW_CLIP:
+        return _clip_recording(document, contract)
+    if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
+        return _teacher_recording(document, contract)
+    raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a trace, a teacher file or a raw clip")
+
+
+def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
+    """In a teacher-driven trace the raw states are the training data themselves."""
+    stages = trace.stages
+    if contract is None or trace.header.mode != "teacher" or "x_raw" not in stages:
+        return {}
+    poses = stages["x_raw"][:, contract.state[ROTATIONS].range]
+    return {"poses6d": poses, "target_rows": _following(trace.frame)}
+
+
+def _following(frame: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of the frame after each, -1 where the next recorded frame is not the next one."""
+    rows = np.full(len(frame), -1, np.int64)
+    consecutive = np.flatnonzero(np.diff(frame) == 1)
+    rows[consecutive] = consecutive + 1
+    return rows
+
+
+def _clip_recording(document: Document, contract: Contract | None) -> Recording:
+    clip = document_to_raw_clip(document)
+    steps = clip.frame_count - 1
+    if steps < 1:
+        raise UnusableInput(f"{document.path}#/Frames", "one frame", "at least two")
+    stages = {"y_out": clip.rotations6d[1:]}
+    if contract is not None:
+        _check_bones(document.path, clip.rotations6d.shape[1], contract)
+        stages = {"x_raw": clip.state_rows(contract.state)[:-1], "y_out": recorded_poses(clip, contract)}
+    return Recording(
+        path=document.path,
+        title="raw clip",
+        trace=_trace(stages, clip.fps, document.path),
+        possible=frozenset(CLIP_STAGES if contract else ("y_out",)),
+        bone_names=_declared_bones(document.data.get("meta")),
+        poses6d=clip.rotations6d,
+        target_rows=np.arange(1, steps + 1),
+    )
+
+
+def _teacher_recording(document: Document, contract: Contract | None) -> Recording:
+    teacher = document_to_teacher_file(document)
+    stages = {
+        "state": teacher.state_norm,
+        "cond": teacher.cond,
+        "contacts": teacher.contacts,
+        "angvel": teacher.angvel_norm,
+        "pose_hist": teacher.pose_hist_norm,
+        "y_out": _teacher_pose(teacher, contract),
+    }
+    present = {name: rows for name, rows in stages.items() if rows is not None}
+    poses = None if contract is None else _decoded_poses(teacher, contract)
+    return Recording(
+        path=document.path,
+        title=document.kind.words,
+        trace=_trace(present, teacher.fps, document.path),
+        possible=frozenset(TEACHER_STAGES),
+        poses6d=poses,
+        target_rows=None if poses is None else _following(np.arange(len(poses), dtype=np.int64)),
+    )
+
+
+def _teacher_pose(teacher: TeacherFile, contract: Contract | None) -> FloatArray | None:
+    if contract is None:
+        return teacher.y_raw
+    if teacher.y_norm is None and teacher.y_raw is None:
+        return None
+    return recorded_poses(teacher, contract)
+
+
+def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
+    """Poses of the state rows, (T, 6·B): rotations are only z-scored, so they come back whatever squashed the rest."""
+    if teacher.state_norm.shape[1] != contract.state.width:
+        raise UnusableInput(
+            f"{teacher.path}#/teacher/state_norm/0", f"{teacher.state_norm.shape[1]} numbers", f"{contract.state.width}"
+        )
+    place = contract.state[ROTATIONS].range
+    statistics = contract.state_statistics
+    value = teacher.state_norm[:, place].astype(np.float64) * statistics.std_floored[place] + statistics.mean[place]
+    return value.astype(np.float32)
+
+
+def _trace(stages: dict[str, FloatArray], fps: float, path: Path) -> Trace:
+    if not stages:
+        raise UnusableInput(path, "no stage that can be compared", "rows of at least one stage", "give --bundle")
+    count = len(next(iter(stages.values())))
+    frame = np.arange(count, dtype=np.int64)
+    return Trace(TraceHeader(fps=fps, mode="teacher", clip=path.stem, producer=path.name), frame, frame / fps, stages)
+
+
+def _declared_bones(meta: Any) -> tuple[str, ...] | None:
+    declared = meta.get("skeleton") if isinstance(meta, Mapping) else None
+    names = declared.get("bone_names") if isinstance(declared, Mapping) else None
+    return tuple(map(str, names)) if isinstance(names, list) else None
+
+
+def _check_bones(path: Path, width: int, contract: Contract) -> None:
+    if width != contract.bone_count * 6:
+        raise UnusableInput(f"{path}#/Frames/0/BoneRotations", f"{width // 6} bones", f"{contract.bone_count}")

@@ -1,0 +1,48 @@
+"""Trace files, version 1: what either side records, in two formats told apart by their names.
+
+`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line; `*.trace.safetensors` is read by memory
+map. Any subset of stages is allowed; every frame has all of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.trace_json_lines import read_json_lines, write_json_lines
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
+
+__all__ = ["Trace", "TraceHeader", "is_trace_path", "read_trace", "write_trace"]
+_TENSORS = ".trace.safetensors"
+_SUFFIXES = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", _TENSORS)
+
+
+def is_trace_path(path: str | Path) -> bool:
+    """Whether a file name is that of a trace."""
+    return Path(path).name.endswith(_SUFFIXES)
+
+
+def write_trace(trace: Trace, path: str | Path) -> None:
+    """Write a trace in the format that its name asks for, under a temporary name first."""
+    _check_name(path)
+    write = write_safetensors if Path(path).name.endswith(_TENSORS) else write_json_lines
+    write(trace, Path(path))
+
+
+def read_trace(path: str | Path) -> Trace:
+    """Read a trace in either format; UnusableInput names file and line of what does not fit."""
+    _check_name(path)
+    place = Path(path)
+    if place.is_dir():
+        raise UnusableInput(path, "a directory", "a trace file")
+    if not place.is_file():
+        raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
+    if place.stat().st_size == 0:
+        raise UnusableInput(path, "an empty file", "a trace")
+    return read_safetensors(place) if place.name.endswith(_TENSORS) else read_json_lines(place)
+
+
+def _check_name(path: str | Path) -> None:
+    if not is_trace_path(path):
+        raise UnusableInput(path, f"the name {Path(path).name}", f"a name ending in {', '.join(_SUFFIXES)}")

@@ -1,0 +1,214 @@
+"""Traces as JSON Lines, plain or compressed: a header, then one object a frame.
+
+Written frame by frame, so that a crash loses at most the last line; read up to the last whole one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import orjson
+import zstandard
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_FILE_BYTES, written_whole
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
+
+_NON_FINITE = {"NaN", "Infinity", "-Infinity"}
+_C_TOKENS = re.compile(
+    r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]*\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",
+    re.IGNORECASE,
+)
+_CHUNK_BYTES = 1 << 20
+_BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
+"""Frames that are kept together while reading, and the most numbers of them."""
+_UNREADABLE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+
+
+def write_json_lines(trace: Trace, path: Path) -> None:
+    """Write a trace line by line, compressed as its name says."""
+    with written_whole(path) as raw, _compressing(raw, path) as stream:
+        stream.write(orjson.dumps(trace.header.to_json(trace.widths)) + b"\n")
+        for row, (frame, time_s) in enumerate(zip(trace.frame.tolist(), trace.time_s.tolist(), strict=True)):
+            stages = {name: _numbers(rows[row]) for name, rows in trace.stages.items()}
+            line = {"frame": frame, "time": time_s, "stages": stages}
+            stream.write(orjson.dumps(line, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+
+
+def _numbers(row: FloatArray) -> Any:
+    if np.isfinite(row).all():
+        return np.ascontiguousarray(row)
+    # shortest text that reads back as the same float32, as orjson writes finite arrays
+    return [_number(value) for value in row]
+
+
+def _number(value: np.floating[Any]) -> float | str:
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return float(str(value))
+
+
+def _compressing(raw: IO[bytes], path: Path) -> Any:
+    if path.name.endswith(".gz"):
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    if path.name.endswith(".zst"):
+        return zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
+    return nullcontext(raw)
+
+
+def read_json_lines(path: Path) -> Trace:
+    """Read a trace line by line; what follows the last whole line is reported in `truncation`."""
+    lines = _lines(path)
+    first, _ = next(lines, (b"", False))
+    header, widths = json_to_header(_json_line(first, f"{path}:1"), f"{path}:1")
+    rows = _Rows(widths)
+    truncation = None
+    for number, (line, whole) in enumerate(lines, start=2):
+        if not line.strip() and whole:
+            continue
+        try:
+            entry = _json_line(line, f"{path}:{number}")
+        except UnusableInput:
+            if whole:
+                raise
+            truncation = f"cut off in line {number}, after {len(rows.frames)} whole frames"
+            break
+        rows.append(entry, f"{path}:{number}")
+    if not rows.frames:
+        raise UnusableInput(path, "a header and no whole frame", "at least one frame")
+    stages = {name: rows.joined(name) for name in widths}
+    return Trace(header, np.array(rows.frames, np.int64), np.array(rows.times_s), stages, truncation)
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """Yield (line, whole): the last line is not whole when the file was cut off inside it."""
+    total, rest, broken = 0, b"", False
+    try:
+        for chunk in _chunks(path):
+            total += len(chunk)
+            if total > MAX_FILE_BYTES:
+                raise UnusableInput(path, f"more than {MAX_FILE_BYTES} bytes of text", "a smaller trace")
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from ((line, True) for line in lines)
+    except _UNREADABLE:
+        broken = True
+    if rest:
+        yield rest, False
+    if broken:  # even if what is left happens to be a whole object
+        yield b"", False
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Decompressed pieces of a file; EOFError where a compressed stream ends too early."""
+    with path.open("rb") as raw:
+        if path.name.endswith(".zst"):
+            yield from _zst_chunks(raw)
+            return
+        stream: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw
+        while chunk := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read(_CHUNK_BYTES):
+            yield chunk
+
+
+def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
+    """Frames may follow one another; the last has to be whole."""
+    decompressor = zstandard.ZstdDecompressor().decompressobj()
+    while chunk := raw.read(_CHUNK_BYTES):
+        while chunk:
+            if decompressor.eof:
+                decompressor = zstandard.ZstdDecompressor().decompressobj()
+            yield decompressor.decompress(chunk)
+            chunk = decompressor.unused_data
+    if not decompressor.eof:
+        raise EOFError
+
+
+def _json_line(line: bytes, place: str) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        pass
+    try:  # NaN as C and C++ print it
+        return json.loads(_C_TOKENS.sub(_standard_token, line.decode("utf-8")))
+    except (ValueError, RecursionError):
+        shown = line[:40].decode("utf-8", "replace")
+        raise UnusableInput(place, repr(shown), "a JSON object on one line", "a truncated line?") from None
+
+
+def _standard_token(match: re.Match[str]) -> str:
+    is_infinite = "inf" in match.group(2).lower()
+    return f'"{"-" if is_infinite and match.group(1) == "-" else ""}{"Infinity" if is_infinite else "NaN"}"'
+
+
+@dataclass
+class _Rows:
+    """Frames read so far: every one has every stage of the header."""
+
+    widths: dict[str, int]
+    frames: list[int] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+    _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
+
+    def append(self, entry: Any, place: str) -> None:
+        """Add one frame; UnusableInput where it does not fit the header or the frames before it."""
+        frame = entry.get("frame") if isinstance(entry, dict) else None
+        if not isinstance(frame, int) or not is_integer(frame) or not -(1 << 62) < frame < 1 << 62:
+            raise UnusableInput(f"{place}#/frame", repr(frame)[:60], "a frame number")
+        time_s, stages = entry.get("time"), entry.get("stages")
+        if self.frames and frame <= self.frames[-1]:
+            raise UnusableInput(
+                f"{place}#/frame", str(frame), f"a number above {self.frames[-1]}", "frames must increase"
+            )
+        if not is_number(time_s):
+            raise UnusableInput(f"{place}#/time", repr(time_s)[:60], "seconds")
+        if not isinstance(stages, dict) or set(stages) != set(self.widths):
+            found = ", ".join(stages) if isinstance(stages, dict) else repr(stages)[:60]
+            raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(self.widths)}")
+        read = {name: _row(stages[name], width, f"{place}#/stages/{name}") for name, width in self.widths.items()}
+        for name, row in read.items():
+            self._keep(name, row)
+        self.frames.append(frame)
+        self.times_s.append(float(time_s))
+
+    def _keep(self, name: str, row: FloatArray) -> None:
+        """Put a row into the stage's last block: large pieces go back to the system when they are joined, rows do not."""
+        blocks = self._blocks.setdefault(name, [])
+        height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
+        place = len(self.frames) % height
+        if place == 0:
+            blocks.append(np.empty((height, len(row)), np.float32))
+        blocks[-1][place] = row
+
+    def joined(self, name: str) -> FloatArray:
+        """The stage as one array; its blocks are given up, so that both never lie in memory for all stages."""
+        blocks = self._blocks.pop(name)
+        missing = len(blocks) * len(blocks[0]) - len(self.frames)
+        blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]
+        return np.concatenate(blocks)
+
+
+def _row(values: Any, width: int, place: str) -> FloatArray:
+    if not isinstance(values, list) or len(values) != width:
+        found = f"{len(values)} numbers" if isinstance(values, list) else repr(values)[:60]
+        raise UnusableInput(place, found, f"{width} numbers")
+    if set(map(type, values)) != {float}:
+        _check_numbers(values, place)
+    with np.errstate(over="ignore"):
+        return np.array(values, np.float64).astype(np.float32)
+
+
+def _check_numbers(values: list[Any], place: str) -> None:
+    for index, value in enumerate(values):
+        if type(value) is not float and not is_number(value) and not (isinstance(value, str) and value in _NON_FINITE):
+            raise UnusableInput(f"{place}/{index}", repr(value)[:60], "a number")

@@ -1,0 +1,110 @@
+"""Traces as safetensors, read by memory map: nothing is read before it is looked at."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import written_whole
+from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, json_to_header
+
+_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+_MAX_HEADER_BYTES = 1 << 20
+
+
+def write_safetensors(trace: Trace, path: Path) -> None:
+    """Write a trace with its header in the metadata under `rigpact`."""
+    from safetensors.numpy import save
+
+    tensors: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(rows) for name, rows in trace.stages.items()}
+    tensors |= {"frame": trace.frame, "time": trace.time_s}
+    header = orjson.dumps(trace.header.to_json(trace.widths)).decode()
+    with written_whole(path) as stream:
+        stream.write(save(tensors, metadata={"rigpact": header}))
+
+
+def read_safetensors(path: Path) -> Trace:
+    """Map the tensors of the file; UnusableInput names the tensor that does not fit the header."""
+    index, offset = _read_index(path)
+    header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
+    with path.open("rb") as stream:
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped = np.frombuffer(mapping, np.uint8)
+    expected = {**dict.fromkeys(widths, ("<f4", 2)), "frame": ("<i8", 1), "time": ("<f8", 1)}
+    tensors = {}
+    for name, (dtype, rank) in expected.items():
+        if name not in index:
+            raise UnusableInput(f"{path}#{name}", "no tensor", f"{np.dtype(dtype)} of rank {rank}")
+        tensors[name] = tensor = _tensor(mapped, index[name], offset, f"{path}#{name}")
+        if tensor.dtype != np.dtype(dtype) or tensor.ndim != rank:
+            raise UnusableInput(
+                f"{path}#{name}", f"{tensor.dtype} of rank {tensor.ndim}", f"{np.dtype(dtype)} of rank {rank}"
+            )
+    _check_shapes(path, widths, tensors)
+    return Trace(header, tensors["frame"], tensors["time"], {name: tensors[name] for name in widths}, mapping=mapping)
+
+
+def _check_shapes(path: Path, widths: dict[str, int], tensors: dict[str, NDArray[Any]]) -> None:
+    count = len(tensors["frame"])
+    if count == 0 or len(tensors["time"]) != count or np.any(np.diff(tensors["frame"]) <= 0):
+        raise UnusableInput(f"{path}#frame", f"{count} frames", "increasing frame numbers, one for each time")
+    for name, width in widths.items():
+        if tensors[name].shape != (count, width):
+            raise UnusableInput(f"{path}#{name}", f"shape {tensors[name].shape}", f"({count}, {width})")
+
+
+def _read_index(path: Path) -> tuple[dict[str, Any], int]:
+    with path.open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        if size > _MAX_HEADER_BYTES:
+            raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")
+        text = stream.read(size)
+    index = _parsed(text)
+    if not isinstance(index, dict):
+        raise UnusableInput(path, "no safetensors header", "a safetensors trace")
+    return index, 8 + size
+
+
+def _metadata(index: dict[str, Any], path: Path) -> Any:
+    metadata = index.get("__metadata__")
+    text = metadata.get("rigpact") if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
+    return _parsed(text.encode())
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _tensor(mapped: NDArray[np.uint8], entry: Any, offset: int, place: str) -> NDArray[Any]:
+    fields = entry if isinstance(entry, dict) else {}
+    dtype, shape, span = _DTYPES.get(str(fields.get("dtype"))), fields.get("shape"), fields.get("data_offsets")
+    if (
+        dtype is None
+        or shape is None
+        or span is None
+        or not _are_sizes(shape)
+        or not _are_sizes(span)
+        or len(span) != 2
+    ):
+        raise UnusableInput(place, "a tensor that a trace cannot hold", f"one of {', '.join(_DTYPES)}")
+    begin, end = (offset + value for value in span)
+    count = int(np.prod(shape, dtype=object)) if shape else 1
+    if not begin <= end <= len(mapped) or end - begin != dtype.itemsize * count:
+        raise UnusableInput(place, f"bytes {begin} to {end} of {len(mapped)}", "a tensor inside the file", "cut off?")
+    tensor: NDArray[Any] = mapped[begin:end].view(dtype).reshape(shape)
+    return tensor
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(is_integer(value) and value >= 0 for value in values)

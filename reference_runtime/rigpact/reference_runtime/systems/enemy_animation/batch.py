@@ -1,0 +1,69 @@
+"""A teacher-driven clip in one go: every frame's inputs are known beforehand, so the network is called once.
+
+Each stage function takes leading axes, so all stages but the network's have the bits of a loop over the frames. The
+network's own matrix products are summed in another order for another number of rows, which float32 shows in its last
+bits; `y_norm` agrees with a loop's to `stage_tolerances`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.network import Network, ReplayNetwork, aligned
+from rigpact.reference_runtime.recordings.clip import Clip
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, TeacherInputs, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.loop import with_history_length
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+
+
+def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: str | None = None) -> Trace:
+    """Every stage of a teacher-driven run over the whole clip, (T, width), with one call of the network.
+
+    UnusableInput for a network that answers with another number of rows or channels than it was asked for.
+    """
+    contract = with_history_length(contract, network, clip)
+    rows = clip_rows(clip, contract)
+    inputs, outputs = TeacherInputs(contract, rows), OutputStages(contract)
+    count = inputs.frame_limit or 0
+    stages: Stages = dict(inputs.stages)
+    stages["y_norm"] = _answers(contract, network, stages, count)
+    stages |= _published(outputs, stages["y_norm"], inputs.previous_poses)
+    if len(rows.x_raw) > count:
+        stages["x_raw_next"] = rows.x_raw[1 : count + 1]
+    header = TraceHeader(fps=rows.fps, mode="teacher", clip=clip_name, bundle_sha256=contract.sha256)
+    frame = np.arange(count, dtype=np.int64)
+    return Trace(header, frame, frame / rows.fps, {name: stages[name] for name in STAGES if name in stages})
+
+
+def _answers(contract: Contract, network: Network, stages: Stages, count: int) -> FloatArray:
+    if isinstance(network, ReplayNetwork):  # a recording has its answers by frame
+        answers = network.outputs[:count]
+    else:
+        vectors = [stages[name] for name in contract.conventions.input_order]
+        answers = network.run(aligned(vectors, network.bound_widths), 0)
+    expected = (count, contract.output.width)
+    if answers.shape != expected:
+        found, wanted = (" × ".join(map(str, shape)) for shape in (answers.shape, expected))
+        raise UnusableInput(network.name, f"an output of {found} numbers", wanted)
+    return answers
+
+
+def _published(outputs: OutputStages, y_norm: FloatArray, previous6d: FloatArray) -> Stages:
+    """The stages after the network.
+
+    A lost axis is taken from the pose published one frame before, which is itself computed here: what that changes is
+    computed again until nothing changes, once for every frame in a row that lost the same axis.
+    """
+    identity = outputs.identity_pose()[None]
+    published = np.repeat(identity, len(y_norm), axis=0)
+    while True:
+        stages = outputs(y_norm, previous6d, published)
+        following = np.concatenate((identity, stages["y_out"][:-1, outputs.rotations]))
+        if not outputs.looked_back or following.tobytes() == published.tobytes():
+            return stages
+        published = following

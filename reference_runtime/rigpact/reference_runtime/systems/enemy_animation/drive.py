@@ -1,0 +1,277 @@
+"""What a clip gives the loop: one row a frame for every input stage.
+
+`ClipRows` are the facts of a clip under a contract; `TeacherInputs` and `FreeRunInputs` turn them, frame by frame, into
+the stages before the network. Teacher-driven: every row comes from the clip. Free-run: the pose comes from the loop's
+own output, the player's intent (condition) and the contacts from the clip, which loops.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
+from rigpact.reference_runtime.operations.condition import ConditionWindow, condition_rows
+from rigpact.reference_runtime.operations.contacts import contact_rows
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.operations.pose_history import PoseHistory
+from rigpact.reference_runtime.operations.writeback import WriteBack
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip
+
+Stages = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class ClipRows:
+    """A clip under a contract: x_raw and state (N, Dx), cond_raw (N, Dc), contacts (N, 2), N >= steps.
+
+    angvel (N, A) and pose_hist (N, P) are None unless the file recorded them; poses (N, 6·B) are x_raw's rotations.
+    """
+
+    fps: float
+    steps: int
+    x_raw: FloatArray
+    state: FloatArray
+    cond_raw: FloatArray
+    contacts: FloatArray
+    angvel: FloatArray | None
+    pose_hist: FloatArray | None
+    poses: FloatArray
+
+
+def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
+    """Lay a clip out under a contract."""
+    normaliser = StateNormaliser(contract)
+    rotations = contract.state[ROTATIONS].range
+    if isinstance(clip, RawClip):
+        if clip.frame_count < 2:
+            raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: a step leads from one to the next")
+        x_raw = clip.state_rows(contract.state)
+        return ClipRows(
+            fps=clip.fps,
+            steps=clip.frame_count - 1,
+            x_raw=x_raw,
+            state=normaliser.normalise(x_raw),
+            cond_raw=condition_rows(clip, contract),
+            contacts=contact_rows(clip.contact_scores, clip.frame_count, contract),
+            angvel=None,
+            pose_hist=None,
+            poses=x_raw[:, rotations],
+        )
+    if clip.state_norm.shape[1] != contract.state.width:
+        raise UnusableInput(
+            f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers", f"{contract.state.width}"
+        )
+    x_raw = normaliser.denormalise(clip.state_norm)
+    return ClipRows(
+        fps=clip.fps,
+        steps=clip.step_count,
+        x_raw=x_raw,
+        state=clip.state_norm,
+        cond_raw=clip.cond,
+        contacts=contact_rows(clip.contacts, clip.step_count, contract),
+        angvel=clip.angvel_norm,
+        pose_hist=clip.pose_hist_norm,
+        poses=x_raw[:, rotations],
+    )
+
+
+class TeacherInputs:
+    """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip.
+
+    stages: (T, width) by name; previous_poses: (T, 6·B).
+    """
+
+    def __init__(self, contract: Contract, rows: ClipRows) -> None:
+        """Compute every row at once; stepping only picks them."""
+        lag = int(contract.conventions.previous_pose_lag)
+        available = len(rows.poses) - max(lag, 0)
+        self.frame_limit: int | None = min(rows.steps, available)
+        if self.frame_limit < 1:
+            raise UnusableInput("the clip", f"{len(rows.poses)} frame(s)", "at least two")
+        steps = self.frame_limit
+        self.previous_poses = rows.poses[np.clip(np.arange(steps) + lag, 0, None)]
+        self._x_raw = rows.x_raw
+        window = ConditionWindow(contract)
+        stages: Stages = {
+            "x_raw": rows.x_raw[:steps],
+            "state": rows.state[:steps],
+            "cond_raw": rows.cond_raw[:steps],
+            "cond": np.stack([window.push(row) for row in rows.cond_raw[:steps]]),
+            "contacts": rows.contacts[:steps],
+            "angvel": _angvel_rows(contract, rows, steps),
+        }
+        self.stages = stages | _pose_history_rows(contract, rows, steps)
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame."""
+        return {name: rows[frame] for name, rows in self.stages.items()}
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to, (6·B,)."""
+        pose: FloatArray = self.previous_poses[frame]
+        return pose
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
+        """The next raw state: the next teacher frame replaces it; None after a teacher file's last row."""
+        return self._x_raw[frame + 1] if frame + 1 < len(self._x_raw) else None
+
+
+def _angvel_rows(contract: Contract, rows: ClipRows, steps: int) -> FloatArray:
+    if rows.angvel is not None:
+        return rows.angvel[:steps]
+    return AngularVelocityInput(contract).rows(Motion(rows.x_raw, rows.state, rows.fps, steps))
+
+
+def _pose_history_rows(contract: Contract, rows: ClipRows, steps: int) -> Stages:
+    if rows.pose_hist is not None:
+        return {"pose_hist": rows.pose_hist[:steps]}
+    history = PoseHistory(contract)
+    raw = history.raw_rows(rows.poses, steps)
+    return {"pose_hist_raw": raw, "pose_hist": history.normalise(raw)}
+
+
+class FreeRunInputs:
+    """Free-run: the state is the loop's own output; condition and contacts come from the clip, which loops."""
+
+    frame_limit: int | None = None
+
+    def __init__(self, contract: Contract, rows: ClipRows) -> None:
+        """Seed with the clip's first frame, as `ResetARState` does: history filled, condition window empty."""
+        self._rows = rows
+        self._normaliser = StateNormaliser(contract)
+        self._angvel = AngularVelocityInput(contract)
+        self._angvel_frames = FREE_RUN_FRAMES.get(contract.conventions.angvel_source, _current)
+        self._history = PoseHistory(contract)
+        self._padding = self._history.padding(rows.poses)
+        self._window = ConditionWindow(contract)
+        self._writeback = WriteBack(contract, rows.fps)
+        self._lag = int(contract.conventions.previous_pose_lag)
+        self._rotations = contract.state[ROTATIONS].range
+        if self._lag > 0 and len(rows.poses) < 2:
+            raise UnusableInput("previous_pose_lag=+1", "a clip of one pose", "a clip with the pose after it")
+        self.seed = _read_only(rows.x_raw[0])
+        self.current = self.before = self.seed
+        self._carried = CarriedInputs(contract, self._writeback.renewed)
+        self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame, from the carried state."""
+        pose_hist_raw = self._history.raw_row(self._recent, frame, self._padding)
+        state, angvel = self._carried.inputs(self)
+        return {
+            "x_raw": self.current,
+            "state": state,
+            **self.driven(frame),
+            "angvel": angvel,
+            "pose_hist_raw": pose_hist_raw,
+            "pose_hist": self._history.z(pose_hist_raw),
+        }
+
+    def driven(self, frame: int) -> Stages:
+        """What the clip gives a free run: the player's intent and the contacts."""
+        row = frame % self._rows.steps
+        cond_raw = self._rows.cond_raw[row]
+        return {"cond_raw": cond_raw, "cond": self._window.push(cond_raw), "contacts": self._rows.contacts[row]}
+
+    def normalised(self) -> FloatArray:
+        """The State input of the current raw state."""
+        return self._normaliser.normalise(self.current)
+
+    def renew(self, z: FloatArray, place: slice) -> None:
+        """Bring the z-scores of a slice that the write-back wrote up to date."""
+        self._normaliser.renew(z, self.current, place)
+
+    def angular_velocity(self, state: FloatArray) -> FloatArray:
+        """The AngVel input, from the current state or from what stands for it in free-run."""
+        frames = self._angvel_frames(self)
+        states = state[None] if self._angvel_frames is _current else self._normaliser.normalise(frames)
+        row: FloatArray = self._angvel.rows(Motion(frames, states, self._rows.fps, 1))[0]
+        return row
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
+        if self._lag > 0:
+            return target_pose(self._rows, frame)
+        carried: FloatArray = (self.before if self._lag < 0 else self.current)[..., self._rotations]
+        return carried
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
+        """Write the output back into the raw state and push the new pose into the history."""
+        following = self._writeback(self.current, y_out)
+        if following is self.current:
+            following = following.copy()
+        following.setflags(write=False)  # nobody who looks at a stage can steer the loop with it
+        self._carried.follow(self.current, following)
+        self.before, self.current = self.current, following
+        self._recent.append(following[..., self._rotations])
+        return following
+
+
+def target_pose(rows: ClipRows, frame: int) -> FloatArray:
+    """The clip's own pose after a frame, (6·B,)."""
+    pose: FloatArray = rows.poses[frame % (len(rows.poses) - 1) + 1]
+    return pose
+
+
+def _read_only(x_raw: FloatArray) -> FloatArray:
+    kept = x_raw.copy()
+    kept.setflags(write=False)
+    return kept
+
+
+class CarriedInputs:
+    """The State and AngVel inputs of a free run, computed anew only where the write-back wrote.
+
+    Channels do not look at each other, so the others keep their bits. What somebody else put in place of the carried
+    state is normalised as a whole.
+    """
+
+    def __init__(self, contract: Contract, renewed: tuple[slice, ...] | None) -> None:
+        """renewed: the slices that the write-back renews; None where it may renew anything."""
+        normaliser, angvel = StateNormaliser(contract), AngularVelocityInput(contract)
+        place = contract.state[ANGULAR_VELOCITIES].range
+        self._renewed = renewed or ()
+        self._is_slicewise = renewed is not None and all(map(normaliser.is_plain, renewed))
+        self._keeps_angvel = self._is_slicewise and angvel.reads_one_slice and place not in self._renewed
+        self._origin: FloatArray | None = None
+        self._following: FloatArray | None = None
+        self._of: FloatArray | None = None
+        self._state = self._angvel = np.empty(0, np.float32)
+
+    def follow(self, origin: FloatArray, following: FloatArray) -> None:
+        """Remember that the write-back made `following` from `origin`."""
+        self._origin, self._following = origin, following
+
+    def inputs(self, run: FreeRunInputs) -> tuple[FloatArray, FloatArray]:
+        """State and AngVel inputs of the run's current raw state, arrays of their own."""
+        follows = run.current is self._following and self._of is self._origin and self._is_slicewise
+        if follows:
+            for place in self._renewed:
+                run.renew(self._state, place)
+        else:
+            self._state = run.normalised()
+        if not (follows and self._keeps_angvel):
+            self._angvel = run.angular_velocity(self._state)
+        self._of = run.current
+        return self._state.copy(), self._angvel.copy()
+
+
+def _current(inputs: FreeRunInputs) -> FloatArray:
+    frames: FloatArray = inputs.current[None]
+    return frames
+
+
+FREE_RUN_FRAMES: Mapping[str, Callable[[FreeRunInputs], FloatArray]] = {
+    # there is no future in free-run: the newest pair of poses stands for every lag
+    "rotations": lambda inputs: np.stack((inputs.before, inputs.current)),
+    "frozen": lambda inputs: inputs.seed[None],
+}
+"""Which raw states the AngVel input of a free-run frame is read from; the current one where nothing is said."""

@@ -1,0 +1,236 @@
+"""Injected faults: what goes wrong inside an engine that no file shows. For free-run only.
+
+A fault is data; `faulty_contract` and `faulty_parts` turn it into a loop that has it. Here belongs missing guards (a floor,
+a fallback axis, a tanh written out by hand) and damaged memory (history, state). Files with bad numbers need no fault.
+To add one: a row in `KINDS`, and its effect in the part that it concerns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
+from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput
+from rigpact.reference_runtime.operations.lanes import UNGUARDED
+from rigpact.reference_runtime.operations.normalisation import SQUASH, Squash, StateNormaliser, zscored
+from rigpact.reference_runtime.operations.pose_history import PoseHistory
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
+from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+
+KINDS: Mapping[str, str] = {
+    "no-std-floor": "z-scores divide by std itself, not by max(|std|, 1e-6)",
+    "no-scale-floor": "tanh arguments are divided by the scale itself, not by its floor",
+    "exp-tanh": "tanh is written as (e^2x - 1) / (e^2x + 1), which is inf / inf for large x",
+    "no-axis-guard": "Gram-Schmidt divides by a length of zero instead of taking a fallback axis",
+    "no-reprojection": "the composed pose is published as it is",
+    "uninitialised-history": "ResetPoseHistoryFromPose is never called: the ring holds whatever was in memory",
+    "ring-slot": "one number of the newest history entry is overwritten",
+    "state": "one number of the carried raw state is overwritten",
+    "seed-1ulp": "the seed's rotations are off by one float32 step",
+    "seed-1e-6": "the seed's rotations are off by 1e-6",
+}
+_WORD = re.compile(r"(?P<kind>[\w-]+?)(@(?P<frame>\d+)(:(?P<channel>\d+))?)?(=(?P<value>\S+))?")
+_SMALLEST_SCALE = 0.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: its kind, and frame, channel and value where it overwrites something."""
+
+    kind: str
+    frame: int = 0
+    channel: int = 0
+    value: float = float("nan")
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown kind."""
+        if self.kind not in KINDS:
+            raise UnusableInput(f"--perturb {self.kind}", "an unknown kind", f"one of {', '.join(KINDS)}")
+
+    def __str__(self) -> str:
+        """As `parse_fault` reads it."""
+        return f"{self.kind}@{self.frame}:{self.channel}={self.value!r}"
+
+
+def parse_fault(word: str) -> Fault:
+    """Read KIND[@FRAME[:CHANNEL]][=VALUE], as `--perturb` takes it."""
+    match = _WORD.fullmatch(word)
+    if match is None:
+        raise UnusableInput(f"--perturb {word}", "something else", "KIND[@FRAME[:CHANNEL]][=VALUE]")
+    try:
+        value = float(match["value"] or "nan")
+    except ValueError:
+        raise UnusableInput(f"--perturb {word}", match["value"], "a number") from None
+    return Fault(match["kind"], int(match["frame"] or 0), int(match["channel"] or 0), value)
+
+
+class UnflooredStatistics(Statistics):
+    """Statistics of an implementation that forgot the floor."""
+
+    @property
+    def std_floored(self) -> FloatArray:
+        """The deviation itself."""
+        return self.std
+
+
+def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:
+    """The contract as an implementation with these faults acts on it."""
+    kinds = {fault.kind for fault in faults}
+    if "no-reprojection" in kinds:
+        contract = contract.with_conventions({"reproject": "none"})
+    if "no-std-floor" not in kinds:
+        return contract
+    return replace(
+        contract,
+        state_statistics=_unfloored(contract.state_statistics),
+        pose_history=_unfloored_auxiliary(contract.pose_history),
+        angular_velocity=_unfloored_auxiliary(contract.angular_velocity),
+    )
+
+
+def faulty_parts(faults: Iterable[Fault]) -> LoopParts:
+    """The halves of a loop that has these faults."""
+    kept = tuple(faults)
+    kinds = {fault.kind for fault in kept}
+    if not kept:
+        return LoopParts()
+    outputs = UnguardedOutputs if "no-axis-guard" in kinds else OutputStages
+    return LoopParts(lambda contract, rows: FaultyInputs(contract, rows, kept), outputs)
+
+
+def _unfloored(statistics: Statistics) -> Statistics:
+    return UnflooredStatistics(statistics.mean, statistics.std)
+
+
+def _unfloored_auxiliary(auxiliary: SquashedStatistics | None) -> SquashedStatistics | None:
+    return None if auxiliary is None else replace(auxiliary, statistics=_unfloored(auxiliary.statistics))
+
+
+def _exponential_tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    power = np.exp(2.0 * (value / scale))
+    return np.asarray((power - 1.0) / (power + 1.0))
+
+
+@dataclass(frozen=True)
+class _Squashing:
+    """How an implementation with these faults squashes: which tanh, and whether the scale is floored."""
+
+    kinds: frozenset[str]
+
+    @property
+    def floored(self) -> bool:
+        return "no-scale-floor" not in self.kinds
+
+    def squash(self, own: Squash) -> Squash:
+        return own._replace(before=_exponential_tanh) if self.is_exponential and own is SQUASH["tanh"] else own
+
+    @property
+    def is_exponential(self) -> bool:
+        return "exp-tanh" in self.kinds
+
+    def auxiliary(self, value: FloatArray, auxiliary: SquashedStatistics, floor: float) -> FloatArray:
+        least = np.float32(floor if self.floored else _SMALLEST_SCALE)
+        scale = np.maximum(np.abs(auxiliary.scale), least).astype(value.dtype)
+        squash = _exponential_tanh if self.is_exponential else SQUASH["tanh"].before
+        return zscored(squash(value, scale), auxiliary.statistics)
+
+
+class FaultyNormaliser(StateNormaliser):
+    """State normalisation without its floor, or with a tanh written by hand."""
+
+    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
+        """Change the scales and the squashing that the engine's own normaliser looked up."""
+        super().__init__(contract)
+        scales = (contract.rootvel_scales, contract.angvel_scales)
+        self._squashed = [
+            (place, scale if squashing.floored else np.abs(own).astype(scale.dtype), squashing.squash(squash))
+            for (place, scale, squash), own in zip(self._squashed, scales, strict=True)
+        ]
+
+
+class FaultyHistory(PoseHistory):
+    """Pose history without its floors, or with a tanh written by hand."""
+
+    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
+        """Replace the normalisation where it is the contract's."""
+        super().__init__(contract)
+        if contract.conventions.pose_history_norm == "tanh_zscore":
+            self._normalise = lambda value: squashing.auxiliary(value, self._statistics, 1e-6)
+
+
+class FaultyAngularVelocity(AngularVelocityInput):
+    """Angular-velocity input without its floors, or with a tanh written by hand."""
+
+    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
+        """Keep the way of squashing."""
+        super().__init__(contract)
+        self._squashing = squashing
+
+    def _normalised(self, omega: FloatArray) -> FloatArray:
+        if self._statistics is None:
+            return super()._normalised(omega)
+        return self._squashing.auxiliary(omega, self._statistics, 1e-6)
+
+
+class FaultyInputs(FreeRunInputs):
+    """Free-run's inputs with injected faults."""
+
+    def __init__(self, contract: Contract, rows: ClipRows, faults: tuple[Fault, ...]) -> None:
+        """Put the missing guards into the parts, and the damage into the memory."""
+        super().__init__(contract, rows)
+        squashing = _Squashing(frozenset(fault.kind for fault in faults))
+        self._normaliser = FaultyNormaliser(contract, squashing)
+        self._history = FaultyHistory(contract, squashing)
+        self._angvel = FaultyAngularVelocity(contract, squashing)
+        self._faults = faults
+        for fault in faults:
+            if fault.kind == "uninitialised-history":
+                self._padding = np.full_like(self._padding, fault.value)
+            elif fault.kind.startswith("seed-"):
+                self.seed = self.current = self.before = _nudged(self.seed, self._rotations, fault.kind)
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame, damaged memory included."""
+        for fault in self._faults:
+            if fault.frame == frame and fault.kind == "state":
+                self.current = _overwritten(self.current, fault)
+            elif fault.frame == frame and fault.kind == "ring-slot":
+                self._recent[-1] = _overwritten(self._recent[-1], fault)
+        return super().at(frame)
+
+
+def _overwritten(vector: FloatArray, fault: Fault) -> FloatArray:
+    changed = vector.copy()
+    changed[fault.channel % len(vector)] = fault.value
+    return changed
+
+
+def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
+    changed = seed.copy()
+    here = changed[rotations]
+    changed[rotations] = np.nextafter(here, np.float32(2.0)) if kind == "seed-1ulp" else here + np.float32(1e-6)
+    return changed
+
+
+class UnguardedRot6d(Rot6d):
+    """Gram–Schmidt that divides by the length whatever it is: 0 / 0 is NaN."""
+
+    def __init__(self, conventions: Conventions) -> None:
+        """Leave out the guards that the conventions name."""
+        super().__init__(conventions)
+        self.reproject_guard = self.decode_guard = UNGUARDED
+
+
+class UnguardedOutputs(OutputStages):
+    """Output stages without a fallback axis."""
+
+    codec_type = UnguardedRot6d

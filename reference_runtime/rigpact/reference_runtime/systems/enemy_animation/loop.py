@@ -1,0 +1,237 @@
+"""The engine's loop: input stages, network, output stages, next state.
+
+Mirrors `UEnemyAnimInstance` frame by frame. `Loop.step` returns every stage by name; keeping them is the caller's choice
+and cannot change a bit of them. Modes: `teacher` (every frame's input from the clip), `free` (the loop feeds itself),
+`playback` (no network: the recorded pose is published).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import INPUTS, STAGES
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.network import InputAlignment, Network, aligned
+from rigpact.reference_runtime.operations.precision import QUIETLY, stored
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.systems.enemy_animation.drive import (
+    ClipRows,
+    FreeRunInputs,
+    Stages,
+    TeacherInputs,
+    clip_rows,
+)
+from rigpact.reference_runtime.systems.enemy_animation.output import KeptRun, OutputRun, OutputStages
+
+Mode = Literal["teacher", "free", "playback"]
+MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
+
+
+class Inputs(Protocol):
+    """Where a frame's input stages come from."""
+
+    frame_limit: int | None
+
+    def at(self, frame: int) -> Stages:
+        """The input stages of one frame."""
+        ...
+
+    def previous6d(self, frame: int) -> FloatArray:
+        """The pose that ΔR is applied to."""
+        ...
+
+    def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
+        """The next raw state."""
+        ...
+
+
+INPUTS_OF_MODE: Mapping[str, Callable[[Contract, ClipRows], Inputs]] = {
+    "teacher": TeacherInputs,
+    "free": FreeRunInputs,
+}
+
+
+@dataclass(frozen=True)
+class LoopParts:
+    """The halves of a loop, to be replaced by contacts from a floor or by injected faults; None is the mode's own."""
+
+    inputs: Callable[[Contract, ClipRows], Inputs] | None = None
+    outputs: Callable[[Contract], OutputStages] = OutputStages
+
+
+class Loop:
+    """One character: a contract, a network and a clip, stepped frame by frame."""
+
+    def __init__(
+        self, contract: Contract, network: Network, clip: Clip, mode: Mode = "teacher", parts: LoopParts | None = None
+    ) -> None:
+        """Look up every convention once and seed the state with the clip's first frame.
+
+        A bundle without pose-history statistics takes the history's length from the network, as the engine does.
+        """
+        parts = parts or LoopParts()
+        self.contract = with_history_length(contract, network, clip)
+        self.network, self.mode = network, mode
+        self._rows = clip_rows(clip, self.contract)
+        self.fps = self._rows.fps
+        self._inputs = (parts.inputs or INPUTS_OF_MODE[mode])(self.contract, self._rows)
+        self._outputs = parts.outputs(self.contract)
+        self._published6d = self._outputs.identity_pose()[None]
+        self.frame = 0
+        self.alignments: set[InputAlignment] = set()
+        self._order = self.contract.conventions.input_order
+        self._answer_shape = (1, self.contract.output.width)
+
+    @property
+    def frame_limit(self) -> int | None:
+        """How many frames there are; None in free-run, which goes on for ever."""
+        return self._inputs.frame_limit
+
+    def step(self) -> Stages:
+        """Run one frame and return its stages in loop order."""
+        stages, run, following = self._run_frame()
+        stages |= {name: values[0] for name, values in self._outputs.stages_of(run).items()}
+        if following is not None:
+            stages["x_raw_next"] = following
+        return stages
+
+    def advance(self) -> FloatArray:
+        """Run one frame and return what it publishes, y_out (Dy,); the same frame as `step`, whose stages nobody keeps."""
+        published: FloatArray = self._run_frame()[1].y_out[0]
+        return published
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Run the frames and return every stage, (T, width): bit for bit what as many calls of `step` give."""
+        rows, runs = [], []
+        for _ in frames:
+            stages, run, following = self._run_frame()
+            runs.append(KeptRun(run))
+            if following is not None:
+                stages["x_raw_next"] = following
+            rows.append(stages)
+        if not rows:
+            return {}
+        known = _stacked(rows) | self._outputs.stages_of_kept(runs)
+        return {name: known[name] for name in STAGES if name in known}
+
+    @QUIETLY
+    def _run_frame(self) -> tuple[Stages, OutputRun, FloatArray | None]:
+        """The stages up to the network's answer, the run of those after it, and the next raw state."""
+        inputs, frame = self._inputs, self.frame
+        stages = inputs.at(frame)
+        y_norm = self._infer(stages)
+        stages["y_norm"] = y_norm[0]
+        run = self._outputs.run(y_norm, inputs.previous6d(frame)[None], self._published6d)
+        self._published6d = run.y_out[:, self._outputs.rotations]
+        following = inputs.advance(frame, run.y_out[0])
+        self.frame = frame + 1
+        return stages, run, following
+
+    def _infer(self, stages: Stages) -> FloatArray:
+        vectors = [stages[name][None] for name in self._order]
+        if self.frame == 0:
+            self._note_alignments(vectors)
+        if self.alignments:
+            vectors = aligned(vectors, self.network.bound_widths)
+        y_norm = self.network.run(vectors, self.frame)
+        if y_norm.shape != self._answer_shape:
+            found = " × ".join(map(str, y_norm.shape))
+            raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {self._answer_shape[1]}")
+        return y_norm
+
+    def _note_alignments(self, vectors: list[FloatArray]) -> None:
+        """A vector has the same width in every frame: what is cut or padded is known from the first."""
+        bound_widths = self.network.bound_widths
+        for position, (name, vector, bound) in enumerate(zip(self._order, vectors, bound_widths, strict=True)):
+            if bound not in (None, vector.shape[-1]):
+                self.alignments.add(InputAlignment(position, name, vector.shape[-1], int(bound or 0)))
+
+
+class Playback:
+    """Recorded poses published without a network; loops at the end, as the engine's playback does."""
+
+    frame_limit: int | None = None
+
+    def __init__(self, contract: Contract, clip: Clip) -> None:
+        """Find the poses: a prediction's, a batch's targets, or the frames after the first of a raw clip."""
+        self.contract = contract
+        self.fps = clip.fps
+        self._outputs = OutputStages(contract)
+        self._poses = recorded_poses(clip, contract)
+        self._published6d = self._outputs.identity_pose()
+        self.frame = 0
+        self.alignments: set[InputAlignment] = set()
+
+    def step(self) -> Stages:
+        """Publish the next pose."""
+        y_raw = self._poses[self.frame % len(self._poses)]
+        y_out = self._outputs.y_out(y_raw, y_raw[self._outputs.rotations], self._published6d)
+        self._published6d = y_out[self._outputs.rotations]
+        self.frame += 1
+        return {"y_out": y_out, "quat": self._outputs.quat(y_out)}
+
+
+def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
+    """The poses that a clip records, (T, Dy): row t is the pose of frame t + 1.
+
+    A prediction's `y_raw`, else its `y_norm` (a normalised pose), else a batch's `target_norm`; a raw clip's own frames
+    from the second on, other output slices at zero.
+    """
+    if isinstance(clip, RawClip):
+        if clip.frame_count < 2:
+            raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: the first is the seed")
+        poses = np.zeros((clip.frame_count - 1, contract.output.width), np.float32)
+        poses[:, contract.output[ROTATIONS].range] = clip.rotations6d[1:]
+        return poses
+    if clip.y_raw is not None:
+        return clip.y_raw
+    normalised = clip.y_norm if clip.y_norm is not None else clip.target_norm
+    if normalised is None:
+        raise UnusableInput(clip.path, "no prediction and no target_norm", "recorded poses to play back")
+    statistics = contract.output_statistics
+    return stored(normalised.astype(np.float64) * statistics.std + statistics.mean)
+
+
+def start_run(
+    contract: Contract, network: Network | None, clip: Clip, mode: Mode, parts: LoopParts | None = None
+) -> Loop | Playback:
+    """Build what a mode needs; UnusableInput when a network is missing."""
+    if mode == "playback":
+        return Playback(contract, clip)
+    if network is None:
+        raise UnusableInput(f"mode {mode}", "no network", "a model or recorded outputs", "give --onnx or --replay")
+    return Loop(contract, network, clip, mode, parts)
+
+
+def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | None, mode: Mode) -> Trace:
+    """Step through `frames` and keep every stage; float32 arrays (T, width)."""
+    stages = runner.record(frames) if isinstance(runner, Loop) else _stacked([runner.step() for _ in frames])
+    count = np.arange(len(stages["y_out"]) if stages else 0, dtype=np.int64)
+    if not count.size:
+        raise UnusableInput("frames", "none", "at least one")
+    header = TraceHeader(fps=runner.fps, mode=mode, clip=clip_name, bundle_sha256=runner.contract.sha256)
+    return Trace(header, count, count / runner.fps, stages)
+
+
+def _stacked(rows: list[Stages]) -> Stages:
+    """Stages that every frame has, (T, width), in loop order."""
+    names = [name for name in STAGES if rows and all(name in row for row in rows)]
+    return {name: np.stack([row[name] for row in rows]) for name in names}
+
+
+def with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
+    """A contract without pose-history statistics takes the history's length from the network, as the engine does."""
+    if contract.pose_history_length is not None:
+        return contract
+    widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)
+    recorded = None if isinstance(clip, RawClip) else clip.pose_hist_norm
+    known = [width for width in (*widths, None if recorded is None else recorded.shape[1]) if width]
+    return contract.with_pose_history_length(known[0] // (6 * contract.bone_count)) if known else contract

@@ -1,0 +1,319 @@
+"""From the network's output to the published pose: denormalise, reproject, compose, encode, publish.
+
+Engine: `DenormY_Z_To_Raw`, `Reproject6D`, the delta composition and `FPoseMailbox`. `OutputStages` is built once from a
+contract; each stage is then a pure function of the stages before it, and `run` does them all for a loop. The rotations'
+part is pose_plan.py. To add a value of a knob: a row in its table, here or in bound_rotations.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
+from rigpact.contract.statistics import FloatArray, Statistics
+from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
+from rigpact.reference_runtime.operations.lanes import blocks, pour
+from rigpact.reference_runtime.operations.normalisation import SQUASH, YAW
+from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.pose_plan import PoseConventions, PosePlan
+
+Affine = tuple[FloatArray, FloatArray]
+"""Factor and summand: y_raw = y_norm · factor + summand."""
+
+DENORM: Mapping[str, Callable[[Statistics, Statistics], Affine]] = {
+    "std_and_mean": lambda own, _state: (own.std, own.mean),
+    "std_only": lambda own, _state: (own.std, np.zeros_like(own.mean)),
+    "mean_only": lambda own, _state: (np.ones_like(own.std), own.mean),
+    "variance": lambda own, _state: (own.std.astype(np.float64) ** 2, own.mean),
+    "state_stats": lambda _own, state: (state.std, state.mean),
+}
+ADDS_MEAN: Mapping[str, bool] = {"delta": True, "residual": False, "absolute": True}
+"""Whether MuY enters the rotations. It is a mean pose, so it has no place in a residual."""
+ADDS_IDENTITY: Mapping[str, bool] = {"delta": False, "residual": True, "absolute": False}
+REPROJECTS: Mapping[str, tuple[bool, bool]] = {
+    "both": (True, True),
+    "before": (True, False),
+    "after": (False, True),
+    "none": (False, False),
+}
+MIRROR: Mapping[str, tuple[float, float, float] | None] = {
+    "none": None,
+    "x": (-1.0, 1.0, 1.0),
+    "y": (1.0, -1.0, 1.0),
+    "z": (1.0, 1.0, -1.0),
+}
+QUATERNION_ORDER: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
+
+
+class OutputRun(NamedTuple):
+    """What a run of R frames left: y_raw and y_out (R, Dy), and in the plan's buffers the stages between them."""
+
+    y_raw: FloatArray
+    y_out: FloatArray
+    plan: PosePlan
+
+
+_PLANS_KEPT = 4
+
+
+class KeptRun:
+    """A run's stages, kept for good: what a recorder holds of a frame until it is asked for."""
+
+    def __init__(self, run: OutputRun) -> None:
+        """Copy what the next run would fill again."""
+        self.y_raw, self.y_out = run.y_raw, run.y_out
+        self.delta, self.next = run.plan.delta.copy(), run.plan.next.copy()
+
+
+class OutputStages:
+    """The stages after the network, under one contract. float32 in, float32 out, leading axes broadcast.
+
+    The buffers of the stages are kept: one object serves one thread at a time.
+    """
+
+    codec_type: type[Rot6d] = Rot6d
+
+    def __init__(self, contract: Contract) -> None:
+        """Look every convention up once."""
+        conventions = contract.conventions
+        self._dtype = compute_dtype(conventions)
+        self.codec = self.codec_type(conventions)
+        self._proper_codec = Rot6d(conventions.replaced({"derived_axis": "second_cross_first"}))
+        self.rotations = contract.output[ROTATIONS].range
+        self._bones = contract.bone_count
+        self._factor, self._summand = self._denormalisation(contract)
+        self._inverse = _inverse_features(contract, self._dtype)
+        # two float32 have an exact product in float64: rounded once, it is their product in float32
+        self._factor32 = self._factor.astype(np.float32)
+        adds_nothing = not self._summand.any() and not self._inverse
+        self._is_product = adds_nothing and bool(np.array_equal(self._factor32, self._factor))
+        self._own = self._pose_conventions(contract)
+        self._components = QUATERNION_ORDER[conventions.quaternion_order]
+        self._plans: dict[int, PosePlan] = {}
+        self._looked_back = False
+
+    def _pose_conventions(self, contract: Contract) -> PoseConventions:
+        conventions = contract.conventions
+        before, after = REPROJECTS[conventions.reproject]
+        adds_identity = ADDS_IDENTITY[conventions.output_mode]
+        return PoseConventions(
+            codec=self.codec,
+            bones=self._bones,
+            dtype=self._dtype,
+            is_pose=conventions.output_mode == "absolute",
+            offset=self.codec.identity(self._bones, self._dtype) if adds_identity else None,
+            before=before,
+            after=after,
+            compose=COMPOSE[conventions.compose_order],
+            direct=DIRECTION[conventions.delta_direction],
+            signs=MIRROR[conventions.mirror],
+            order=None if contract.bone_permutation is None else list(contract.bone_permutation),
+        )
+
+    def _denormalisation(self, contract: Contract) -> Affine:
+        conventions = contract.conventions
+        factor, summand = DENORM[conventions.denorm](contract.output_statistics, _state_statistics_for_output(contract))
+        factor, summand = factor.astype(self._dtype), summand.astype(self._dtype)
+        if not ADDS_MEAN[conventions.output_mode]:
+            summand[self.rotations] = 0.0  # not a product: a MuY that is NaN and never used must not come through
+        return factor, summand
+
+    def identity_pose(self) -> FloatArray:
+        """The published rotations before the first frame: no rotation, (6·B,)."""
+        return stored(self.codec.identity(self._bones))
+
+    @QUIETLY
+    def y_raw(self, y_norm: FloatArray) -> FloatArray:
+        """`DenormY_Z_To_Raw`: y_norm · StdY + MuY, no floor on StdY; yaw and velocities undo their features."""
+        return self._y_raw(y_norm)
+
+    def _y_raw(self, y_norm: FloatArray) -> FloatArray:
+        if self._is_product and y_norm.dtype == np.float32:
+            return np.multiply(y_norm, self._factor32)
+        value = y_norm.astype(self._dtype)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.undo_after(value[..., inverse.place])
+        np.multiply(value, self._factor, value)
+        np.add(value, self._summand, value)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.undo_before(value[..., inverse.place])
+        return value.astype(np.float32)
+
+    def y_norm_of(self, y_raw: FloatArray) -> FloatArray:
+        """The network output that a y_raw came from, float64; 0 on channels without spread."""
+        value: FloatArray = y_raw.astype(np.float64)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.before(value[..., inverse.place])
+        spread = self._factor != 0.0
+        value = np.where(spread, (value - self._summand) / np.where(spread, self._factor, 1.0), 0.0)
+        for inverse in self._inverse:
+            value[..., inverse.place] = inverse.after(value[..., inverse.place])
+        return value
+
+    @QUIETLY
+    def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
+        """ΔR of each bone, (..., 6·B), reprojected; None when the output is the pose itself.
+
+        published6d: (..., 6·B), the pose published one frame before, where degenerate axes come from.
+        """
+        if self._own.is_pose:
+            return None
+
+        def turn(plan: PosePlan, rotations: FloatArray, published: FloatArray) -> FloatArray:
+            plan.turn(rotations, published)
+            return plan.delta
+
+        return self._in_blocks(turn, y_raw[..., self.rotations], published6d)
+
+    def next6d(self, y_raw: FloatArray, delta6d: FloatArray | None, previous6d: FloatArray) -> FloatArray:
+        """R_next = ΔR · R_prev, encoded; previous6d (..., 6·B) is the raw state's rotation slice."""
+        return y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
+
+    @QUIETLY
+    def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
+        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is taken as it stands where nothing reprojects it before."""
+
+        def compose(plan: PosePlan, delta: FloatArray, previous: FloatArray) -> FloatArray:
+            plan.delta[...] = self.codec.lanes(delta)
+            plan.compose(previous)
+            return plan.next
+
+        return self._in_blocks(compose, delta6d, previous6d)
+
+    @QUIETLY
+    def y_out(self, y_raw: FloatArray, next6d: FloatArray, published6d: FloatArray) -> FloatArray:
+        """What the mailbox publishes as `Y_denorm`: reprojected rotations in the engine's bone order and handedness."""
+
+        def publish(plan: PosePlan, pose: FloatArray, before: FloatArray) -> FloatArray:
+            plan.next[...] = self.codec.lanes(pose)
+            plan.publish(before)
+            return plan.out
+
+        published = y_raw.copy()
+        published[..., self.rotations] = self._in_blocks(publish, next6d, published6d)
+        return published
+
+    def _in_blocks(
+        self,
+        stage: Callable[[PosePlan, FloatArray, FloatArray], FloatArray],
+        flat: FloatArray,
+        other: FloatArray,
+    ) -> FloatArray:
+        """A stage of two (..., 6·B), a block of frames at a time."""
+        width = flat.shape[-1]
+        rows, others = flat.reshape(-1, width), np.broadcast_to(other, flat.shape).reshape(-1, width)
+        result = np.empty(rows.shape, np.float32)
+        for block in blocks(len(rows), self._bones):
+            plan = self._plan(block.stop - block.start)
+            pour(stage(plan, rows[block], others[block]), self.codec.lanes(result[block]))
+        return result.reshape(flat.shape)
+
+    def _plan(self, rows: int) -> PosePlan:
+        if rows not in self._plans:
+            if len(self._plans) == _PLANS_KEPT:
+                self._looked_back = self.looked_back
+                self._plans.clear()
+            self._plans[rows] = PosePlan(self._own, rows)
+        return self._plans[rows]
+
+    def quat(self, y_out: FloatArray) -> FloatArray:
+        """Local rotations as unit quaternions, (..., 4·B); of a reflection, those of its proper twin."""
+        quats = self._proper_codec.decode_to_quat(y_out[..., self.rotations].astype(self._dtype))
+        return stored(quats[..., self._components].reshape(*quats.shape[:-2], -1))
+
+    def run(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> OutputRun:
+        """All stages of R frames at once; (R, Dy), (R, 6·B), (R, 6·B).
+
+        What the answer holds beside y_raw and y_out stands in buffers that the next run of R frames fills again. A loop
+        calls this with numpy's warnings off: what is not finite goes on.
+        """
+        y_raw = self._y_raw(y_norm)
+        plan = self._plan(len(y_norm))
+        plan.run(y_raw[:, self.rotations], previous6d, published6d)
+        y_out = y_raw.copy()
+        pour(plan.out, self.codec.lanes(y_out[:, self.rotations]))
+        return OutputRun(y_raw, y_out, plan)
+
+    def stages_of(self, run: OutputRun) -> dict[str, FloatArray]:
+        """Every stage of the latest run of R frames by name, from y_raw on; (R, width), arrays of their own."""
+        kept = KeptRun(run)
+        return self.stages_of_kept([kept])
+
+    def stages_of_kept(self, runs: Sequence[KeptRun]) -> dict[str, FloatArray]:
+        """The stages of consecutive runs of R frames each: (runs · R, width). Nothing depends on `quat`: it comes last."""
+        y_raw, y_out = (
+            np.concatenate(values) for values in zip(*((run.y_raw, run.y_out) for run in runs), strict=True)
+        )
+        delta6d, next6d = (self._flat(values) for values in zip(*((run.delta, run.next) for run in runs), strict=True))
+        delta = {} if self._own.is_pose else {"delta6d": delta6d}
+        return {"y_raw": y_raw, **delta, "next6d": next6d, "y_out": y_out, "quat": self.quat(y_out)}
+
+    def _flat(self, lanes: Sequence[FloatArray]) -> FloatArray:
+        """Lanes of consecutive frames, each (2, 3, R, B), as one (·, 6·B)."""
+        result = np.empty((len(lanes), lanes[0].shape[2], 6 * self._bones), np.float32)
+        for room, kept in zip(result, lanes, strict=True):
+            pour(kept, self.codec.lanes(room))
+        return result.reshape(-1, 6 * self._bones)
+
+    @property
+    def looked_back(self) -> bool:
+        """Whether any stage so far took a lost axis from the pose published before."""
+        return self._looked_back or any(plan.looked_back for plan in self._plans.values())
+
+    def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
+        """Every output stage by name, in loop order; delta6d only where there is a delta."""
+        y_raw = self.y_raw(y_norm)
+        delta6d = self.delta6d(y_raw, published6d)
+        next6d = self.next6d(y_raw, delta6d, previous6d)
+        y_out = self.y_out(y_raw, next6d, published6d)
+        stages = {"y_norm": y_norm, "y_raw": y_raw, "delta6d": delta6d, "next6d": next6d, "y_out": y_out}
+        return {name: value for name, value in stages.items() if value is not None} | {"quat": self.quat(y_out)}
+
+
+def _state_statistics_for_output(contract: Contract) -> Statistics:
+    """The X statistics of the slices that state and output share; the output's own elsewhere."""
+    mean, std = contract.output_statistics.mean.copy(), contract.output_statistics.std.copy()
+    for entry in contract.output:
+        if entry.name in contract.state and contract.state[entry.name].size == entry.size:
+            twin = contract.state[entry.name].range
+            mean[entry.range] = contract.state_statistics.mean[twin]
+            std[entry.range] = contract.state_statistics.std[twin]
+    return Statistics(mean, std)
+
+
+class _Inverse(NamedTuple):
+    """How one slice of the output undoes its feature, before and after it is scaled by StdY and MuY; and the way back."""
+
+    place: slice
+    undo_after: Callable[[FloatArray], FloatArray]
+    undo_before: Callable[[FloatArray], FloatArray]
+    before: Callable[[FloatArray], FloatArray]
+    after: Callable[[FloatArray], FloatArray]
+
+
+def _inverse_features(contract: Contract, dtype: type[np.floating]) -> list[_Inverse]:
+    """Inverse transforms of the yaw and velocity slices that an output may hold; scales are not floored here."""
+    conventions = contract.conventions
+    inverses = []
+    if ROOT_YAW in contract.output:
+        encode, decode = YAW[conventions.yaw_encoding]
+        inverses.append(_Inverse(contract.output[ROOT_YAW].range, _as_it_is, decode, encode, _as_it_is))
+    for name, scales, choice in (
+        (ROOT_VELOCITY, contract.rootvel_scales, conventions.rootvel_squash),
+        (ANGULAR_VELOCITIES, contract.angvel_scales, conventions.angvel_squash),
+    ):
+        if name in contract.output:
+            squash, scale = SQUASH[choice], np.abs(scales).astype(dtype)
+            steps = (squash.undo_after, squash.undo_before, squash.before, squash.after)
+            inverses.append(_Inverse(contract.output[name].range, *(partial(step, scale=scale) for step in steps)))
+    return inverses
+
+
+def _as_it_is(value: FloatArray) -> FloatArray:
+    return value

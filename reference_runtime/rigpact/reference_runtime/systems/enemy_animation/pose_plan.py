@@ -1,0 +1,110 @@
+"""The rotation stages after the network, bound to buffers: ΔR, the composed pose, the published pose.
+
+A `PosePlan` serves R frames at a time and keeps every stage as float32 lanes until its next run, so that recording them is
+reading them. Between stages the numbers are rounded to float32, as the engine rounds on storing. `OutputStages` makes one
+for each number of frames; the stage functions there and the loop run the same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.bound_rotations import Composition, Factors, Reprojection
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+
+
+@dataclass(frozen=True, eq=False)
+class PoseConventions:
+    """What the conventions say about the rotations of an output, looked up once.
+
+    offset (6·B,) is added to the output's rotations, None adds nothing; `is_pose`: they are the next pose, not a delta.
+    before, after: where Gram–Schmidt runs. signs: diagonal of the mirror; order: which rotation each published bone takes.
+    """
+
+    codec: Rot6d
+    bones: int
+    dtype: type[np.floating]
+    is_pose: bool
+    offset: FloatArray | None
+    before: bool
+    after: bool
+    compose: Callable[[FloatArray, FloatArray], Factors]
+    direct: Callable[[FloatArray], FloatArray]
+    signs: tuple[float, float, float] | None
+    order: Sequence[int] | None
+
+
+class PosePlan:
+    """The stages of R frames: each takes flat float32 vectors or what the stage before it left, see `delta`, `next`, `out`.
+
+    delta, next, out: float32 (2, 3, R, B) lanes of the stages `delta6d`, `next6d` and the rotations of `y_out`.
+    """
+
+    def __init__(self, conventions: PoseConventions, rows: int) -> None:
+        """Make every buffer for `rows` frames."""
+        self._own, self._codec = conventions, conventions.codec
+        shape, dtype = (rows, conventions.bones), conventions.dtype
+        self._reproject = Reprojection(self._codec, shape, dtype)
+        self._composition = Composition(
+            self._codec,
+            shape,
+            dtype,
+            compose=conventions.compose,
+            direct=conventions.direct,
+            decodes_delta=conventions.before,
+        )
+        self.delta, self.next, self.out = np.empty((3, 2, 3, *shape), np.float32)
+        offset = conventions.offset
+        self._offset = None if offset is None else np.tile(self._codec.lanes(offset[None]), (rows, 1))
+        self._mirror = None if conventions.signs is None else self._mirror_signs(conventions.signs)
+
+    @property
+    def looked_back(self) -> bool:
+        """Whether a lost axis was ever taken from the published pose."""
+        return self._reproject.looked_back
+
+    def run(self, rotations: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> None:
+        """Every stage of the rotations (R, 6·B) of y_raw."""
+        if self._own.is_pose:
+            self.next[...] = self._codec.lanes(rotations)
+        else:
+            self.turn(rotations, published6d)
+            self.compose(previous6d)
+        self.publish(published6d)
+
+    def turn(self, rotations: FloatArray, published6d: FloatArray) -> None:
+        """`delta`: identity added where the output is a residual, reprojected."""
+        axes = self._reproject.axes
+        axes[...] = self._codec.lanes(rotations)
+        if self._offset is not None:
+            np.add(axes, self._offset, axes)
+        if self._own.before:
+            self._reproject(published6d)
+        self.delta[...] = axes
+
+    def compose(self, previous6d: FloatArray) -> None:
+        """`next`: `delta` applied to the rotations of the raw state."""
+        operation = self._composition
+        operation.delta[...] = self.delta
+        operation.previous[...] = self._codec.lanes(previous6d)
+        operation()
+        self.next[...] = operation.result
+
+    def publish(self, published6d: FloatArray) -> None:
+        """`out`: `next` reprojected, in the engine's handedness and bone order."""
+        axes = self._reproject.axes
+        axes[...] = self.next
+        if self._own.after:
+            self._reproject(published6d)
+        if self._mirror is not None:
+            np.multiply(axes, self._mirror, axes)
+        self.out[...] = axes if self._own.order is None else axes[..., self._own.order]
+
+    def _mirror_signs(self, signs: tuple[float, float, float]) -> FloatArray:
+        """S·R·S with S = diag(signs): entry i of axis j takes both signs; (2, 3, 1, 1)."""
+        both = np.multiply.outer(signs, signs)[[self._codec.first, self._codec.second]]
+        return np.asarray(both, self._own.dtype)[..., None, None]

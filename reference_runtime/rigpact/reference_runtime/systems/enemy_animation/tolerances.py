@@ -1,0 +1,356 @@
+"""How far two correct implementations may differ, channel by channel: derived, not chosen.
+
+Model: every float32 operation has a relative error of at most u = 2⁻²⁴ (IEEE 754, round to nearest; Higham, Accuracy and
+Stability of Numerical Algorithms, ch. 3), k of them in a row gamma(k) = k·u / (1 - k·u); a library tanh, sqrt, sin or
+atan2 counts as 4 operations. Errors are multiplied by the conditioning of what follows: 1/std of a z-score, 1/|a| and
+|b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within rounding
+of its threshold, both answers are right and the tolerance spans them.
+
+A tolerance is computed from recorded values, so a near-constant channel gets a wide bound and a well-conditioned one a
+narrow bound. `stage_tolerances` bounds two runs that were given the same inputs; upstream bounds are propagated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_YAW, ROTATIONS
+from rigpact.contract.statistics import (
+    AUXILIARY_SCALE_FLOOR,
+    STD_FLOOR,
+    FloatArray,
+    SquashedStatistics,
+    Statistics,
+    unit_statistics,
+)
+from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+
+UNIT_ROUNDOFF = 2.0**-24
+ROTATION_RANGE = 2.0
+"""Entries of two rotations cannot differ by more than this."""
+_COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
+"""Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
+
+YAW_SEAM: Mapping[str, float] = {"wrapped_over_pi": 1.0, "radians": np.pi}
+"""Where the encodings that wrap jump: the largest value of the feature."""
+
+Values = Mapping[str, FloatArray]
+Bounds = dict[str, FloatArray]
+
+
+def gamma(operations: float) -> float:
+    """Relative error bound of a chain of float32 operations."""
+    return operations * UNIT_ROUNDOFF / (1.0 - operations * UNIT_ROUNDOFF)
+
+
+def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> Bounds:
+    """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
+
+    stages: recorded values by stage name, (T, width). Stages that upstream bounds are needed from but that were not
+    recorded count with the bound of a value stored once.
+    given: stages whose very values the later ones were computed from; nothing is inherited from them.
+    """
+    bounds: Bounds = {}
+    upstream: Bounds = {}
+    for name in STAGES:
+        if name in stages:
+            bounds[name] = _BOUND[name](contract, stages, upstream)
+            upstream[name] = np.zeros_like(bounds[name]) if name in given else bounds[name]
+    return bounds
+
+
+def _copied(name: str) -> Callable[[Contract, Values, Bounds], FloatArray]:
+    return lambda _contract, stages, _bounds: gamma(_COPY) * np.abs(stages[name], dtype=np.float64)
+
+
+def _x_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    return gamma(_COPY) * np.abs(stages["x_raw"], dtype=np.float64)
+
+
+def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | None = None) -> FloatArray:
+    """Bound of (p - mean) / std: p and mean are known to their rounding, the difference is divided by std.
+
+    feature_error: absolute error of p beyond its own rounding.
+    """
+    z = z.astype(np.float64)
+    mean, std = statistics.mean.astype(np.float64), statistics.std_floored.astype(np.float64)
+    feature = np.abs(z * std + mean)
+    error = gamma(_TANH) * feature + gamma(_COPY) * np.abs(mean)
+    if feature_error is not None:
+        error = error + feature_error
+    return np.asarray(error / std + gamma(_AFFINE) * np.abs(z))
+
+
+def _state(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    # the entries of unit axes are known to rounding absolutely, not relative to themselves
+    axis_error = np.zeros(contract.state.width)
+    axis_error[contract.state[ROTATIONS].range] = gamma(_COPY)
+    bound = _zscore(stages["state"], contract.state_statistics, axis_error)
+    yaw = contract.state[ROOT_YAW].range
+    bound[..., yaw] += _yaw_bound(contract, stages, bound[..., yaw])
+    return bound
+
+
+def _yaw_bound(contract: Contract, stages: Values, rounding: FloatArray) -> FloatArray:
+    """What wrapping adds to the heading's bound.
+
+    A heading of many turns is known to its own rounding, not to the feature's. One within rounding of ±π may be wrapped to
+    either side: the feature jumps from one end of its range to the other.
+    """
+    yaw = contract.state[ROOT_YAW].range
+    std = contract.state_statistics.std_floored[yaw].astype(np.float64)
+    heading = np.abs(stages["x_raw"][..., yaw], dtype=np.float64) if "x_raw" in stages else 2.0 * np.pi
+    end = YAW_SEAM.get(contract.conventions.yaw_encoding)
+    unit = end or 1.0
+    turned = gamma(_AFFINE) * heading * unit / np.pi / std
+    if end is None:
+        return turned
+    feature = np.abs(stages["state"][..., yaw] * std + contract.state_statistics.mean[yaw])
+    at_the_seam = np.abs(feature - end) <= end * gamma(_TANH) + 4.0 * (rounding + turned) * std
+    return np.where(at_the_seam, turned + 2.0 * end / std, turned)
+
+
+def _cond_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    return gamma(_DIRECTION) * np.abs(stages["cond_raw"], dtype=np.float64) + gamma(_COPY) * UNIT_ROUNDOFF
+
+
+def _cond(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    cond = np.abs(stages["cond"], dtype=np.float64)
+    if contract.conventions.condition_norm == "raw":
+        return gamma(_DIRECTION) * cond + gamma(_COPY) * UNIT_ROUNDOFF
+    # the window's mean and std, W = 60 samples summed, divided by a std of at least 1e-3
+    largest = np.abs(stages.get("cond_raw", stages["cond"]), dtype=np.float64).max(axis=0)
+    return np.asarray(gamma(60 + _DIRECTION) * (largest / 1e-3 + cond))
+
+
+def _angvel(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    z, source = stages["angvel"], contract.conventions.angvel_source
+    own = contract.state_statistics
+    place = contract.state[ANGULAR_VELOCITIES].range
+    if source == "zeros":
+        return np.zeros(z.shape)
+    if contract.angular_velocity is None or source == "state_slice":
+        return _zscore(z, Statistics(own.mean[place], own.std[place]))
+    if source == "rotations":  # a difference of two rotations, each known to gamma(GS) absolutely, times fps
+        return _squashed(z, contract.angular_velocity, np.asarray(gamma(_GRAM_SCHMIDT) * contract.fps))
+    if contract.conventions.angvel_frame == "local":
+        return _squashed(z, contract.angular_velocity, _turned_error(z, contract.angular_velocity))
+    return _zscore(z, contract.angular_velocity.statistics)
+
+
+def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+    """Absolute error of a vector that was turned into another frame: each component is a sum over the vector's length."""
+    own = auxiliary.statistics
+    feature = np.clip(z.astype(np.float64) * own.std_floored + own.mean, -1.0 + UNIT_ROUNDOFF, 1.0 - UNIT_ROUNDOFF)
+    scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
+    omega = (scale * np.arctanh(feature)).reshape(len(z), -1, 3)
+    return np.repeat(gamma(_GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
+
+
+def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
+    """Bound of a squashed z-score whose raw value is known to `raw_error` absolutely: tanh' = 1 - tanh²."""
+    own = auxiliary.statistics
+    feature = np.clip(np.abs(z.astype(np.float64) * own.std_floored + own.mean), 0.0, 1.0)
+    scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
+    shifted = np.minimum(raw_error / scale, 1.0)
+    # the slope is taken at the nearer end of the interval: tanh flattens outwards
+    slope = 1.0 - np.maximum(feature - shifted, 0.0) ** 2
+    return _zscore(z, own, slope * shifted)
+
+
+def _pose_hist_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    """The engine keeps rotations and encodes them again: unit axes, known to rounding absolutely."""
+    return np.full(stages["pose_hist_raw"].shape, gamma(_GRAM_SCHMIDT))
+
+
+def _pose_hist(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    z = stages["pose_hist"]
+    auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
+    if contract.conventions.pose_history_norm == "tanh_zscore":
+        return _squashed(z, auxiliary, np.asarray(gamma(_AFFINE)))
+    scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
+    return np.asarray(gamma(_AFFINE) / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
+
+
+def _y_norm(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+    """Same weights, same inputs, another summation order: inner products as long as all inputs together."""
+    largest = np.abs(stages["y_norm"], dtype=np.float64).max(axis=-1, keepdims=True)
+    return np.asarray(np.broadcast_to(gamma(_network_depth(contract)) * largest, stages["y_norm"].shape))
+
+
+def _y_raw(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    own = contract.output_statistics
+    std, mean = np.abs(own.std, dtype=np.float64), np.abs(own.mean, dtype=np.float64)
+    value = stages["y_raw"].astype(np.float64)
+    upstream = bounds["y_norm"] * std if "y_norm" in bounds else _network_unseen(contract, value, slice(None))
+    bound = gamma(_AFFINE) * (np.abs(value) + mean) + upstream
+    if len(contract.output.slices) > 1:
+        return np.maximum(bound, _undone(contract, stages, gamma(_AFFINE) * (1.0 + mean) + upstream))
+    return np.asarray(bound)
+
+
+def _undone(contract: Contract, stages: Values, bound: FloatArray) -> FloatArray:
+    """Bound of slices that undo a feature: atanh is steep near its limit, so both ends of the interval are computed.
+
+    bound: of the feature, which is at most 1.
+    """
+    outputs = OutputStages(contract)
+    y_norm = stages["y_norm"] if "y_norm" in stages else outputs.y_norm_of(stages["y_raw"])
+    std = np.maximum(np.abs(contract.output_statistics.std, dtype=np.float64), STD_FLOOR)
+    middle, low, high = (outputs.y_raw(y_norm + sign * bound / std).astype(np.float64) for sign in (0.0, -1.0, 1.0))
+    return np.maximum(np.abs(high - middle), np.abs(low - middle)) + gamma(_TANH) * np.abs(middle)
+
+
+def _network_unseen(contract: Contract, value: FloatArray, place: slice) -> FloatArray:
+    """Bound of y_norm·std when the network's output was not recorded: its z is read off the pose that it led to.
+
+    value: (T, width) of the output's channels `place`. Channels without spread say nothing about z.
+    """
+    own = contract.output_statistics
+    std, mean = np.abs(own.std[place], dtype=np.float64), own.mean[place].astype(np.float64)
+    z = np.abs(value - mean) / np.maximum(std, STD_FLOOR)
+    return np.asarray(gamma(_network_depth(contract)) * z.max(axis=-1, keepdims=True) * std)
+
+
+def _network_depth(contract: Contract) -> int:
+    """Longest inner product that the network can have at its inputs: all five vectors together."""
+    return sum(width for width in contract.input_widths.values() if width)
+
+
+def _gram_schmidt(codec: Rot6d, six: FloatArray, upstream: FloatArray | float) -> FloatArray:
+    """Bound of Gram–Schmidt on (T, 6·B), given a bound of its input: 1/|a| for the first axis, |b|/|b⊥| for the second.
+
+    The first axis moves by at most e_a = (|δa| + gamma) / |a|, the second by (|δb| + |b|·e_a + gamma) / |b⊥|.
+    """
+    a, b = codec.split(six.astype(np.float64))
+    error_a, error_b = _axis_errors(codec, upstream, a.shape)
+    length_a, length_b = length(a), length(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = length(perpendicular(b, a / length_a))
+        first = error_a / length_a + gamma(_GRAM_SCHMIDT)
+        second = (error_b + length_b * first) / rest + gamma(_GRAM_SCHMIDT)
+    # shorter than the engine's threshold, or within rounding of it: the axis is replaced, or not
+    first = np.where(length_a > _decided(error_a), np.minimum(first, ROTATION_RANGE), ROTATION_RANGE)
+    second = np.where(rest > _decided(error_b + length_b * first), np.minimum(second, ROTATION_RANGE), ROTATION_RANGE)
+    return codec.join(np.broadcast_to(first, a.shape), np.broadcast_to(second, a.shape))
+
+
+def _decided(error: FloatArray) -> FloatArray:
+    """The length above which both sides certainly find an axis long enough."""
+    return np.asarray(KINDA_SMALL_NUMBER * (1.0 + gamma(_GRAM_SCHMIDT)) + error)
+
+
+def _axis_errors(codec: Rot6d, bound: FloatArray | float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Euclidean length of the bound of both axes of each bone, (T, B, 1)."""
+    if isinstance(bound, float):
+        both = np.full((*shape[:-1], 1), bound)
+        return both, both
+    axis_a, axis_b = codec.split(bound)
+    return length(axis_a), length(axis_b)
+
+
+def _rotation_errors(codec: Rot6d, bound: FloatArray) -> FloatArray:
+    """How far a rotation may turn, (T, B, 1) radians, from the bounds of its two axes.
+
+    One axis fixes two components of the turn, the other the third: at most the root of the sum of squares.
+    """
+    error_a, error_b = _axis_errors(codec, bound, bound.shape)
+    return np.asarray(np.minimum(np.hypot(error_a, error_b) / np.sqrt(3.0), ROTATION_RANGE))
+
+
+def _spread(per_bone: FloatArray) -> FloatArray:
+    """(T, B, 1) to (T, 6·B)."""
+    return np.repeat(per_bone, 6, axis=-1).reshape(len(per_bone), -1)
+
+
+def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
+    return bounds[stage][..., contract.output[ROTATIONS].range]
+
+
+def _delta6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
+    if "y_raw" not in stages:
+        return _gram_schmidt(codec, stages["delta6d"], gamma(_COPY))
+    # conditioning is that of the vector before it was made orthonormal
+    offset = codec.identity(contract.bone_count) if contract.conventions.output_mode == "residual" else 0.0
+    return _gram_schmidt(codec, stages["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds))
+
+
+def _next6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    """ΔR·R_prev turns by what ΔR turns by; R_prev is given. An absolute pose is a copy."""
+    if contract.conventions.output_mode == "absolute":
+        return (
+            _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(stages["next6d"])
+        )
+    codec = Rot6d(contract.conventions)
+    if "delta6d" in bounds:
+        return _spread(_rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
+    unseen = _network_unseen(contract, stages["next6d"].astype(np.float64), contract.output[ROTATIONS].range)
+    return _gram_schmidt(codec, stages["next6d"], unseen + gamma(_COMPOSE))
+
+
+def _y_out(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
+    bound = gamma(_AFFINE) * np.abs(stages["y_out"], dtype=np.float64)
+    if "y_raw" in bounds:  # the other slices are y_raw's, whose undone features may be known less well than a copy
+        bound = np.maximum(bound, bounds["y_raw"])
+    if "next6d" in bounds and contract.conventions.output_mode != "absolute":
+        bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
+        return bound
+    pose = stages.get("next6d", stages["y_out"][..., place])
+    unseen = _network_unseen(contract, pose.astype(np.float64), place)
+    before = bounds["next6d"] if "next6d" in bounds else unseen + gamma(_COMPOSE)
+    bound[..., place] = _gram_schmidt(codec, pose, before)
+    return bound
+
+
+def _quat(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    """A quaternion moves by half the angle that its rotation turns by."""
+    if "y_out" not in bounds:
+        return np.full(stages["quat"].shape, gamma(_QUATERNION) + gamma(_COMPOSE))
+    turned = _rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
+    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=-1).reshape(stages["quat"].shape)
+
+
+def _x_raw_next(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+    bound = gamma(_AFFINE) * np.abs(stages["x_raw_next"], dtype=np.float64)
+    if "y_out" in bounds:
+        for entry in contract.output:
+            if entry.name in contract.state and contract.state[entry.name].size == entry.size:
+                place = contract.state[entry.name].range
+                bound[..., place] = np.maximum(bound[..., place], bounds["y_out"][..., entry.range])
+    return bound
+
+
+_BOUND: Mapping[str, Callable[[Contract, Values, Bounds], FloatArray]] = {
+    "x_raw": _x_raw,
+    "state": _state,
+    "cond_raw": _cond_raw,
+    "cond": _cond,
+    "contacts": _copied("contacts"),
+    "angvel": _angvel,
+    "pose_hist_raw": _pose_hist_raw,
+    "pose_hist": _pose_hist,
+    "y_norm": _y_norm,
+    "y_raw": _y_raw,
+    "delta6d": _delta6d,
+    "next6d": _next6d,
+    "y_out": _y_out,
+    "quat": _quat,
+    "x_raw_next": _x_raw_next,
+}
+
+
+def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:
+    """Bound of published poses (T, 6·B) when no bundle tells the statistics.
+
+    Six numbers of a rotation lie in [-1, 1], so their std is at most 1 and the network's rounding enters undiminished;
+    2048 is the longest inner product assumed.
+    """
+    return np.full(poses.shape, gamma(2048) + gamma(_COMPOSE) + gamma(_GRAM_SCHMIDT))

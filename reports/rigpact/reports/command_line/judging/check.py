@@ -1,0 +1,90 @@
+"""`rigpact check`: judge files against the contract's rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rigpact.reports.command_line.making.known_findings import (
+    ConfigFile,
+    Expires,
+    Owner,
+    Reason,
+    WriteBaseline,
+    configuration_from_option,
+    configured,
+    save_baseline,
+)
+from rigpact.reports.command_line.options import Companion, Strict
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
+
+if TYPE_CHECKING:
+    from rigpact.reports.systems.interface import CheckRequest
+
+_MODEL_SUFFIX, _TRACE_MARK = ".onnx", ".trace."
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH…",
+            help="Bundle, companion, clips, teacher batches and predictions, or a system contract with recordings, told apart by "
+            "their content.",
+        ),
+    ] = None,
+    companion: Companion = None,
+    onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to check too.")] = None,
+    canary: Annotated[
+        Path | None,
+        typer.Option(
+            "--canary", metavar="FILE", help="Prediction, clip or trace: run the model on it in all 120 input orders."
+        ),
+    ] = None,
+    config: ConfigFile = None,
+    write_baseline: WriteBaseline = None,
+    owner: Owner = None,
+    reason: Reason = None,
+    expires: Expires = None,
+    *,
+    strict: Strict = False,
+    output_format: FormatOfReport = ReportFormat.TEXT,
+) -> None:
+    """Say what is wrong with a bundle, and with files and a model that belong to it.
+
+    Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
+    """
+    from rigpact.reports.engine.canary_report import print_canary
+    from rigpact.reports.systems.registry import system_of_documents
+    from rigpact.reports.terminal import print_json, print_report, stdout
+
+    request = _read_request(paths or [], companion, onnx, canary)
+    configuration = configuration_from_option(config)
+    report = system_of_documents(request.documents).check(request)
+    if write_baseline is not None:
+        save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
+        raise typer.Exit
+    report = configured(report, configuration)
+    if output_format is ReportFormat.JSON:
+        print_json(report.to_json())
+    elif output_format is ReportFormat.TEXT:
+        print_canary(report, stdout())
+        print_report(report)
+    else:
+        print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
+    raise typer.Exit(report.exit_code(strict=strict))
+
+
+def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
+    from rigpact.contract.documents import read_document
+    from rigpact.reports.systems.enemy_animation import refuse_second
+    from rigpact.reports.systems.interface import CheckRequest
+
+    models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
+    recordings = [path for path in paths if _TRACE_MARK in path.name]
+    others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
+    refuse_second(models, "models")
+    documents = tuple(read_document(path) for path in others)
+    return CheckRequest(documents, tuple(recordings), models[0] if models else None, companion, canary)

@@ -1,0 +1,62 @@
+"""`rigpact diff`: two recordings side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rigpact.reports.command_line.options import (
+    Companion,
+    ConventionsFile,
+    Settings,
+    Strict,
+)
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
+
+File = Annotated[Path, typer.Argument(help="A trace, a teacher prediction or batch, or a raw clip.")]
+
+
+def diff(
+    a: File,
+    b: File,
+    *,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", metavar="FILE", help="The bundle: gives tolerances, bone names and centimetres."),
+    ] = None,
+    companion: Companion = None,
+    settings: Settings = None,
+    conventions: ConventionsFile = None,
+    stage: Annotated[
+        list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", metavar="FILE", help="Write the error of every bone and frame as CSV.")
+    ] = None,
+    output_format: FormatOfReport = ReportFormat.TEXT,
+    strict: Strict = False,
+) -> None:
+    """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
+
+    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ, or
+    something was not compared; 2: nothing could be compared.
+    """
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.comparing.comparison_text import print_comparison
+    from rigpact.reports.systems.interface import ContractFiles, DiffRequest
+    from rigpact.reports.systems.registry import system_of
+    from rigpact.reports.terminal import print_json, stdout
+
+    if bundle is None and (companion or settings or conventions):
+        raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
+    files = ContractFiles(bundle, companion, settings or (), conventions)
+    report = system_of(bundle).diff(DiffRequest(a, b, files, tuple(stage or ()), table))
+    if output_format is ReportFormat.JSON:
+        print_json(report.to_json())
+    elif output_format is ReportFormat.TEXT:
+        print_comparison(report, stdout())
+    else:
+        print_rendered(report, "diff", "Two recordings", output_format, strict=strict)
+    raise typer.Exit(report.exit_code(strict=strict))

@@ -1,0 +1,131 @@
+"""`rigpact gate`: everything that a change can break, in one command with one verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rigpact.reports.command_line.making.known_findings import ConfigFile
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat
+
+if TYPE_CHECKING:
+    from rigpact.contract.settings.configuration import Configuration
+    from rigpact.reports.gate.answer.compared_run import ComparedRun
+    from rigpact.reports.gate.answer.report import GateReport
+    from rigpact.reports.gate.measured import GateMeasurement
+
+ReportFiles = Annotated[
+    list[str] | None,
+    typer.Option("--report", metavar="[FORMAT=]FILE", help="Write the answer there too, by suffix; may be repeated."),
+]
+HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the HTML page.")]
+
+
+def gate(
+    *,
+    config: ConfigFile = None,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", metavar="FILE", help="Keep the results: NAME.rigpact.zip.")
+    ] = None,
+    from_archive: Annotated[
+        Path | None, typer.Option("--from", metavar="ARCHIVE", help="Judge kept results again; nothing is run.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="REV", help="Git revision that must not be broken, over [gate].")
+    ] = None,
+    output_format: FormatOfReport = ReportFormat.TEXT,
+    report: ReportFiles = None,
+    html: HtmlFile = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the gate too.")] = False,
+) -> None:
+    """Check files and model, compare with training and engine, run free, look for breaking changes: one verdict.
+
+    Configured by [gate] in rigpact.toml; `rigpact init` writes one. Works in that file's folder. Exit status 0: everything
+    that was asked was judged and is well; 1: findings; 2: something could not be judged.
+    """
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.gate.archive.archive import write_archive
+
+    outputs = outputs_of(report, html)
+    kept, source = (path.absolute() if path else None for path in (archive, from_archive))
+    if source is not None and base is not None:
+        raise UnusableInput("--base", "--from beside it", "one of them", "an archive holds what was measured")
+    configuration = configuration_of_gate(config)
+    with contextlib.chdir(configuration.path.resolve().parent):
+        configuration = _here(configuration, base, strict=strict)
+        measurement, answer = _answer(configuration, source)
+        if kept is not None:
+            write_archive(kept, measurement, answer)
+        write_outputs(answer, measurement.runs, outputs)
+        print_answer(answer, output_format)
+    for part in measurement.parts:
+        for remark in part.remarks:
+            sys.stderr.write(f"{part.name}: {remark}\n")
+    raise typer.Exit(answer.exit_code)
+
+
+def configuration_of_gate(config: Path | None) -> Configuration:
+    """The configuration that is named, else the nearest one; UnusableInput where there is none."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.settings.configuration import FILE_NAME, find_configuration, read_configuration
+
+    found = config or find_configuration(Path.cwd())
+    if found is None:
+        raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
+    return read_configuration(found)
+
+
+def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Configuration:
+    """The configuration as seen from its own folder, with what the command line says over it."""
+    from dataclasses import replace
+
+    settings = configuration.gate
+    if settings is not None:
+        settings = replace(settings, base=base or settings.base, strict=strict or settings.strict)
+    return replace(configuration, path=Path(configuration.path.name), gate=settings)
+
+
+def _answer(configuration: Configuration, source: Path | None) -> tuple[GateMeasurement, GateReport]:
+    from datetime import datetime
+
+    from rigpact.reports.gate.archive.archive import read_archive
+    from rigpact.reports.gate.judging import judge_gate
+    from rigpact.reports.gate.run_gate import measure_gate, rebound
+
+    measured = measure_gate(configuration) if source is None else read_archive(source).measurement
+    measurement = measured if source is None else rebound(measured, configuration)
+    return measurement, judge_gate(measurement, configuration, datetime.now().astimezone().date())
+
+
+def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[tuple[str, Path]]:
+    """Format and absolute path of every file to write; read before anything is run."""
+    from rigpact.reports.gate.answer.outputs import HTML, parse_output
+
+    wanted = [parse_output(word) for word in report or ()]
+    found = [(output.format, output.path) for output in wanted]
+    return found + ([(HTML, html.absolute())] if html else [])
+
+
+def write_outputs(answer: GateReport, runs: Sequence[ComparedRun], outputs: Sequence[tuple[str, Path]]) -> None:
+    """Write the files."""
+    from rigpact.reports.gate.answer.outputs import Output, write_output
+
+    for name, path in outputs:
+        write_output(Output(name, path), answer, runs)
+
+
+def print_answer(answer: GateReport, output_format: ReportFormat) -> None:
+    """Print the answer, as UTF-8 whatever the console's encoding where a machine reads it."""
+    from rigpact.reports.renderers import render
+    from rigpact.reports.renderers.terminal import print_gate
+    from rigpact.reports.terminal import stdout
+
+    if output_format is ReportFormat.TEXT:
+        print_gate(answer, stdout())
+    else:
+        typer.echo(render(answer, output_format.value).encode("utf-8"), nl=False)

@@ -1,0 +1,52 @@
+"""`rigpact report`: kept results shown again, or held against older ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rigpact.reports.command_line.judging.gate import HtmlFile, ReportFiles, outputs_of, print_answer, write_outputs
+from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat
+
+
+def report(
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `rigpact gate --archive` wrote.")],
+    *,
+    against: Annotated[
+        Path | None, typer.Option("--against", metavar="OLDER", help="Say what got better or worse since then.")
+    ] = None,
+    output_format: FormatOfReport = ReportFormat.TEXT,
+    report: ReportFiles = None,
+    html: HtmlFile = None,
+) -> None:
+    """Show an archive's answer in any format, as it was given; nothing is run and nothing is judged again.
+
+    Exit status: the gate's own. With --against 0: no worse; 1: a part fell or an error is new; 2: no archive.
+    """
+    from rigpact.reports.gate.archive.archive import read_archive
+
+    outputs = outputs_of(report, html)
+    kept = read_archive(archive)
+    write_outputs(kept.report, kept.runs, outputs)
+    if against is not None:
+        raise typer.Exit(_since(against, archive, output_format))
+    print_answer(kept.report, output_format)
+    raise typer.Exit(kept.report.exit_code)
+
+
+def _since(older: Path, newer: Path, output_format: ReportFormat) -> int:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.gate.archive.against import print_progress, progress_between
+    from rigpact.reports.gate.archive.archive import read_archive
+    from rigpact.reports.terminal import print_json, stdout
+
+    progress = progress_between(read_archive(older), read_archive(newer))
+    if output_format is ReportFormat.JSON:
+        print_json(progress.to_json())
+    elif output_format is ReportFormat.TEXT:
+        print_progress(progress, stdout())
+    else:
+        raise UnusableInput("--format", f"{output_format.value} with --against", "text or json")
+    return int(progress.is_worse)

@@ -1,0 +1,53 @@
+"""`rigpact selftest`: would the project's own gate notice?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rigpact.reports.command_line.making.known_findings import ConfigFile
+from rigpact.reports.command_line.options import Format, OutputFormat
+
+
+class PlantKind(StrEnum):
+    """Where a defect is planted."""
+
+    BUNDLE = "bundle"
+    COMPANION = "companion"
+    CLIP = "clip"
+    MODEL = "model"
+    TRAINING = "training"
+    ENGINE = "engine"
+    RECORDING = "recording"
+
+
+def selftest(
+    *,
+    config: ConfigFile = None,
+    only: Annotated[list[PlantKind] | None, typer.Option("--only", help="Plant only there; may be repeated.")] = None,
+    output_format: Format = OutputFormat.TEXT,
+) -> None:
+    """Plant known defects in copies of the project's own files and ask whether its gate fails on each.
+
+    Exit status 0: every defect that these files can have was noticed; 1: some were not; 2: nothing could be planted.
+    """
+    import contextlib
+    from dataclasses import replace
+    from datetime import datetime
+
+    from rigpact.reports.command_line.judging.gate import configuration_of_gate
+    from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
+    from rigpact.reports.terminal import print_json, stdout
+
+    configuration = configuration_of_gate(config)
+    with contextlib.chdir(configuration.path.resolve().parent):
+        inside = replace(configuration, path=Path(configuration.path.name))
+        found = run_selftest(inside, datetime.now().astimezone().date(), [kind.value for kind in only or ()])
+    if output_format is OutputFormat.JSON:
+        print_json(found.to_json())
+    else:
+        print_selftest(found, stdout())
+    raise typer.Exit(found.exit_code)

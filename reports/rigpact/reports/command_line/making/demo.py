@@ -1,0 +1,22 @@
+"""`rigpact demo`: the main job on the built-in bundle."""
+
+from __future__ import annotations
+
+import typer
+
+from rigpact.reports.command_line.options import Format, OutputFormat
+
+
+def demo(*, output_format: Format = OutputFormat.TEXT) -> None:
+    """Check, run and compare the built-in bundle: what rigpact does, in seconds, with nothing to prepare.
+
+    The bundle is a generated 46-bone character with a small trained network; `teacher_predictions/` were computed by the
+    training side (torch), the run by the reference runtime (numpy and onnxruntime).
+    """
+    from rigpact.reports.running.demonstration import demonstrate
+    from rigpact.reports.terminal import print_json
+
+    report = demonstrate(quiet=output_format is OutputFormat.JSON)
+    if output_format is OutputFormat.JSON:
+        print_json(report.to_json())
+    raise typer.Exit(report.exit_code())

@@ -1,0 +1,76 @@
+"""`rigpact init`: a commented configuration for what lies here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rigpact.reports.gate.setup.found_files import FoundFiles
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Write over a rigpact.toml that is there.")] = False,
+) -> None:
+    """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
+
+    Exit status 0; 2 if there is one already, or nothing that can be gated.
+    """
+    from datetime import UTC, datetime
+
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import write_bytes
+    from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.reports.gate.setup.found_files import find_files
+    from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
+    from rigpact.reports.git_revision import known_revision
+
+    path = folder / FILE_NAME
+    if path.exists() and not force:
+        raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
+    found = find_files(folder)
+    if found.contracts and not found.bundles:
+        from rigpact.reports.gate.hosted_project import hosted_project
+
+        found = hosted_project(folder, found)
+    if not found.bundles:
+        hint = "run it where norm_template.json lies"
+        raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle", hint)
+    revisions = () if found.is_hosted else ("origin/main", "origin/master")
+    base = next((name for name in revisions if known_revision(folder, name)), None)
+    budget = budget_text(*_figures(folder, found))
+    text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
+    write_bytes(path, text.encode("utf-8"))
+    for line in _told(path, found):
+        typer.echo(line)
+
+
+def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
+    """Parameters and bytes of the model, as far as they can be read."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.model.file import read_model
+
+    if not found.models:
+        return None, None
+    path = folder / found.models[0]
+    try:
+        graph = read_model(path).graph
+    except UnusableInput:
+        graph = None
+    return graph.parameters if graph else None, path.stat().st_size
+
+
+def _told(path: Path, found: FoundFiles) -> list[str]:
+    from rigpact.reports.terminal import plain
+
+    counts = {
+        "clips": len(found.clips), "teacher files": len(found.predictions) + len(found.batches),
+        "engine traces": len(found.traces), "models": len(found.models), "companions": len(found.companions),
+    }  # fmt: skip
+    words = ", ".join(f"{count} {name}" for name, count in counts.items())
+    notes = [f"note: {plain(note)}" for note in found.notes]
+    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes, "now: rigpact gate"]

@@ -1,0 +1,69 @@
+"""Options of `rigpact check` about a project's configuration and its known findings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rigpact.contract.findings import FindingsReport
+    from rigpact.contract.settings.configuration import Configuration
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="rigpact.toml or pyproject.toml; else the nearest one, going up."),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-baseline", metavar="FILE", help="Write the errors and warnings as known; needs the three below."
+    ),
+]
+Owner = Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Who answers for the known findings.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why they may stay for now.")]
+Expires = Annotated[
+    str | None, typer.Option("--expires", metavar="YYYY-MM-DD", help="The last day on which they are waived.")
+]
+
+
+def configuration_from_option(path: Path | None) -> Configuration | None:
+    """Read the configuration that is named, else the nearest one; None if there is none."""
+    from rigpact.contract.settings.configuration import find_configuration, read_configuration
+
+    found = path or find_configuration(Path.cwd())
+    return read_configuration(found) if found is not None else None
+
+
+def configured(report: FindingsReport, configuration: Configuration | None) -> FindingsReport:
+    """The report as the project wants it today."""
+    from datetime import datetime
+
+    from rigpact.contract.settings.baseline import configured_report
+
+    return configured_report(report, configuration, datetime.now().astimezone().date())
+
+
+def save_baseline(
+    path: Path, report: FindingsReport, configuration: Configuration | None, about: Mapping[str, str | None]
+) -> None:
+    """Write what fails today (errors and warnings that the configuration does not leave out) as known findings."""
+    from dataclasses import replace
+
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.findings import Severity
+    from rigpact.contract.settings.baseline import parse_day, write_baseline
+
+    given = {name: value for name, value in about.items() if value}
+    for name in about:
+        if name not in given:
+            raise UnusableInput("--write-baseline", f"no --{name}", "--owner, --reason and --expires beside it")
+    parse_day(given["expires"], "--expires")
+    afresh = None if configuration is None else replace(configuration, baseline=None)
+    findings = configured(report, afresh).findings
+    failing = [finding for finding in findings if finding.rule.severity is not Severity.INFO]
+    count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
+    sys.stdout.write(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"\n')

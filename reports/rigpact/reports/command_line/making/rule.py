@@ -1,0 +1,39 @@
+"""`rigpact rule`: what one rule is about."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rigpact.contract.findings import Rule
+
+
+def rule(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="A rule's code or name, for example RP104.")],
+) -> None:
+    """Print what a rule finds, why it is bad, an example and how to fix it.
+
+    Exit status 0; 2 for a code that no rule has.
+    """
+    from rigpact.reports.describing.rules_page import rule_section
+
+    sys.stdout.write(rule_section(_named(code)))
+
+
+def _named(word: str) -> Rule:
+    from difflib import get_close_matches
+
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.rules import ALL_RULES
+
+    by_word = {each.code.lower(): each for each in ALL_RULES} | {each.name: each for each in ALL_RULES}
+    found = by_word.get(word.lower())
+    if found is None:
+        close = [by_word[key] for key in get_close_matches(word.lower(), by_word, n=3, cutoff=0.6)]
+        hint = ", ".join(f"{each.code} {each.name}" for each in dict.fromkeys(close))
+        expected = f"a code from {ALL_RULES[0].code} to {ALL_RULES[-1].code}, or a rule's name"
+        raise UnusableInput("CODE", repr(word), expected, f"near it: {hint}" if hint else "see docs/rules.md")
+    return found

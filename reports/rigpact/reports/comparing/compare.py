@@ -1,0 +1,295 @@
+"""Two recordings side by side: per stage, bone and frame, with the place where they first part.
+
+Fails closed: every value that either side declares is compared, waived with a reason, or missing, and the ledger counts
+them. Here is only measured; findings are made of it in judgement.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import STAGES, Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, Ledger
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import (
+    pose_tolerance_without_contract,
+    stage_tolerances,
+)
+from rigpact.reports.comparing.address import Address, channel_address
+from rigpact.reports.comparing.pose_error import PoseError, pose_error
+from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
+from rigpact.reports.terminal import tracked
+
+FRAMES_AT_ONCE = 128
+"""Frames that are looked at together: what a comparison holds in memory, whatever the length of the recordings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """Mean geodesic error against the clip's own next pose, in degrees: each side, and copying the last pose."""
+
+    a_deg: float
+    b_deg: float
+    copy_last_deg: float
+    frames: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Everything measured between two recordings; judgement.py turns it into findings."""
+
+    a: Recording
+    b: Recording
+    contract: Contract | None
+    bones: Sequence[str]
+    frames: NDArray[np.int64]
+    stages: Mapping[str, StageComparison]
+    waived: Mapping[str, str]
+    missing: Mapping[str, Finding]
+    pose: PoseError | None
+    baseline: Baseline | None
+    ledger: Ledger
+
+    def address(self, stage: str, channel: int) -> Address:
+        """Name the place of a channel."""
+        return channel_address(stage, channel, self.contract, self.bones)
+
+    @property
+    def stage_order(self) -> Sequence[str]:
+        """Every stage that a recording may hold, in the order of the loop."""
+        return STAGES
+
+    @property
+    def first_divergence(self) -> tuple[int, str] | None:
+        """Frame and stage where the two sides first part; of one frame, the first stage of the loop."""
+        order = list(self.stage_order)
+        starts = [(result.first_frame_over, order.index(name)) for name, result in self.stages.items()]
+        known = [(frame, place) for frame, place in starts if frame is not None]
+        if not known:
+            return None
+        frame, place = min(known)
+        return frame, order[place]
+
+
+def compare(
+    a: Recording,
+    b: Recording,
+    contract: Contract | None = None,
+    *,
+    skeleton: Skeleton | None = None,
+    only: Collection[str] = (),
+) -> Comparison:
+    """Measure two recordings against each other, frame numbers aligned.
+
+    contract: gives tolerances, bone names and the skeleton; without it only poses can be judged.
+    only: stages to compare; the others count as waived.
+    Raises UnusableInput when `only` names a stage that neither side has.
+    """
+    skeleton = skeleton or (contract.skeleton if contract else None)
+    frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
+    held = [name for name in STAGES if name in a.trace.stages or name in b.trace.stages]
+    for name in only:
+        if name not in held:
+            raise UnusableInput(f"--stage {name}", "a stage that neither side recorded", f"one of {', '.join(held)}")
+    waived = dict(_waived(a, b, held, only, contract))
+    missing = dict(_missing(a, b, [name for name in held if name not in waived]))
+    chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
+    pairs = _Pairs(a, b, rows_a, rows_b, chosen)
+    stages, pose, baseline = _measure(pairs, frames, contract, skeleton)
+    bones = _bone_names(a, b, contract)
+    ledger = _ledger(a, b, held, stages, waived, len(frames))
+    return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The rows that both sides have, and the stages to compare."""
+
+    a: Recording
+    b: Recording
+    rows_a: NDArray[np.int64]
+    rows_b: NDArray[np.int64]
+    stages: Sequence[str]
+
+    def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """Each side's values of some shared frames, by stage."""
+        sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
+        of_a, of_b = ({name: side.trace.stages[name][rows] for name in self.stages} for side, rows in sides)
+        return of_a, of_b
+
+    @property
+    def is_free(self) -> bool:
+        """Whether either side fed itself."""
+        return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
+
+    def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
+        """The side that knows the clip's own poses, and its rows."""
+        return (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
+
+    def release(self) -> None:
+        """Give back the memory of what was read."""
+        self.a.trace.release()
+        self.b.trace.release()
+
+
+def _waived(
+    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Contract | None
+) -> Iterator[tuple[str, str]]:
+    for name in held:
+        impossible = [side for side in (a, b) if name not in side.possible]
+        if only and name not in only:
+            yield name, "not asked for"
+        elif impossible:
+            yield name, f"a {impossible[0].title} cannot hold it"
+        elif contract is None and name != "y_out":
+            yield name, "its tolerance needs the bundle's statistics (--bundle)"
+
+
+def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
+    for name in names:
+        rows_a, rows_b = a.trace.stages.get(name), b.trace.stages.get(name)
+        if rows_a is None or rows_b is None:
+            holder = b if rows_a is None else a
+            other = a if rows_a is None else b
+            yield name, rules.STAGE_NOT_COMPARED.at(other.path, f"/stages/{name}", stage=name, holder=holder.path.name)
+        elif rows_a.shape[1] != rows_b.shape[1]:
+            yield name, rules.WIDTH_DIFFERS.at(
+                b.path, f"/stages/{name}", stage=name, width_a=rows_a.shape[1], width_b=rows_b.shape[1],
+                name_a=a.path.name, name_b=b.path.name,
+            )  # fmt: skip
+
+
+def _measure(
+    pairs: _Pairs, frames: NDArray[np.int64], contract: Contract | None, skeleton: Skeleton | None
+) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
+    if contract is not None:
+        _check_widths(pairs, contract)
+    meters = {name: StageMeter(name, pairs.a.trace.widths[name]) for name in pairs.stages}
+    poses = _PoseMeter(pairs, contract, skeleton) if "y_out" in meters else None
+    bound_of = _Bounds(pairs, contract)
+    # in free-run frame n inherits the rounding of the n frames before it
+    growth = (frames - frames[0] + 1.0)[:, None] if pairs.is_free and len(frames) else None
+    starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
+    for start in tracked(starts, "frames, some hundred at a time"):
+        part = slice(start, start + FRAMES_AT_ONCE)
+        of_a, of_b = pairs.values(part)
+        bounds = bound_of(part, of_a)
+        for name, meter in meters.items():
+            meter.add(of_a[name], of_b[name], bounds[name] if growth is None else bounds[name] * growth[part])
+        if poses is not None:
+            poses.add(part, of_a["y_out"], of_b["y_out"])
+        pairs.release()
+    stages = {name: meter.result(frames) for name, meter in meters.items()}
+    return stages, *(poses.result() if poses else (None, None))
+
+
+class _Bounds:
+    """Tolerances of a part of the frames."""
+
+    def __init__(self, pairs: _Pairs, contract: Contract | None) -> None:
+        """The condition's bound looks at all frames: its window is normalised by what it has seen."""
+        self._contract = contract
+        narrow = {
+            name: pairs.a.trace.stages[name][pairs.rows_a] for name in pairs.stages if name in ("cond_raw", "cond")
+        }
+        self._cond = None if contract is None else _stage_tolerances(contract, narrow).get("cond")
+
+    def __call__(self, part: slice, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The bound of every stage, from one side's values of these frames."""
+        if self._contract is None:
+            return {name: pose_tolerance_without_contract(rows) for name, rows in values.items()}
+        bounds = _stage_tolerances(self._contract, values)
+        if self._cond is not None:
+            bounds["cond"] = self._cond[part]
+        return bounds
+
+
+def _stage_tolerances(contract: Contract, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return stage_tolerances(contract, values)
+
+
+def _check_widths(pairs: _Pairs, contract: Contract) -> None:
+    for name in pairs.stages:
+        expected, width = contract.stage_widths.get(name), pairs.a.trace.widths[name]
+        if expected is not None and width != expected:
+            found = f"{width} numbers"
+            raise UnusableInput(f"stage {name}", found, f"{expected} under this bundle", "the right --bundle?")
+
+
+def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
+    return contract.bone_names if contract else a.bone_names or b.bone_names or ()
+
+
+class _PoseMeter:
+    """Errors of poses, frame by frame: of one side against the other, and of each against the clip's own next pose."""
+
+    def __init__(self, pairs: _Pairs, contract: Contract | None, skeleton: Skeleton | None) -> None:
+        """Make room for every frame."""
+        self._codec = Rot6d(contract.conventions if contract else Conventions())
+        self._place = contract.output[ROTATIONS].range if contract else slice(None)
+        self._skeleton = skeleton
+        self._holder, self._rows = pairs.targets_holder()
+        six = len(range(pairs.a.trace.widths["y_out"])[self._place])
+        room = len(pairs.rows_a), six // 6
+        self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
+        poses = self._holder.poses6d
+        self._against = () if poses is None or poses.shape[1] != six else tuple(np.empty(room) for _ in range(3))
+        self._frames_against = 0
+
+    def add(self, part: slice, a: FloatArray, b: FloatArray) -> None:
+        """Take in the `y_out` of both sides, (T, Dy)."""
+        poses = a[:, self._place], b[:, self._place]
+        with np.errstate(invalid="ignore", over="ignore"):
+            between = pose_error(*poses, self._codec, self._skeleton)
+            self._deg[part] = between.deg
+            if self._cm is not None:
+                self._cm[part] = between.cm
+            if self._against:
+                self._add_targets(poses, self._rows[part])
+
+    def _add_targets(self, poses: tuple[FloatArray, FloatArray], rows: NDArray[np.int64]) -> None:
+        targets = self._holder.targets_at(rows)
+        known = np.isfinite(targets).all(axis=1)
+        if not known.any():
+            return
+        place = slice(self._frames_against, self._frames_against + int(known.sum()))
+        for room, guess in zip(self._against, (*poses, self._holder.copied_at(rows)), strict=True):
+            room[place] = pose_error(guess[known], targets[known], self._codec, None).deg
+        self._frames_against = place.stop
+
+    def result(self) -> tuple[PoseError, Baseline | None]:
+        """Every frame's error, and the means against the clip over the frames where it is known."""
+        pose, frames = PoseError(self._deg, self._cm), self._frames_against
+        if not frames:
+            return pose, None
+        a_deg, b_deg, copy_last_deg = (float(room[:frames].mean()) for room in self._against)
+        return pose, Baseline(a_deg, b_deg, copy_last_deg, frames)
+
+
+def _ledger(
+    a: Recording,
+    b: Recording,
+    held: Sequence[str],
+    stages: Mapping[str, StageComparison],
+    waived: Mapping[str, str],
+    shared: int,
+) -> Ledger:
+    """Count values: declared is what either side holds, over the frames of either side."""
+    frames = len(a.trace.frame) + len(b.trace.frame) - shared
+    widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
+    declared = frames * sum(widths.values())
+    compared = sum(int(result.judged.sum()) * result.frame_count for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
+    return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

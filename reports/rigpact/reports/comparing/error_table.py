@@ -1,0 +1,40 @@
+"""The error of every bone in every frame as a table, for people who look with their own tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
+from rigpact.reports.comparing.compare import Comparison
+
+
+def error_table(comparison: Comparison) -> pd.DataFrame:
+    """One row a frame and bone: frame, time_s, bone, deg, cm (absent without a skeleton).
+
+    Raises UnusableInput when no poses were compared.
+    """
+    pose = comparison.pose
+    if pose is None:
+        raise UnusableInput("--table", "no pose on both sides", "recordings with y_out")
+    frames, bones = pose.deg.shape
+    names = [comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}" for bone in range(bones)]
+    table = pd.DataFrame(
+        {
+            "frame": np.repeat(comparison.frames, bones),
+            "time_s": np.repeat(comparison.frames / comparison.a.trace.header.fps, bones),
+            "bone": np.tile(names, frames),
+            "deg": pose.deg.reshape(-1),
+        }
+    )
+    return table if pose.cm is None else table.assign(cm=pose.cm.reshape(-1))
+
+
+def write_error_table(comparison: Comparison, path: Path) -> None:
+    """Write the table as CSV, a temporary name first."""
+    if path.suffix.lower() != ".csv":
+        raise UnusableInput(path, f"the name {path.name}", "a name ending in .csv")
+    write_bytes(path, error_table(comparison).to_csv(index=False, lineterminator="\n").encode("utf-8"))

@@ -1,0 +1,151 @@
+"""From a comparison's measurements to findings and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, FindingsReport
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, Comparison
+from rigpact.reports.comparing.stage_comparison import StageComparison
+
+
+def judge(comparison: Comparison) -> FindingsReport:
+    """Turn a comparison into findings: what differs, what was not compared, what cannot be trusted."""
+    findings = (
+        *_about_files(comparison),
+        *comparison.missing.values(),
+        *_frames_missing(comparison),
+        *_not_finite(comparison),
+        *_differences(comparison),
+    )
+    return FindingsReport(findings, comparison.ledger, summarise(comparison))
+
+
+def _about_files(comparison: Comparison) -> Iterator[Finding]:
+    a, b = comparison.a, comparison.b
+    fps_a, fps_b = a.trace.header.fps, b.trace.header.fps
+    if fps_a != fps_b:
+        yield rules.RATE_DIFFERS.at(
+            b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
+        )  # fmt: skip
+    for side in (a, b):
+        recorded = side.trace.header.bundle_sha256
+        if comparison.contract and recorded and recorded != comparison.contract.sha256:
+            yield rules.OTHER_BUNDLE.at(
+                side.path, "/contract/bundle_sha256", holder=side.path.name, found=recorded[:12],
+                expected=comparison.contract.sha256[:12],
+            )  # fmt: skip
+        if side.trace.truncation:
+            yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
+
+
+def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
+    for holder, other in ((comparison.a, comparison.b), (comparison.b, comparison.a)):
+        extra = np.setdiff1d(holder.trace.frame, other.trace.frame)
+        if len(extra):
+            yield rules.FRAMES_NOT_COMPARED.at(
+                other.path, f"/frames/{extra[0]}", count=len(extra), holder=holder.path.name, frame=int(extra[0])
+            )
+
+
+def _not_finite(comparison: Comparison) -> Iterator[Finding]:
+    for side in (comparison.a, comparison.b):
+        for name in comparison.stages:
+            values = side.trace.stages[name]
+            row, channel, count = _first_not_finite(side.trace, name)
+            if count:
+                yield rules.NOT_FINITE.at(
+                    side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
+                    value=str(values[row, channel]), frame=int(side.trace.frame[row]), count=count,
+                    address=comparison.address(name, channel),
+                )  # fmt: skip
+
+
+def _first_not_finite(trace: Trace, stage: str) -> tuple[int, int, int]:
+    """Row and channel of the first value of a stage that is not finite, and how many there are."""
+    values, place, count = trace.stages[stage], (0, 0), 0
+    for start in range(0, len(values), FRAMES_AT_ONCE):
+        finite = np.isfinite(values[start : start + FRAMES_AT_ONCE])
+        trace.release()
+        if finite.all():
+            continue
+        bad = np.argwhere(~finite)
+        place = place if count else (start + int(bad[0, 0]), int(bad[0, 1]))
+        count += len(bad)
+    return *place, count
+
+
+def _differences(comparison: Comparison) -> Iterator[Finding]:
+    for name, result in comparison.stages.items():
+        first = result.first_frame_over
+        if first is None:
+            continue
+        channel = result.worst_channel
+        yield rules.STAGE_DIFFERS.at(
+            comparison.b.path, f"/stages/{name}/{channel}", stage=name, frame=first, channels=result.over,
+            total=result.total, error=result.worst_error, tolerance=result.worst_tolerance,
+            worst_frame=result.worst_frame, address=comparison.address(name, channel),
+        )  # fmt: skip
+
+
+def summarise(comparison: Comparison) -> dict[str, Any]:
+    """The measurements, for machines and for the renderers."""
+    divergence = comparison.first_divergence
+    return {
+        "a": str(comparison.a.path),
+        "b": str(comparison.b.path),
+        "frames": len(comparison.frames),
+        "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
+        "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
+        "waived": dict(comparison.waived),
+        "bones": _bone_summary(comparison),
+        "baseline": None if comparison.baseline is None else vars(comparison.baseline),
+    }
+
+
+def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:
+    return {
+        "stage": result.stage,
+        "worst": {
+            "error": _finite_or_none(result.worst_error),
+            "tolerance": result.worst_tolerance,
+            "frame": result.worst_frame,
+            "time_s": float(result.worst_frame / comparison.a.trace.header.fps),
+            "channel": result.worst_channel,
+            "address": str(comparison.address(result.stage, result.worst_channel)),
+        },
+        "channels_unjudged": int((~result.judged).sum()),
+        "first_frame_over": result.first_frame_over,
+        "ok": result.first_frame_over is None,
+    }
+
+
+def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
+    """Every bone, worst first; errors in degrees and centimetres."""
+    pose = comparison.pose
+    if pose is None:
+        return []
+    deg = np.where(np.isfinite(pose.deg), pose.deg, np.inf)
+    frames = comparison.frames[np.argmax(deg, axis=0)]
+    order = np.argsort(-deg.max(axis=0), kind="stable")
+    return [
+        {
+            "bone": comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}",
+            "max_deg": _finite_or_none(deg[:, bone].max()),
+            "mean_deg": _finite_or_none(deg[:, bone].mean()),
+            "max_cm": None if pose.cm is None else _finite_or_none(pose.cm[:, bone].max()),
+            "frame": int(frames[bone]),
+            "time_s": float(frames[bone] / comparison.a.trace.header.fps),
+        }
+        for bone in order.tolist()
+    ]
+
+
+def _finite_or_none(value: Any) -> float | None:
+    number = float(value)
+    return number if np.isfinite(number) else None

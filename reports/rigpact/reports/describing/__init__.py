@@ -1,0 +1,1 @@
+"""A contract in words, and what changed between two of them; the generated pages."""

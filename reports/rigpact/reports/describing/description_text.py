@@ -1,0 +1,52 @@
+"""A description of the contract as text for the terminal, and as a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rigpact.contract.compatibility.record import markdown_cell
+from rigpact.reports.describing.description import Section
+from rigpact.reports.terminal import plain
+
+
+def print_description(sections: Sequence[Section], console: Console) -> None:
+    """Print the sections for people."""
+    for section in sections:
+        console.print(Text(section.title, style="bold"))
+        for line in section.lines:
+            console.print(Text(plain(line), style="dim"))
+        if section.rows:
+            console.print(_table(section))
+        console.print()
+
+
+def _table(section: Section) -> Table:
+    """Columns of whole numbers to the right, everything else to the left."""
+    built = Table(header_style="dim", box=None, pad_edge=False, show_header=any(section.columns[:1]))
+    for place, name in enumerate(section.columns):
+        numbers = all(row[place].isdigit() for row in section.rows)
+        built.add_column(name, justify="right" if numbers else "left")
+    for row in section.rows:
+        built.add_row(*(Text(plain(cell)) for cell in row))
+    return built
+
+
+def description_markdown(sections: Sequence[Section]) -> str:
+    """The sections as a Markdown page: the same files give the same text."""
+    return "\n".join(["# Contract", "", *(line for section in sections for line in _markdown(section))])
+
+
+def _markdown(section: Section) -> Iterator[str]:
+    if section.title != "Contract":
+        yield from (f"## {section.title}", "")
+    for line in section.lines:
+        yield from (line, "")
+    if section.rows:
+        yield "| " + " | ".join(section.columns) + " |"
+        yield "|" + "---|" * len(section.columns)
+        yield from ("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in section.rows)
+        yield ""

@@ -1,0 +1,57 @@
+"""Adequacy in words, and the probe clip as a file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.files import write_bytes
+from rigpact.fixtures.json_files import document_bytes
+from rigpact.fixtures.probe import probe_clip
+from rigpact.reference_runtime.recordings.clip import Clip, read_clip
+from rigpact.reports.diagnosing.adequacy import CLEAR_MARGIN, Adequacy, ClipAdequacy
+from rigpact.reports.terminal import plain, table
+
+
+def write_probe(contract: Contract, path: Path) -> None:
+    """Write a probe clip for a bundle in the engine's raw clip format."""
+    write_bytes(path, document_bytes(probe_clip(contract)) + b"\n")
+
+
+def read_probe(contract: Contract) -> Clip:
+    """The probe clip as it reads back from a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "probe.json"
+        write_probe(contract, path)
+        return read_clip(path)
+
+
+def print_adequacy(adequacy: Adequacy, console: Console) -> None:
+    """Print what each clip separates, what no clip does with advice, and the smallest set."""
+    total = len(adequacy.separable)
+    rows = [
+        (plain(Path(clip.name).name), f"{len(clip.separated & adequacy.separable)} of {total}", _weakest(clip))
+        for clip in adequacy.clips
+    ]
+    title = f"Conventions told apart, by at least {CLEAR_MARGIN:g} tolerances"
+    console.print(table(title, ("clip", "separated", "smallest margin"), rows))
+    for clip in adequacy.clips:
+        for limit in clip.limits:
+            console.print(Text(f"  {plain(Path(clip.name).name)}: {limit}", style="dim"))
+    for knob, value in adequacy.missed:
+        console.print(Text(f"not shown by any clip: {knob}={value}; {adequacy.advice((knob, value))}", style="yellow"))
+    if adequacy.inseparable:
+        words = ", ".join(f"{knob}={value}" for knob, value in adequacy.inseparable)
+        console.print(Text(f"No clip can show: {words}", style="dim"))
+    names = ", ".join(plain(Path(name).name) for name in adequacy.smallest_set)
+    console.print(Text(f"Smallest set that shows as much: {names or 'none'}"))
+    shown = f"{total - len(adequacy.missed)} of {total} separable conventions are told apart"
+    console.print(Text(f"{'FAIL' if adequacy.missed else 'PASS'}: {shown}", style="bold"))
+
+
+def _weakest(clip: ClipAdequacy) -> str:
+    return f"{min(clip.margins[choice] for choice in clip.separated):.3g}" if clip.separated else ""

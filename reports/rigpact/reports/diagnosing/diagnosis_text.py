@@ -1,0 +1,86 @@
+"""A diagnosis in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, StageVerdict
+from rigpact.reports.terminal import plain, table
+
+_STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
+_SENTENCE = {
+    "agrees": "every stage that could be judged computes what the contract says",
+    "explained": "one set of conventions explains every stage",
+    "unexplained": "no combination of known conventions explains all of it: look at the stage and address above",
+    "undetermined": "nothing could be judged",
+}
+
+
+def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
+    """Print stages, the first divergence, causes with code hints, and the verdict."""
+    judged = [stage for stage in diagnosis.stages if stage.ok is not None]
+    if judged:
+        columns = ("stage", "own error", "inherited", "tolerance", "unit", "")
+        console.print(table("Stages, each replayed from its own recorded inputs", columns, map(_row, judged)))
+    for stage in diagnosis.stages:
+        if stage.needs is not None:
+            console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
+    _print_divergence(diagnosis, console)
+    for cause in diagnosis.causes:
+        _print_cause(cause, console)
+    if diagnosis.indistinguishable:
+        words = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        console.print(Text(f"Not told apart by this data: {words}", style="dim"))
+    line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
+    console.print(line.append(f": {_SENTENCE[diagnosis.verdict]}", style="default"))
+
+
+def _row(stage: StageVerdict) -> tuple[str, ...]:
+    unit = stage.unit if stage.unit != "raw" else ""
+    verdict = "ok" if stage.ok else "DIFFERS"
+    return (
+        stage.stage,
+        _number(stage.local_error),
+        _number(stage.inherited_error),
+        _number(stage.tolerance),
+        unit,
+        verdict,
+    )
+
+
+def _print_divergence(diagnosis: Diagnosis, console: Console) -> None:
+    first = diagnosis.first_divergence
+    if first is None:
+        return
+    size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
+    words = f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
+    console.print(Text(words, style="bold"))
+
+
+def _print_cause(cause: Cause, console: Console) -> None:
+    unit = f" {cause.unit}" if cause.unit != "raw" else ""
+    fall = f"falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
+    if cause.frames_explained < cause.frames:
+        fall = f"is within rounding in {cause.frames_explained} of {cause.frames} frames, but not in all"
+    console.print(Text(f"With {changes_text(cause.changes)} the error of {cause.stage} {fall}"))
+    for hint in cause.code_hints:
+        console.print(Text(f"  {hint}", style="cyan"))
+    if cause.equivalents:
+        words = "; ".join(changes_text(changes) for changes in cause.equivalents[:6])
+        console.print(Text(f"  the same on this data: {words}"))
+
+
+def changes_text(changes: dict[str, Any]) -> str:
+    """Changes of conventions in words: `compose_order = prev_delta and …`."""
+    return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"

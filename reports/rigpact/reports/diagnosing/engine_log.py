@@ -1,0 +1,144 @@
+"""A pasted engine log as a partial recording.
+
+The deployed engine prints the first steps of bone 0: `[DeltaCompose] frame=… prevX=(…) … nextZ=(…)`, three decimals. That is
+enough to tell the composition order. Lines may carry the engine's prefix, CRLF and other text around them; a line that was
+cut off is passed over and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
+from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
+from rigpact.reports.diagnosing.replay import Evidence
+
+_VECTOR = r"\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)"
+_NAMES = ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ")
+_COMPOSE = re.compile(r"\[DeltaCompose\]\s*frame=(\d+)\s+" + r"\s+".join(f"{name}={_VECTOR}" for name in _NAMES))
+_SCHEMA = re.compile(r"\[Schema OK\]\s*X=(?P<state>\d+)\s+Y=(?P<output>\d+)\s+C=(?P<cond>\d+)\s+fps=(?P<fps>[\d.]+)")
+_DIMS = re.compile(
+    r"\[FusedModel\] Requested dims:\s*motion=(?P<state>\d+)\s+cond=(?P<cond>\d+)\s+contacts=(?P<contacts>\d+)"
+    r"\s+angvel=(?P<angvel>\d+)\s+pose_hist=(?P<pose_hist>\d+)"
+)
+_MARKS = ("[DeltaCompose]", "[Schema OK]", "[FusedModel]", "[TDbg]", "[PoseHist]", "[Probe-CS]")
+_FALLBACK_HISTORY = "[PoseHist] Fallback enabled"
+_PRINTED_HALF_DIGIT = 5e-4
+
+
+@dataclass(frozen=True, eq=False)
+class EngineLog:
+    """What a log tells: compositions of bone 0 by frame, declared widths, and lines that were cut off."""
+
+    path: Path
+    frames: tuple[int, ...]
+    vectors: FloatArray
+    widths: Mapping[str, int]
+    fps: float | None
+    history_fell_back: bool
+    cut_off: int
+
+
+def is_engine_log(path: str | Path) -> bool:
+    """Whether a file is text with lines of the engine's motion model in it."""
+    place = Path(path)
+    if not place.is_file() or place.suffix.lower() in {".json", ".jsonl", ".gz", ".zst", ".safetensors", ".onnx"}:
+        return False
+    text = read_bytes(place).decode("utf-8", "replace")
+    return any(mark in text for mark in _MARKS)
+
+
+def read_engine_log(path: str | Path) -> EngineLog:
+    """Read the lines that the engine's motion model writes; everything else is passed over."""
+    text = read_bytes(path).decode("utf-8", "replace")
+    matches = list(_COMPOSE.finditer(text))
+    frames = [int(match[1]) for match in matches]
+    vectors = np.array([[float(number) for number in match.groups()[1:]] for match in matches], np.float32)
+    widths: dict[str, int] = {}
+    fps = None
+    for match in (*_SCHEMA.finditer(text), *_DIMS.finditer(text)):
+        found = match.groupdict()
+        fps = float(found.pop("fps")) if "fps" in found else fps
+        widths |= {name: int(width) for name, width in found.items()}
+    return EngineLog(
+        path=Path(path),
+        frames=tuple(frames),
+        vectors=vectors.reshape(len(matches), 18),
+        widths=widths,
+        fps=fps,
+        history_fell_back=_FALLBACK_HISTORY in text,
+        cut_off=text.count("[DeltaCompose]") - len(matches),
+    )
+
+
+def log_evidence(log: EngineLog, conventions: Conventions) -> tuple[Evidence, Contract]:
+    """The compositions of a log as evidence about a character of one bone.
+
+    UnusableInput when the log has no whole `[DeltaCompose]` line.
+    """
+    if not log.frames:
+        found = f"{log.cut_off} cut off" if log.cut_off else "none"
+        raise UnusableInput(
+            log.path, f"{found} [DeltaCompose] lines", "at least one whole line", "log the first 4 steps"
+        )
+    order = np.unique(log.frames, return_index=True)[1]
+    vectors = log.vectors[order]
+    x_raw = np.zeros((len(order), _LAYOUT.width), np.float32)
+    x_raw[:, _LAYOUT[ROTATIONS].range] = vectors[:, 0:6]
+    recorded = {"x_raw": x_raw, "delta6d": vectors[:, 6:12], "next6d": vectors[:, 12:18]}
+    frame = np.array(log.frames, np.int64)[order]
+    contract = _one_bone(conventions, log.path)
+    return Evidence(frame, log.fps or 60.0, "teacher", recorded, resolution=_PRINTED_HALF_DIGIT), contract
+
+
+_LAYOUT = Layout(
+    (Slice(0, 6, ROTATIONS), Slice(6, 1, ROOT_YAW), Slice(7, 2, ROOT_VELOCITY), Slice(9, 3, ANGULAR_VELOCITIES)), 12
+)
+
+
+def _one_bone(conventions: Conventions, path: Path) -> Contract:
+    def unit(width: int) -> Statistics:
+        return Statistics(frozen_float32(np.zeros(width)), frozen_float32(np.ones(width)))
+
+    return Contract(
+        path=path,
+        sha256="",
+        fps=60.0,
+        bone_names=("bone 0",),
+        state=_LAYOUT,
+        output=Layout((Slice(0, 6, ROTATIONS),), 6),
+        state_statistics=unit(_LAYOUT.width),
+        output_statistics=unit(6),
+        rootvel_scales=frozen_float32(np.ones(2)),
+        angvel_scales=frozen_float32(np.ones(3)),
+        pose_history_length=1,
+        pose_history=None,
+        angular_velocity=None,
+        skeleton=None,
+        # the log prints the axes X and Z by name, whatever a bundle packs
+        conventions=conventions.replaced({"rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros"}),
+    )
+
+
+def width_disagreements(log: EngineLog, contract: Contract) -> list[str]:
+    """What the log says about widths and rate that the bundle does not, in words."""
+    expected: dict[str, int | None] = {"output": contract.output.width, **contract.input_widths}
+    found = [
+        f"the engine reports {name} = {width}, the bundle gives {expected[name]}"
+        for name, width in log.widths.items()
+        if expected.get(name) not in (None, width)
+    ]
+    if log.fps is not None and log.fps != contract.fps:
+        found.append(f"the engine reports fps = {log.fps:g}, the bundle gives {contract.fps:g}")
+    if log.history_fell_back:
+        found.append("the engine fell back on pose-history statistics of its own: none are in its bundle")
+    return found

@@ -1,0 +1,107 @@
+"""The search for conventions that explain the stages that differ.
+
+All single changes, then all pairs (a greedy search misses pairs that interact). Where no pair explains everything, stage by
+stage: the first that differs is mended by a single change, by a product of its own few knobs or by a pair, then the rest is
+looked at again. A change counts only if it brings a stage within its derived tolerance and breaks none; nothing that merely
+helps is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rigpact.reports.diagnosing.judged_changes import Changes, JudgedChanges
+
+MAX_PRODUCT = 512
+"""Combinations of one stage's own knobs that are tried exhaustively: the AngVel input has 60, the state 80."""
+
+
+NEARLY = 0.9
+"""Share of frames from which on the rest are exceptions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Changes that mend `stage` on top of `base`, and others that do so just as well on this data."""
+
+    stage: str
+    base: Changes
+    changes: Changes
+    equivalents: tuple[Changes, ...]
+
+
+def search(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
+    """Explanations in the order of their stages, and the stages that nothing explains."""
+    failing = hypotheses.failing({})
+    singles = hypotheses.singles(failing, {})
+    everything = [changes for changes in singles if hypotheses.explains(changes)]
+    if not everything and with_pairs:
+        few = hypotheses.on_few_frames() or hypotheses
+        pairs = (pair for pair in hypotheses.pairs(singles, failing) if few.allows(pair))
+        everything = [pair for pair in pairs if hypotheses.explains(pair)]
+    if everything:
+        return [_explanation(hypotheses, failing[0], {}, everything)], []
+    return _stage_by_stage(hypotheses, with_pairs=with_pairs)
+
+
+def _stage_by_stage(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
+    base: Changes = {}
+    found: list[Explanation] = []
+    unresolved: list[str] = []
+    while open_stages := [stage for stage in hypotheses.failing(base) if stage not in unresolved]:
+        stage = open_stages[0]
+        mending = _mending(hypotheses, stage, base, with_pairs=with_pairs)
+        if not mending:
+            unresolved.append(stage)
+            found += _nearly(hypotheses, stage, base)
+            continue
+        found.append(_explanation(hypotheses, stage, base, mending))
+        base = {**base, **found[-1].changes}
+    return found, unresolved
+
+
+def _nearly(hypotheses: JudgedChanges, stage: str, base: Changes) -> list[Explanation]:
+    """The single change that fits almost every frame of a stage that almost none fits without it; at most one.
+
+    A tool that treats its first frame in another way is like this. It explains, but it does not settle.
+    """
+    frames = hypotheses.frame_count
+    if hypotheses.frames_within(stage, base) > (1.0 - NEARLY) * frames:
+        return []
+    singles = hypotheses.singles([stage], base)
+    best = max(singles, key=lambda changes: hypotheses.frames_within(stage, changes), default=None)
+    if best is None or hypotheses.frames_within(stage, best) < NEARLY * frames:
+        return []
+    return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
+
+
+def _mending(hypotheses: JudgedChanges, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
+    """The changes, on top of `base`, that mend a stage and break none; those that leave the fewest others open."""
+    before = set(hypotheses.failing(base))
+    singles = hypotheses.singles([stage], base)
+
+    def mends(candidates: Iterable[Changes]) -> list[Changes]:
+        fitting = (changes for changes in candidates if hypotheses.fits(stage, changes))
+        return [changes for changes in fitting if set(hypotheses.failing(changes)) < before]
+
+    mending = mends(singles)
+    if not mending and with_pairs:
+        few = hypotheses.on_few_frames() or hypotheses
+        pairs = ({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
+        mending = mends(pair for pair in pairs if few.may_fit(stage, pair))
+    if not mending and with_pairs:
+        mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
+    fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)
+    best = [changes for changes in mending if len(hypotheses.failing(changes)) == fewest]
+    return [{knob: changes[knob] for knob in changes if knob not in base} for changes in best]
+
+
+def _explanation(hypotheses: JudgedChanges, stage: str, base: Changes, candidates: Sequence[Changes]) -> Explanation:
+    """Fewest changes first, then the smallest error; more changes than needed are no alternative."""
+    fewest = min(len(changes) for changes in candidates)
+    ranked = sorted(
+        (changes for changes in candidates if len(changes) == fewest),
+        key=lambda changes: hypotheses.excess(stage, {**base, **changes}),
+    )
+    return Explanation(stage, base, ranked[0], tuple(ranked[1:]))

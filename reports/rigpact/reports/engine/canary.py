@@ -1,0 +1,230 @@
+"""The canary probe: which vector really reaches which input of a model, found by running it in all 120 orders.
+
+An engine binds five vectors by position. Names and widths say whether that is right only if they can be believed; this
+runs the model, padding and cutting as the engine does, and asks which order gives what was recorded. Three references:
+
+    outputs   a trace with `y_norm`: the network's own answer to the recorded (or the canary) inputs
+    poses     a teacher prediction: the pose composed from that answer
+    targets   a clip: the next pose, which the model only approximates; it excludes orders and proves none
+
+The rules' texts are rigpact.contract.rules.model.canary's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import INPUTS
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
+from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.network import aligned
+from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+
+PROBE_ROWS = 16
+"""Rows spread over a recording; more of them move the errors of the orders together."""
+EXACT_SHARE = 5e-3
+"""An order reproduces a recording when it misses it by less than this share of what the recording does.
+
+float32 rounding leaves 1e-5, half precision 1e-3; on the demo model the nearest wrong order misses by 5e-2.
+"""
+PLAUSIBLE_RATIO = 1.5
+"""Against a clip, which no model reproduces, only orders this much worse than the best are excluded."""
+Inputs = Mapping[str, FloatArray]
+Measure = Callable[[FloatArray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """Rows to feed, and how far an output is from the reference.
+
+    inputs: (rows, width) by input name. error: outputs (rows, Dy) to a number in `unit`. size: what that number would be
+    for a model that does nothing. exact: whether the right order must reach the reference itself.
+    """
+
+    path: Path
+    kind: str
+    inputs: Inputs
+    error: Measure
+    size: float
+    unit: str
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Binding:
+    """How far the model is from the reference with one order of its inputs; infinite where it does not run."""
+
+    error: float
+    order: Order
+
+
+class PositionalModel:
+    """An ONNX model as an engine sees it: five places, no names."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open it; UnusableInput unless it takes five float32 matrices."""
+        self._session = open_session(path)
+        signature = session_signature(self._session, path)
+        if len(signature.inputs) != len(INPUTS) or any(
+            entry.dtype != "float32" or len(entry.shape) != 2 for entry in signature.inputs
+        ):
+            raise UnusableInput(path, "other inputs", "five float32 inputs of the shape [1, width]")
+        self.widths = tuple(entry.width for entry in signature.inputs)
+        self._names = [entry.name for entry in signature.inputs]
+        self._row_by_row = any(entry.shape[0] == 1 for entry in signature.inputs)
+        self._failures = onnxruntime_errors()
+
+    def run(self, vectors: Sequence[FloatArray]) -> FloatArray | None:
+        """Bind by position, cutting and padding as the engine does; None where the graph fails on these widths."""
+        bound = aligned(vectors, self.widths)
+        starts = range(len(bound[0])) if self._row_by_row else (slice(None),)
+        rows = [slice(start, start + 1) if isinstance(start, int) else start for start in starts]
+        try:
+            answers = [self._session.run(None, self._named(bound, row))[0] for row in rows]
+        except self._failures:
+            return None
+        return np.concatenate(answers)
+
+    def _named(self, vectors: Sequence[FloatArray], row: slice) -> dict[str, FloatArray]:
+        return {name: vector[row] for name, vector in zip(self._names, vectors, strict=True)}
+
+
+def find_binding(model: PositionalModel, probe: Probe) -> list[Binding]:
+    """Run the model in all 120 orders; the nearest to the reference first, the contract's first among equals."""
+    return sorted((_bind(model, probe, order) for order in ORDERS), key=lambda binding: binding.error)
+
+
+def _bind(model: PositionalModel, probe: Probe, order: Order) -> Binding:
+    output = model.run([probe.inputs[name] for name in order])
+    error = float("inf") if output is None else probe.error(output)
+    return Binding(error if np.isfinite(error) else float("inf"), order)
+
+
+def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
+    """The orders that fit: those that reach an exact reference, or those that a clip does not exclude."""
+    best = bindings[0].error
+    if probe.exact:
+        return [binding for binding in bindings if binding.error <= EXACT_SHARE * probe.size]
+    limit = min(PLAUSIBLE_RATIO * best, probe.size)
+    return [binding for binding in bindings if binding.error <= limit]
+
+
+def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) -> list[str]:
+    """The inputs whose place can hold anything: the output stays the same to the bit."""
+    usual = model.run([inputs[name] for name in order])
+    rows = len(inputs[INPUTS[0]])
+    widths = {name: inputs[name].shape[1] for name in INPUTS}
+    # one row on, for the recording itself may hold the canary vectors
+    strange = {name: values[1:] for name, values in canary_inputs(widths, rows + 1).items()}
+    return [
+        name for name in INPUTS if usual is not None and _is_same(usual, model, {**inputs, name: strange[name]}, order)
+    ]
+
+
+def _is_same(usual: FloatArray, model: PositionalModel, inputs: Inputs, order: Order) -> bool:
+    changed = model.run([inputs[name] for name in order])
+    return changed is not None and np.array_equal(usual, changed)
+
+
+# --- what is fed and what is expected ---------------------------------------------------------------------------------
+
+
+def read_probe(path: str | Path, contract: Contract) -> Probe:
+    """Make a probe of a trace with `y_norm`, a teacher prediction, a teacher batch or a raw clip."""
+    if is_trace_path(path):
+        return _trace_probe(Path(path), contract)
+    return _clip_probe(read_clip(path), contract)
+
+
+def _trace_probe(path: Path, contract: Contract) -> Probe:
+    stages = read_trace(path).stages
+    if "y_norm" not in stages:
+        raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
+    rows = _spread(len(stages["y_norm"]))
+    observed = stages["y_norm"][rows]
+    recorded = [name for name in INPUTS if name in stages]
+    if recorded and len(recorded) < len(INPUTS):
+        raise UnusableInput(f"{path}#/stages", f"only the inputs {', '.join(recorded)}", f"all of {', '.join(INPUTS)}")
+    fed: Inputs = {name: stages[name] for name in INPUTS} if recorded else _canary_of(contract, len(stages["y_norm"]))
+    size = _rms(observed)
+    return Probe(
+        path,
+        "outputs",
+        {name: fed[name][rows] for name in INPUTS},
+        lambda y: _difference(y, observed),
+        size,
+        "z",
+        exact=True,
+    )
+
+
+def _canary_of(contract: Contract, rows: int) -> Inputs:
+    widths = contract.input_widths
+    unknown = [name for name, width in widths.items() if width is None]
+    if unknown:
+        raise UnusableInput(contract.path, f"no width for {', '.join(unknown)}", "pose_hist_len", "name the companion")
+    return canary_inputs({name: int(width or 0) for name, width in widths.items()}, rows)
+
+
+def _clip_probe(clip: Clip, contract: Contract) -> Probe:
+    teacher = TeacherInputs(contract, clip_rows(clip, contract))
+    rows = _spread(int(teacher.frame_limit or 0))
+    previous = np.stack([teacher.previous6d(row) for row in rows.tolist()])
+    poses = recorded_poses(clip, contract)[rows]
+    exact = not isinstance(clip, RawClip) and (clip.y_raw is not None or clip.y_norm is not None)
+    outputs = OutputStages(contract)
+
+    def pose_error(y_norm: FloatArray) -> float:
+        if y_norm.shape != poses.shape:
+            return float("inf")
+        return _mean_angle_deg(outputs, outputs(y_norm, previous, previous)["y_out"], poses)
+
+    held = np.array(poses)
+    held[:, outputs.rotations] = previous
+    inputs = {name: teacher.stages[name][rows] for name in INPUTS}
+    size = _mean_angle_deg(outputs, held, poses)
+    return Probe(clip.path, "poses" if exact else "targets", inputs, pose_error, size, "deg", exact=exact)
+
+
+def _spread(count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.unique(np.linspace(0, count - 1, min(count, PROBE_ROWS)).astype(np.int64))
+
+
+def _mean_angle_deg(outputs: OutputStages, a: FloatArray, b: FloatArray) -> float:
+    decoded = [outputs.codec.decode(pose[:, outputs.rotations].astype(np.float64)) for pose in (a, b)]
+    return float(np.degrees(rotation_angle_rad(decoded[0], decoded[1]).mean()))
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
+
+
+def _difference(a: FloatArray, b: FloatArray) -> float:
+    return _rms(a.astype(np.float64) - b) if a.shape == b.shape else float("inf")
+
+
+# --- canary vectors for an engine to run -------------------------------------------------------------------------------
+
+
+def write_canary(contract: Contract, model: str | Path, out: Path) -> None:
+    """Write the canary vectors and the model's answers as a trace, for an engine to feed and to record `y_norm` beside."""
+    inputs = _canary_of(contract, 4)
+    answer = PositionalModel(model).run([inputs[name] for name in INPUTS])
+    if answer is None:
+        raise UnusableInput(model, "a graph that fails on the contract's widths", "a model of this bundle")
+    frame = np.arange(len(answer), dtype=np.int64)
+    header = TraceHeader(fps=contract.fps, mode="teacher", clip="canary", bundle_sha256=contract.sha256)
+    stages: dict[str, FloatArray] = {**inputs, "y_norm": answer}
+    write_trace(Trace(header, frame, frame / contract.fps, stages), out)

@@ -1,0 +1,142 @@
+"""What a canary probe says: findings, the account, one line for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.bundle import document_to_contract
+from rigpact.contract.conventions import INPUTS
+from rigpact.contract.documents import Kind
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules import Subject
+from rigpact.contract.rules.model import canary as rules
+from rigpact.reports.terminal import plain
+
+if TYPE_CHECKING:
+    from rigpact.reports.engine.canary import Binding, Probe
+
+
+def with_canary(report: FindingsReport, subject: Subject, wanted: Path | None) -> FindingsReport:
+    """Add what the probe finds to a report of `check`.
+
+    wanted: the recording to probe with; where it is None, the first teacher prediction among the checked files, if a
+    bundle and a model are there too. A probe that was possible and failed is missing from the account.
+    """
+    source = wanted or _recorded(subject)
+    if source is None:
+        return report
+    try:
+        findings, summary = _probe(subject, source)
+    except UnusableInput as error:
+        findings, summary = [], {"file": str(source), "not_probed": error.one_line()}
+    judged = int("not_probed" not in summary)
+    ledger = replace(report.ledger, declared=report.ledger.declared + 1, compared=report.ledger.compared + judged)
+    return FindingsReport((*report.findings, *findings), ledger, {**report.summary, "canary": summary})
+
+
+def _recorded(subject: Subject) -> Path | None:
+    if subject.bundle is None or subject.model is None:
+        return None
+    predictions = (document.path for document in subject.others if document.kind is Kind.TEACHER_PREDICTION)
+    return next(predictions, None)
+
+
+def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
+    # a check without a recording, as in a hook before every commit, does not wait for the runtime
+    from rigpact.reports.engine.canary import PositionalModel, find_binding, inputs_without_effect, matching, read_probe
+
+    if subject.bundle is None or subject.model is None:
+        raise UnusableInput("--canary", "no bundle and model beside it", "a bundle and --onnx FILE")
+    if subject.model.graph is not None and not subject.model.graph.is_contained:
+        raise UnusableInput(subject.model.path, "weights outside its folder or missing", "a model that can be opened")
+    contract = document_to_contract(subject.bundle, subject.companion)
+    model, probe = PositionalModel(subject.model.path), read_probe(source, contract)
+    bindings = find_binding(model, probe)
+    fitting = matching(bindings, probe)
+    best = (fitting or bindings)[0].order
+    findings = [*_judge(probe, bindings, fitting, subject.model.path)]
+    findings += _idle(subject.model.path, inputs_without_effect(model, probe.inputs, best))
+    return findings, _summary(probe, bindings, fitting)
+
+
+def _judge(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Binding], model: Path) -> Iterator[Finding]:
+    declared = next(binding for binding in bindings if binding.order == INPUTS)
+    nearest = (fitting or bindings)[0]
+    values: dict[str, Any] = {
+        "reference": _reference(probe), "declared": _amount(declared.error, probe), "found": ", ".join(nearest.order),
+        "best": _amount(nearest.error, probe),
+    }  # fmt: skip
+    if not fitting:
+        yield rules.NO_ORDER_MATCHES.at(model, "/graph/input", **values)
+    elif declared not in fitting:
+        rule = rules.ENGINE_BOUND_OTHERWISE if probe.kind == "outputs" else rules.INPUTS_WIRED_OTHERWISE
+        place = (probe.path, "/stages/y_norm") if probe.kind == "outputs" else (model, "/graph/input")
+        yield rule.at(*place, **values)
+    elif len(fitting) > 1:
+        other = next(binding for binding in fitting if binding is not declared)
+        values |= {"count": len(fitting), "found": ", ".join(other.order)}
+        yield rules.ORDERS_ALIKE.at(model, "/graph/input", **values)
+
+
+def _idle(model: Path, names: Sequence[str]) -> Iterator[Finding]:
+    for name in names:
+        index = INPUTS.index(name)
+        yield rules.INPUT_WITHOUT_EFFECT.at(model, json_pointer("graph", "input", index), index=index, name=name)
+
+
+def _reference(probe: Probe) -> str:
+    words = {"outputs": "the outputs of", "poses": "the poses of", "targets": "the next poses of"}
+    return f"{words[probe.kind]} {probe.path.name}"
+
+
+def _amount(error: float, probe: Probe) -> str:
+    unit = "°" if probe.unit == "deg" else ""
+    return f"{error:.3g}{unit}" if error < float("inf") else "any amount, for it does not run"
+
+
+def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Binding]) -> dict[str, Any]:
+    declared = next(binding for binding in bindings if binding.order == INPUTS)
+    others = [binding.error for binding in bindings if binding.order != INPUTS]
+    finite = {binding.order: binding.error for binding in bindings if binding.error < float("inf")}
+    return {
+        "file": str(probe.path),
+        "kind": probe.kind,
+        "rows": len(probe.inputs[INPUTS[0]]),
+        "unit": probe.unit,
+        "declared_error": finite.get(INPUTS),
+        "nearest_other_error": min(others) if min(others) < float("inf") else None,
+        "nothing_moves_error": probe.size,
+        "fitting": [list(binding.order) for binding in fitting],
+        "failing_orders": len(bindings) - len(finite),
+        "confirmed": probe.exact and [binding.order for binding in fitting] == [declared.order],
+    }
+
+
+def print_canary(report: FindingsReport, console: Console) -> None:
+    """Say in one line what the probe found; nothing where none ran."""
+    summary = report.summary.get("canary")
+    if summary is None:
+        return
+    name = Path(summary["file"]).name
+    if "not_probed" in summary:
+        console.print(
+            Text(f"Input order: not probed with {plain(name)}: {plain(summary['not_probed'])}", style="yellow")
+        )
+        return
+    unit = " deg" if summary["unit"] == "deg" else ""
+    errors = [summary["declared_error"], summary["nearest_other_error"]]
+    own, other = ("fails" if error is None else f"{error:.2g}{unit}" for error in errors)
+    verdict = "confirmed by" if summary["confirmed"] else f"{len(summary['fitting'])} of 120 fit"
+    console.print(
+        Text(
+            f"Input order: {verdict} {plain(name)} ({summary['rows']} rows; the contract's order {own}, the best other {other})"
+        )
+    )

@@ -1,0 +1,1 @@
+"""The gate's answer: report, page, next steps, outputs."""

@@ -1,0 +1,44 @@
+"""A diagnosis as findings: each cause by name, or the first place that nothing explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules.answers import gate as rules
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis_text import changes_text
+
+
+def about_diagnosis(diagnosis: Diagnosis | None, file: Path) -> Iterator[Finding]:
+    """Yield one finding a cause; one more where causes do not settle it."""
+    if diagnosis is None or diagnosis.verdict in ("agrees", "undetermined"):
+        return
+    for cause in diagnosis.causes:
+        yield _cause(cause, file)
+    if diagnosis.verdict == "unexplained" and diagnosis.first_divergence is not None:
+        yield _unexplained(diagnosis.first_divergence, file)
+
+
+def _cause(cause: Cause, file: Path) -> Finding:
+    hints = "; ".join(cause.code_hints)
+    return rules.CONVENTION_DIFFERS.at(
+        file, f"/stages/{cause.stage}", recording=file.name, changes=changes_text(cause.changes), stage=cause.stage,
+        effect=_effect(cause), code=f". {hints}" if hints else "",
+    )  # fmt: skip
+
+
+def _effect(cause: Cause) -> str:
+    unit = "" if cause.unit == "raw" else f" {cause.unit}"
+    if cause.frames_explained < cause.frames:
+        return f"{cause.stage} is within rounding in {cause.frames_explained} of {cause.frames} frames"
+    return f"the error of {cause.stage} falls from {cause.error_before:.3g}{unit} to {cause.error_after:.2g}{unit}"
+
+
+def _unexplained(first: Divergence, file: Path) -> Finding:
+    size = "not finite" if first.error is None else f"{first.error:.3g} {first.unit}".removesuffix(" raw")
+    return rules.NOT_EXPLAINED.at(
+        file, f"/stages/{first.stage}", recording=file.name, frame=first.frame, stage=first.stage, address=first.address,
+        size=size,
+    )  # fmt: skip

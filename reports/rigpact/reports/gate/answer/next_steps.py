@@ -1,0 +1,80 @@
+"""What to do next: three sentences in place of a dump.
+
+Causes that a diagnosis names come first, then what the engine refuses, then what could not be judged, then other errors by
+how many findings they stand for. A stage that only inherits an error that has a name is no step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.rules.answers import comparison, gate
+from rigpact.reports.gate.answer.report import GateReport, Part
+
+MOST = 3
+_NAMED = {gate.CONVENTION_DIFFERS.code: 0, gate.NOT_EXPLAINED.code: 4}
+_INHERITING = {comparison.STAGE_DIFFERS.code, gate.BEYOND_DECLARED_TOLERANCE.code, gate.POSE_BEYOND_LIMIT.code}
+_SEVERITY_RANK = {Severity.ERROR: 5, Severity.WARNING: 7, Severity.INFO: 9}
+_NEXT_QUESTIONS: Mapping[str, str] = {
+    "engine-trace": "name a trace of the engine in [[gate.trace]]: until then nothing says what the engine computes",
+    "teacher": "name a teacher prediction in [[gate.teacher]]: until then nothing says what training computes",
+    "model": "name the model in [gate]: until then nothing is run",
+    "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',
+    "budget": "declare a [gate.budget] so that a larger model is a decision and not an accident",
+}
+"""What to ask next when all that was asked is well, by part, the most telling first."""
+
+
+def next_steps(report: GateReport) -> tuple[str, ...]:
+    """At most three steps, the most useful first; when all is well, what else could be asked."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in (finding for part in report.parts for finding in _worth_a_step(part)):
+        groups.setdefault((finding.rule.code, _what_it_is_about(finding)), []).append(finding)
+    steps = [(_rank(found[0], strict=report.strict), -len(found), _sentence(found)) for found in groups.values()]
+    steps += [step for part in report.parts for step in _missing(part)]
+    words = list(dict.fromkeys(text for _, _, text in sorted(steps, key=lambda step: step[:2])))
+    if not words:
+        words = [words for name, words in _NEXT_QUESTIONS.items() if name in report.not_asked]
+    return tuple(words[:MOST])
+
+
+def _worth_a_step(part: Part) -> list[Finding]:
+    if part.is_waived:
+        return []
+    findings = part.report.findings
+    named = any(finding.rule.code in _NAMED for finding in findings)
+    wanted = [each for each in findings if each.rule.severity is not Severity.INFO]
+    return [each for each in wanted if not (named and each.rule.code in _INHERITING)]
+
+
+def _what_it_is_about(finding: Finding) -> str:
+    """What one step repairs in several places at once: a convention, or a reason for which nothing could be judged."""
+    about = {gate.CONVENTION_DIFFERS.code: "changes", gate.PART_NOT_JUDGED.code: "reason"}.get(finding.rule.code)
+    return "" if about is None else str(finding.values.get(about, finding.message))
+
+
+def _missing(part: Part) -> Iterator[tuple[int, int, str]]:
+    """A step for what was not compared and no finding speaks of."""
+    missing = part.report.ledger.missing
+    if part.verdict != "pass" and not _worth_a_step(part):
+        yield 3, -missing, f"{part.title}: {missing} declared values were not compared; record them or waive them"
+
+
+def _rank(finding: Finding, *, strict: bool) -> int:
+    if finding.rule.code in _NAMED:
+        return _NAMED[finding.rule.code]
+    if finding.rule.code == gate.PART_NOT_JUDGED.code:
+        return 2
+    if finding.rule.engine_refuses and finding.rule.severity is Severity.ERROR:
+        return 1
+    rank = _SEVERITY_RANK[finding.rule.severity]
+    return rank - 1 if strict and rank == _SEVERITY_RANK[Severity.WARNING] else rank
+
+
+def _sentence(found: Sequence[Finding]) -> str:
+    finding = found[0]
+    more = f" (and {len(found) - 1} more of {finding.rule.code})" if len(found) > 1 else ""
+    place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
+    told = f"{place}: {finding.message}{more}"
+    return told if finding.rule.code in _NAMED else f"{told}; {finding.rule.hint}"

@@ -1,0 +1,55 @@
+"""Where the gate's answer is written: the renderers' formats and the HTML page, chosen by name or by a file's suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.renderers import FORMATS, render
+
+HTML = "html"
+_BY_SUFFIX: Mapping[str, str] = {
+    ".json": "json",
+    ".xml": "junit",
+    ".sarif": "sarif",
+    ".md": "markdown",
+    ".txt": "terminal",
+    ".html": HTML,
+    ".htm": HTML,
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """One file to write, and its format."""
+
+    format: str
+    path: Path
+
+
+def parse_output(word: str) -> Output:
+    """Read `FILE` or `FORMAT=FILE`; UnusableInput for a format or a suffix that is none. The path is made absolute."""
+    name, equals, rest = word.partition("=")
+    if equals and (name in FORMATS or name in ("text", HTML)):
+        return Output("terminal" if name == "text" else name, Path(rest).absolute())
+    path = Path(word)
+    known = None if equals and name.isalpha() else _BY_SUFFIX.get(path.suffix.lower())
+    if known is None:
+        expected = f"a file ending in {', '.join(_BY_SUFFIX)}, or FORMAT=FILE with one of {', '.join((*FORMATS, HTML))}"
+        raise UnusableInput(f"--report {word}", name if equals else path.suffix or "no suffix", expected)
+    return Output(known, path.absolute())
+
+
+def write_output(output: Output, gate: GateReport, runs: Sequence[ComparedRun]) -> None:
+    """Write one file whole."""
+    if output.format == HTML:
+        from rigpact.reports.viewer import write_html
+
+        write_html(output.path, gate, runs)
+    else:
+        write_bytes(output.path, render(gate, output.format).encode("utf-8"))

@@ -1,0 +1,1 @@
+"""A gate kept in a file: measurements apart from thresholds, judged again with the same functions."""

@@ -1,0 +1,177 @@
+"""The result archive, NAME.rigpact.zip: measurements apart from thresholds, and the answer that was given.
+
+    manifest.json     format, version of rigpact, SHA-256 of every input and of every member
+    measured.json     what the parts measured, before any threshold
+    verdict.json      the answer under the configuration of that day
+    parts/N/*.npy     arrays that thresholds judge
+    runs/N/…          compared runs: what a picture needs
+
+Members are stored, not compressed, in a fixed order and without times: the same results give the same bytes, and a file is
+never larger in memory than on disk. Nothing is ever unpacked to disk; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
+from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.version import rigpact_version
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.archive.kept_gate import gate_to_plain, measured_to_plain, plain_to_gate, plain_to_measured
+from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
+from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.measured import GateMeasurement, Measured
+
+FORMAT, VERSION = "rigpact-archive", 1
+SUFFIX = ".rigpact.zip"
+MAX_MEMBERS = 4096
+_MANIFEST, _MEASURED, _VERDICT = "manifest.json", "measured.json", "verdict.json"
+_NAME = re.compile(r"[a-z]+\.json|(parts|runs)/\d{1,4}/[a-z_]+\.(json|npy)")
+_TIME = (1980, 1, 1, 0, 0, 0)
+_UNIX, _READABLE = 3, 0o100644 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What an archive holds."""
+
+    path: Path
+    measurement: GateMeasurement
+    report: GateReport
+    rigpact: str
+
+    @property
+    def runs(self) -> tuple[ComparedRun, ...]:
+        """What can be drawn."""
+        return self.measurement.runs
+
+
+def write_archive(path: Path, measurement: GateMeasurement, report: GateReport) -> None:
+    """Write measurement and answer; UnusableInput for a name that does not end in .rigpact.zip."""
+    if not path.name.endswith(SUFFIX):
+        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {SUFFIX}")
+    write_bytes(path, archive_bytes(measurement, report))
+
+
+def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
+    """The archive: the same results give the same bytes."""
+    members = dict(_members(measurement, report))
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "rigpact": rigpact_version(),
+        "system": measurement.system,
+        "provenance": dict(measurement.provenance),
+        "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as file:
+        for name, content in ((_MANIFEST, _json(manifest)), *members.items()):
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.create_system, entry.external_attr = _UNIX, _READABLE
+            file.writestr(entry, content)
+    return stream.getvalue()
+
+
+def _members(measurement: GateMeasurement, report: GateReport) -> list[tuple[str, bytes]]:
+    parts = [measured_to_plain(part) for part in measurement.parts]
+    plain = {"parts": parts, "not_asked": dict(measurement.not_asked), "questions": to_plain(measurement.questions)}
+    members = [(_MEASURED, _json(plain)), (_VERDICT, _json(gate_to_plain(report)))]
+    for index, part in enumerate(measurement.parts):
+        members += [(f"parts/{index}/{name}.npy", array_to_bytes(array)) for name, array in part.arrays.items()]
+        if part.run is not None:
+            values, arrays = run_to_kept(part.run)
+            members.append((f"runs/{index}/run.json", _json(values)))
+            members += [(f"runs/{index}/{name}.npy", array_to_bytes(array)) for name, array in arrays.items()]
+    return members
+
+
+def _json(document: Any) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def read_archive(path: str | Path) -> Archive:
+    """Read an archive; UnusableInput for anything that rigpact did not write, or that was changed since."""
+    members = _read_members(Path(path))
+    manifest = _document(members, _MANIFEST, path)
+    for pointer, message in check_against_schema(manifest, "archive_manifest"):
+        raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, "an archive that `rigpact gate --archive` writes")
+    _check_hashes(members, manifest["members"], path)
+    plain = _document(members, _MEASURED, path)
+    try:
+        parts = tuple(_part(members, entry, index, path) for index, entry in enumerate(plain["parts"]))
+        not_asked = {str(name): str(reason) for name, reason in plain["not_asked"].items()}
+    except (KeyError, TypeError, AttributeError):
+        raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "what rigpact writes") from None
+    questions = from_plain(plain.get("questions"))
+    measurement = GateMeasurement(manifest["system"], parts, not_asked, manifest["provenance"], questions)
+    return Archive(Path(path), measurement, plain_to_gate(_document(members, _VERDICT, path)), manifest["rigpact"])
+
+
+def _part(members: Mapping[str, bytes], entry: Any, index: int, path: str | Path) -> Measured:
+    run = None
+    if f"runs/{index}/run.json" in members:
+        run = kept_to_run(_document(members, f"runs/{index}/run.json", path), _arrays(members, f"runs/{index}/", path))
+    return plain_to_measured(entry, _arrays(members, f"parts/{index}/", path), run)
+
+
+def _arrays(members: Mapping[str, bytes], folder: str, path: str | Path) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix(folder).removesuffix(".npy"): bytes_to_array(content, f"{path}!{name}")
+        for name, content in members.items()
+        if name.startswith(folder) and name.endswith(".npy")
+    }
+
+
+def _document(members: Mapping[str, bytes], name: str, path: str | Path) -> Any:
+    if name not in members:
+        raise UnusableInput(path, f"no {name} in it", "an archive that `rigpact gate --archive` writes")
+    return bytes_to_json(members[name], f"{path}!{name}").data
+
+
+def _check_hashes(members: Mapping[str, bytes], hashes: Mapping[str, str], path: str | Path) -> None:
+    for name, content in members.items():
+        if name != _MANIFEST and hashes.get(name) != hashlib.sha256(content).hexdigest():
+            raise UnusableInput(f"{path}!{name}", "other bytes than the manifest says", "an archive as it was written")
+    for name in hashes:
+        if name not in members:
+            raise UnusableInput(path, f"no {name} in it", "an archive as it was written")
+
+
+def _read_members(path: Path) -> dict[str, bytes]:
+    """Every member's bytes. Only stored members with names of ours: nothing can be larger than the file itself."""
+    content = read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            entries = file.infolist()
+            _refuse_foreign(entries, path, len(content))
+            return {entry.filename: file.read(entry) for entry in entries}
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, OSError) as error:
+        raise UnusableInput(path, f"no archive ({error})", f"a file NAME{SUFFIX}") from None
+
+
+def _refuse_foreign(entries: list[zipfile.ZipInfo], path: Path, size: int) -> None:
+    if len(entries) > MAX_MEMBERS:
+        raise UnusableInput(path, f"{len(entries)} members", f"at most {MAX_MEMBERS}")
+    names = [entry.filename for entry in entries]
+    total = sum(entry.file_size for entry in entries)
+    for entry in entries:
+        foreign = not _NAME.fullmatch(entry.filename) or names.count(entry.filename) > 1
+        if foreign or entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+            raise UnusableInput(path, f"the member {entry.filename!r}", "members that rigpact writes, stored")
+    if total > size:
+        raise UnusableInput(path, f"members of {total} bytes in a file of {size}", "members that do not overlap")

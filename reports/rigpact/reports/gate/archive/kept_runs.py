@@ -1,0 +1,83 @@
+"""A compared run as arrays and plain values, and back: rotation matrices and errors as float32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+
+Arrays = dict[str, NDArray[Any]]
+_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+
+
+def run_to_kept(run: ComparedRun) -> tuple[dict[str, Any], Arrays]:
+    """Plain values and arrays of a run."""
+    arrays: Arrays = {
+        "frames": np.asarray(run.frames, np.int64),
+        "reference": run.reference.astype(np.float32),
+        "engine": run.engine.astype(np.float32),
+        "deg": run.deg.astype(np.float32),
+        "ratios": _rows([ratios for _, ratios, _ in run.stages], len(run.frames)),
+    }
+    if run.cm is not None:
+        arrays["cm"] = run.cm.astype(np.float32)
+    if run.offsets_m is not None:
+        arrays["offsets"] = np.asarray(run.offsets_m, np.float32)
+    plain = {
+        "name": run.name, "fps": run.fps, "bone_names": list(run.bone_names),
+        "parents": None if run.parents is None else [int(parent) for parent in run.parents],
+        "stages": [[name, note] for name, _, note in run.stages],
+        "first_divergence": to_plain(run.first_divergence), "diagnosis": to_plain(run.diagnosis),
+    }  # fmt: skip
+    return plain, arrays
+
+
+def _rows(rows: list[FloatArray], frames: int) -> FloatArray:
+    return np.stack(rows).astype(np.float32) if rows else np.zeros((0, frames), np.float32)
+
+
+def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ComparedRun:
+    """The run again; UnusableInput where values and arrays do not belong together."""
+    try:
+        run = ComparedRun(
+            name=str(plain["name"]), fps=float(plain["fps"]), frames=arrays["frames"],
+            bone_names=tuple(str(name) for name in plain["bone_names"]),
+            parents=None if plain["parents"] is None else tuple(int(parent) for parent in plain["parents"]),
+            offsets_m=arrays.get("offsets"),
+            reference=arrays["reference"],
+            engine=arrays["engine"],
+            deg=arrays["deg"], cm=arrays.get("cm"),
+            stages=[(str(name), row, str(note)) for (name, note), row in zip(plain["stages"], arrays["ratios"], strict=True)],
+            first_divergence=from_plain(plain["first_divergence"]), diagnosis=from_plain(plain["diagnosis"]),
+        )  # fmt: skip
+        fits = _fits(run)
+    except _BROKEN:
+        fits = False
+    if not fits:
+        raise UnusableInput("archive", "a compared run that does not fit together", "what rigpact writes")
+    return run
+
+
+def _fits(run: ComparedRun) -> bool:
+    frames, bones = run.deg.shape
+    shapes = [
+        run.reference.shape == (frames, bones, 3, 3), run.engine.shape == (frames, bones, 3, 3), frames > 0,
+        run.frames.shape == (frames,), run.cm is None or run.cm.shape == (frames, bones),
+        len(run.bone_names) == bones or not run.bone_names,
+        run.parents is None or (len(run.parents) == bones and all(-1 <= parent < bones for parent in run.parents)),
+        run.offsets_m is None or run.offsets_m.shape == (bones, 3),
+        all(ratios.shape == (frames,) for _, ratios, _ in run.stages),
+    ]  # fmt: skip
+    return all(shapes)
+
+
+def as_kept(run: ComparedRun) -> ComparedRun:
+    """The run as it comes back from an archive, so that a report does not depend on where it was made from."""
+    return kept_to_run(*run_to_kept(run))

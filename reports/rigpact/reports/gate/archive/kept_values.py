@@ -1,0 +1,93 @@
+"""Python values as JSON and back: what the archive keeps of findings and diagnoses.
+
+Only the types in `_KEPT` are ever built; everything else in a file is plain data. Numbers that are not finite, tuples and
+those types are objects with one key that begins with $.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence, StageVerdict
+
+_KEPT: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (Address, Cause, Diagnosis, Divergence, StageVerdict)}
+_MESSAGE = "kept message"
+_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+
+
+def to_plain(value: Any) -> Any:
+    """A value as JSON can hold it; what has no form of its own becomes its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple | Mapping):
+        return _container(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(value)}
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if type(value) in _KEPT.values():
+        members = {entry.name: to_plain(getattr(value, entry.name)) for entry in fields(value)}
+        return {f"${type(value).__name__}": members}
+    return str(value)
+
+
+def _container(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(each) for key, each in value.items()}
+    members = [to_plain(each) for each in value]
+    return {"$tuple": members} if isinstance(value, tuple) else members
+
+
+def from_plain(value: Any) -> Any:
+    """The value again; UnusableInput for an object that `to_plain` does not write."""
+    if isinstance(value, list):
+        return [from_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and next(iter(value)).startswith("$"):
+        ((name, content),) = value.items()
+        try:
+            return _built(name[1:], content)
+        except _BROKEN:
+            raise UnusableInput("archive", f"an object {name} that does not fit", "what rigpact writes") from None
+    return {key: from_plain(each) for key, each in value.items()}
+
+
+def _built(name: str, content: Any) -> Any:
+    if name == "float":
+        return float(content)
+    if name == "tuple":
+        return tuple(from_plain(each) for each in content)
+    return _KEPT[name](**{key: from_plain(each) for key, each in content.items()})
+
+
+def finding_to_plain(finding: Finding) -> dict[str, Any]:
+    """A finding with its texts as they are today, and its values for those who draw or sort."""
+    rule = finding.rule
+    return finding.to_json() | {
+        "why": rule.why,
+        "engine_refuses": rule.engine_refuses,
+        "values": to_plain({name: value for name, value in finding.values.items() if name != _MESSAGE}),
+    }
+
+
+def plain_to_finding(entry: Any) -> Finding:
+    """The finding again: its message is kept as text, so that no text of a file is ever a format."""
+    try:
+        rule = Rule(
+            code=str(entry["code"]), name=str(entry["name"]), severity=Severity(entry["severity"]),
+            message=f"{{{_MESSAGE}}}", hint=str(entry["hint"]), why=str(entry["why"]),
+            engine_refuses=bool(entry["engine_refuses"]),
+        )  # fmt: skip
+        values = from_plain(entry["values"]) | {_MESSAGE: str(entry["message"])}
+        return Finding(rule, str(entry["file"]), str(entry["pointer"]), values)
+    except _BROKEN:
+        raise UnusableInput("archive", "a finding that does not fit", "what rigpact writes") from None

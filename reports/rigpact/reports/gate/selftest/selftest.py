@@ -1,0 +1,190 @@
+"""Would this gate notice? Defects planted in copies of the project's own files, each asked whether the gate fails on it.
+
+A defect is noticed if a part reports what it does not report on the honest files: a failure, or a warning where warnings do
+not fail the gate. What the files cannot have is told apart, with the reason: an engine without a trace is not watched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Severity
+from rigpact.contract.settings.configuration import Configuration
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.gate.enemy_case import EnemyCase
+from rigpact.reports.gate.judging import judge_gate
+from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.selftest.copied_project import copied_project
+from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, plants, same_contract
+from rigpact.reports.gate.system import ENEMY_ANIMATION, system_named, system_of
+from rigpact.reports.terminal import counted, plain, table
+
+DOES_NOT_RUN = "the gate does not run"
+Marks = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What became of one defect: the part that noticed it, whether that only warns, or why it does not apply."""
+
+    kind: str
+    name: str
+    noticed_by: str | None = None
+    is_warning: bool = False
+    not_applicable: str | None = None
+
+    @property
+    def word(self) -> str:
+        """The outcome in words."""
+        if self.not_applicable is not None:
+            return f"not applicable: {self.not_applicable}"
+        if self.noticed_by is None:
+            return "NOT CAUGHT"
+        return f"{self.noticed_by} (a warning; --strict fails)" if self.is_warning else self.noticed_by
+
+
+@dataclass(frozen=True)
+class Selftest:
+    """Every defect's outcome."""
+
+    planted: tuple[Planted, ...]
+
+    @property
+    def applicable(self) -> tuple[Planted, ...]:
+        """The defects that these files can have."""
+        return tuple(entry for entry in self.planted if entry.not_applicable is None)
+
+    @property
+    def unnoticed(self) -> tuple[Planted, ...]:
+        """The defects that went unnoticed."""
+        return tuple(entry for entry in self.applicable if entry.noticed_by is None)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all noticed, 1 some not, 2 where nothing could be planted."""
+        if not self.applicable:
+            return 2
+        return int(bool(self.unnoticed))
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-selftest` document, version 1."""
+        return {
+            "format": "rigpact-selftest",
+            "version": 1,
+            "verdict": ("pass", "fail", "undetermined")[self.exit_code],
+            "planted": len(self.applicable),
+            "caught": len(self.applicable) - len(self.unnoticed),
+            "defects": [vars(entry) for entry in self.planted],
+        }
+
+
+def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str] = ()) -> Selftest:
+    """Plant every defect of the given kinds, all by default. Be in the configuration's folder.
+
+    Raises UnusableInput without a `[gate]`, for files that are not there, and where the honest files cannot be judged.
+    """
+    if configuration.gate is None:
+        raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
+    if system_of(configuration.gate) != ENEMY_ANIMATION:
+        bundle = str(configuration.gate.bundle)
+        raise UnusableInput(bundle, "the contract of another system", "a bundle", "defects are planted in bundles only")
+    honest_case = EnemyCase(configuration.gate)
+    with tempfile.TemporaryDirectory() as folder:
+        honest, trial = Path(folder, "honest"), Path(folder, "trial")
+        settings = copied_project(honest_case, honest)
+        inside = replace(configuration, gate=settings)
+        with contextlib.chdir(honest):
+            known = {part: _marks(_report(inside, (part,), today)) for part in FILE_PARTS}
+            chosen = [plant for plant in plants(settings) if not kinds or plant.kind in kinds]
+        with counted(len(chosen), "planted defects") as done:
+            found = []
+            for plant in chosen:
+                found.append(_outcome(plant, inside, (honest, trial), known, today))
+                done(1)
+    return Selftest(tuple(found))
+
+
+def _outcome(
+    plant: Plant, configuration: Configuration, folders: tuple[Path, Path], known: dict[str, Marks], today: date
+) -> Planted:
+    """Plant one defect in a fresh copy and ask the parts that read it, until one fails."""
+    honest, trial = folders
+    shutil.copytree(honest, trial)
+    try:
+        with contextlib.chdir(trial):
+            plant.make()
+            return _noticed(plant, configuration, known, today, honest)
+    except NotApplicable as reason:
+        return Planted(plant.kind, plant.name, not_applicable=str(reason))
+    finally:
+        shutil.rmtree(trial)
+
+
+def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks], today: date, honest: Path) -> Planted:
+    warned = None
+    for part in READERS[plant.kind]:
+        try:
+            new = _marks(_report(configuration, (part,), today)) - known[part]
+        except UnusableInput:
+            return Planted(plant.kind, plant.name, DOES_NOT_RUN)
+        if any(mark != Severity.WARNING.value for _, mark in new):
+            return Planted(plant.kind, plant.name, part)
+        warned = warned or (part if new else None)
+    if (
+        warned is None
+        and plant.kind in (BUNDLE, COMPANION)
+        and same_contract(configuration.gate or GateSettings(), honest)
+    ):
+        return Planted(plant.kind, plant.name, not_applicable="what the engine loads stays as it was, to the bit")
+    return Planted(plant.kind, plant.name, warned, is_warning=warned is not None)
+
+
+def _report(configuration: Configuration, parts: Iterable[str], today: date) -> GateReport:
+    """The answer of some parts, asked for a verdict only."""
+    case = EnemyCase(configuration.gate or GateSettings(), verdict_only=True)
+    kinds = [kind for kind in system_named(ENEMY_ANIMATION).parts if kind.name in parts]
+    measured = tuple(answer for kind in kinds for answer in kind.ask(case) if isinstance(answer, Measured))
+    return judge_gate(GateMeasurement(ENEMY_ANIMATION, measured, {}, {}), configuration, today)
+
+
+def _marks(report: GateReport) -> Marks:
+    """What fails: every error by fingerprint, every part that does not pass, and warnings by their number's fingerprint."""
+    marks = {(part.name, "verdict") for part in report.parts if part.verdict != "pass"}
+    for part in report.parts:
+        for finding in part.report.findings:
+            severity = finding.rule.severity
+            if severity is Severity.ERROR or (severity is Severity.WARNING and report.strict):
+                marks.add((finding.fingerprint, Severity.ERROR.value))
+            elif severity is Severity.WARNING:
+                marks.add((finding.fingerprint, Severity.WARNING.value))
+    return frozenset(marks)
+
+
+def print_selftest(found: Selftest, console: Console) -> None:
+    """Print a table of the defects, those that went unnoticed last, where nobody misses them."""
+    rows = [(entry.name, entry.kind, entry.word) for entry in found.applicable if entry.noticed_by is not None]
+    console.print(table("Planted defects, and who noticed", ("defect", "in", "noticed by"), rows))
+    reasons: dict[str, list[str]] = {}
+    for entry in found.planted:
+        if entry.not_applicable is not None:
+            reasons.setdefault(entry.not_applicable, []).append(entry.name)
+    for reason, names in reasons.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        console.print(Text(plain(f"not applicable: {'; '.join(names[:3])}{more}: {reason}"), style="dim"))
+    for entry in found.unnoticed:
+        console.print(Text(plain(f"NOT CAUGHT: {entry.name} ({entry.kind})"), style="bold red"))
+    total, caught = len(found.applicable), len(found.applicable) - len(found.unnoticed)
+    console.print(Text(f"{caught} of {total} planted defects caught", style="bold"))

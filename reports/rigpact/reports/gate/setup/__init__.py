@@ -1,0 +1,1 @@
+"""What `rigpact init` finds and writes."""

@@ -1,0 +1,159 @@
+"""A commented rigpact.toml for what lies in a folder: what is there is asked, what is not is explained in a comment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+
+from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.gate.setup.found_files import FoundFiles
+
+_HEAD = """# What `rigpact gate` asks in this project; docs/configuration.md says what every key means.
+# Paths are relative to this file.
+
+[gate]
+"""
+_TRACE_EXAMPLE = """
+# Nothing here says what the engine computes: record a trace there (docs/trace-format.md) and name it.
+# [[gate.trace]]
+# file = "engine/walk.trace.jsonl"
+# clip = "clips/walk.json"
+# stages = ["x_raw", "y_norm", "y_out"]
+"""
+_TEACHER_EXAMPLE = """
+# Nothing here says what training computes: export a teacher prediction and name it.
+# [[gate.teacher]]
+# file = "teacher_predictions/walk.json"
+# clip = "clips/walk.json"
+"""
+_REST = """
+# How much is too much. Without these a stage may differ by rounding only.
+# [gate.thresholds]
+# tolerance-factor = 1.0   # in derived tolerances
+# pose-deg = 0.5           # of any bone, in degrees
+# pose-cm = 0.2
+
+{budget}
+# What is known and may stay for now; never without an owner and a day.
+# [[gate.waive]]
+# part = "engine-trace/walk"
+# stage = "quat"
+# owner = "Ana"
+# reason = "the recorder swaps w and x; next build"
+# expires = "{year}-12-31"
+"""
+
+
+def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str) -> str:
+    """The text of rigpact.toml. base: a git revision that is known here; budget: the table as `budget_text` writes it."""
+    lines = [_HEAD, *_artefacts(found)]
+    if base is not None:
+        lines.append(f"base = {_quoted(base)}   # breaking changes since then fail\n")
+    elif not found.is_hosted:  # of other systems no revisions are compared
+        lines.append('# base = "origin/main"   # with it, breaking changes since then fail\n')
+    lines += _recorded(found)
+    lines.append(_REST.replace("{budget}", budget).replace("{year}", str(year)))
+    return "".join(lines)
+
+
+def budget_text(parameters: int | None, model_bytes: int | None) -> str:
+    """The budget as a comment, with today's figures where they are known."""
+    lines = ["# What the model may cost; the figures are today's.", "# [gate.budget]"]
+    if parameters is not None:
+        lines.append(f"# parameters = {parameters}")
+    if model_bytes is not None:
+        lines.append(f"# model-bytes = {model_bytes}")
+    return "\n".join((*lines, "# inference-us = 500       # measured, so judged with a margin of 3", ""))
+
+
+def _artefacts(found: FoundFiles) -> Iterator[str]:
+    if found.bundles:
+        yield from _one("bundle", found.bundles)
+    else:
+        yield '# bundle = "norm_template.json"   # none was found here; nothing can be asked without it\n'
+    yield from _one("companion", found.companions)
+    yield from _one("model", found.models)
+    if found.clips:
+        yield f"clips = [{', '.join(map(_quoted, _patterns(found)))}]\n"
+
+
+def _one(key: str, paths: Sequence[Path]) -> Iterator[str]:
+    """The nearest file; others of its kind are named beside it."""
+    for path in paths[:1]:
+        yield f"{key} = {_quoted(path.as_posix())}\n"
+    if len(paths) > 1:
+        yield f"# also found: {_in_comment(', '.join(path.as_posix() for path in paths[1:6]))}\n"
+
+
+def _patterns(found: FoundFiles) -> list[str]:
+    """A pattern for a folder with several clips and nothing else that was found; a name for other clips."""
+    folders: dict[Path, list[Path]] = {}
+    for clip in found.clips:
+        folders.setdefault(clip.parent, []).append(clip)
+    others = [*found.bundles, *found.companions, *(path for path, _ in (*found.predictions, *found.batches))]
+    mixed = {path.parent for path in others} | {Path()}
+    patterns = []
+    for folder, inside in folders.items():
+        whole = folder not in mixed and len(inside) > 1
+        patterns += [f"{folder.as_posix()}/*.json"] if whole else [path.as_posix() for path in inside]
+    return patterns
+
+
+def _recorded(found: FoundFiles) -> Iterator[str]:
+    teacher = [*found.predictions, *found.batches]
+    names = [path.name.partition(".")[0] for path, _ in (*teacher, *found.traces)]
+    for path, stages in teacher:
+        if not found.models and "y_out" in stages:
+            yield "\n# No model was found here: of the next file only what goes into the model is compared."
+            stages = tuple(stage for stage in stages if stage != "y_out")  # noqa: PLW2901
+        yield from _table("teacher", path, clip_of(path, found.clips), stages, names)
+    if not teacher:
+        yield _TEACHER_EXAMPLE
+    for path, trace in found.traces:
+        clip = _clip_of_trace(path, trace, found)
+        frames = len(trace.frame) if trace.header.mode != "teacher" else None
+        if clip is None:
+            yield f"\n# {_in_comment(path.as_posix())}: no clip here that drove it; name it to compare the trace\n"
+        else:
+            yield from _table("trace", path, clip, tuple(trace.stages), names, frames)
+    if not found.traces:
+        yield _TRACE_EXAMPLE
+
+
+def _table(
+    key: str, path: Path, clip: Path | None, stages: Iterable[str], names: Sequence[str], frames: int | None = None
+) -> Iterator[str]:
+    yield f"\n[[gate.{key}]]\nfile = {_quoted(path.as_posix())}\n"
+    if names.count(path.name.partition(".")[0]) > 1:
+        yield f"name = {_quoted(path.as_posix())}\n"
+    if clip is not None:
+        yield f"clip = {_quoted(clip.as_posix())}\n"
+    yield f"stages = [{', '.join(map(_quoted, stages))}]   # one that vanishes fails the gate\n"
+    if frames is not None:
+        yield f"frames = {frames}\n"
+
+
+def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
+    """The clip whose name a recording's begins with; the longest such name."""
+    name = path.name.partition(".")[0].lower()
+    fitting = [
+        clip
+        for clip in clips
+        if name == clip.stem.lower() or name.startswith((f"{clip.stem.lower()}_", f"{clip.stem.lower()}-"))
+    ]
+    return max(fitting, key=lambda clip: len(clip.stem), default=None)
+
+
+def _clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
+    named = [clip for clip in found.clips if trace.header.clip in (clip.stem, clip.name.partition(".")[0])]
+    return named[0] if named else clip_of(path, found.clips)
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string: JSON's escapes are TOML's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _in_comment(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)

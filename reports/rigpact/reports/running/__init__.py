@@ -1,0 +1,1 @@
+"""A run of the reference runtime as commands give it."""

@@ -1,0 +1,101 @@
+"""The main job on the built-in bundle: check, run, diff, verdict.
+
+Everything here calls what the commands call, on files that any user could have.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract import read_document
+from rigpact.contract.bundle import load_contract
+from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.model.signature import read_model_signature
+from rigpact.contract.rules import Subject, check
+from rigpact.fixtures import demo_bundle
+from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, read_recording, start_run, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+from rigpact.reports.comparing.compare import compare
+from rigpact.reports.comparing.comparison_text import print_comparison
+from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.running.run_report import describe_run, print_run, record_run
+from rigpact.reports.terminal import print_report, print_verdict, stdout
+
+CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
+FREE_RUN_FRAMES = 600
+RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
+
+
+def demonstrate(*, quiet: bool) -> FindingsReport:
+    """Run the demonstration and return one report over its four parts."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, tempfile.TemporaryDirectory() as folder:  # noqa: PTH123
+        console = Console(file=nowhere) if quiet else stdout()
+        return _demonstrate(demo_bundle(), Path(folder), console)
+
+
+def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
+    bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
+    run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP}"
+    _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
+    checked = _check(bundle, model, clip)
+    print_report(checked, console)
+
+    _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
+    ran, run_file = _run(bundle, model, clip, "teacher", None, folder / RUN)
+    print_run(ran, console)
+
+    _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name}")
+    contract = load_contract(bundle)
+    recorded, computed = read_recording(demo / PREDICTION, contract), read_recording(run_file, contract)
+    compared = judge(compare(recorded, computed, contract))
+    print_comparison(compared, console)
+
+    free_words = f"--mode free --frames {FREE_RUN_FRAMES} -o {FREE_RUN}"
+    _heading(console, "4. Does it stand on its own?", f"rigpact run {run_words} {free_words}")
+    free, _ = _run(bundle, model, clip, "free", FREE_RUN_FRAMES, folder / FREE_RUN)
+    print_run(free, console)
+
+    total = _joined(checked, ran, compared, free)
+    _heading(console, "Verdict", "")
+    print_verdict(total, console)
+    return total
+
+
+def _check(bundle: Path, model: Path, clip: Path) -> FindingsReport:
+    subject = Subject(
+        bundle=read_document(bundle), others=(read_document(clip),), model=read_model_signature(model)
+    )  # fmt: skip
+    return check(subject)
+
+
+def _run(
+    bundle: Path, model: Path, clip: Path, mode: Mode, frames: int | None, out: Path
+) -> tuple[FindingsReport, Path]:
+    contract, driving = load_contract(bundle), read_clip(clip)
+    runner = start_run(contract, OnnxNetwork(model, contract), driving, mode)
+    trace: Trace = record_run(runner, driving, mode, frames)
+    write_trace(trace, out)
+    return describe_run(runner, trace, bundle, out), out
+
+
+def _heading(console: Console, title: str, command: str) -> None:
+    console.print(Text(f"\n{title}", style="bold"))
+    if command:
+        console.print(Text(f"$ {command}", style="dim"))
+
+
+def _joined(*reports: FindingsReport) -> FindingsReport:
+    ledgers = [report.ledger for report in reports]
+    total = Ledger(
+        sum(ledger.declared for ledger in ledgers),
+        sum(ledger.compared for ledger in ledgers),
+        sum(ledger.waived for ledger in ledgers),
+    )
+    findings = tuple(finding for report in reports for finding in report.findings)
+    parts = ("check", "run", "diff", "free_run")
+    return FindingsReport(findings, total, {part: report.verdict for part, report in zip(parts, reports, strict=True)})

@@ -1,0 +1,1 @@
+"""Figures that the documentation states: how much of what was planted is named."""
