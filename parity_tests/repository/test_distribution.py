@@ -39,7 +39,7 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
     """Without schemas or the demo bundle, commands work in a checkout and fail for users."""
     assert not any(name == "rigpact/__init__.py" for name in wheel_names)
     data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json")
-    headers = ("reports/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/runtime.hpp")
+    headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/runtime.hpp")
     for name in (*data, *headers):
         assert f"rigpact/{name}" in wheel_names
     for room in SUBPACKAGES:
