@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import KNOBS, Conventions
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import Severity
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
+from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.system import System
 
+INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
+"""The five network inputs, in the order in which the engine binds them."""
 DEFAULT_FPS = 60.0
 """What the engine assumes when the bundle has no root `fps`."""
 CONDITION_WIDTH = 7
@@ -73,22 +80,23 @@ class Contract:
         }
 
     @property
+    def system(self) -> System:
+        """The system that a schema bundle is a contract of."""
+        return find_system(ENEMY_ANIMATION)
+
+    @property
+    def numbers(self) -> Contract:
+        """What a stage computes with: the contract itself."""
+        return self
+
+    def fields(self, stage: str) -> FieldLayout:
+        """The fields of a stage."""
+        return self.system.graph[stage].fields(self)
+
+    @cached_property
     def stage_widths(self) -> dict[str, int | None]:
         """Width of every stage by name; None where only the network knows it."""
-        inputs, six = self.input_widths, 6 * self.bone_count
-        return {
-            **inputs,
-            "x_raw": self.state.width,
-            "cond_raw": inputs["cond"],
-            "pose_hist_raw": inputs["pose_hist"],
-            "y_norm": self.output.width,
-            "y_raw": self.output.width,
-            "delta6d": six,
-            "next6d": six,
-            "y_out": self.output.width,
-            "quat": 4 * self.bone_count,
-            "x_raw_next": self.state.width,
-        }
+        return {stage.name: stage.fields(self).width or None for stage in self.system.stages}
 
     @property
     def bone_permutation(self) -> tuple[int, ...] | None:
@@ -203,11 +211,11 @@ def _declared_conventions(meta: Mapping[str, Any], *, has_angvel_statistics: boo
     spec = spec if isinstance(spec, Mapping) else {}
     declared: dict[str, Any] = {} if has_angvel_statistics else {"angvel_source": "state_slice"}
     columns = "".join(str(name) for name in spec.get("columns", ())).lower()
-    if columns in KNOBS["rot6d_columns"].values:
+    if columns in COLUMN_PAIRS:
         declared["rot6d_columns"] = columns
-    if spec.get("output_mode") in KNOBS["output_mode"].values:
+    if spec.get("output_mode") in OUTPUT_MODES:
         declared["output_mode"] = spec["output_mode"]
-    return Conventions().replaced(declared)
+    return find_system(ENEMY_ANIMATION).conventions(declared)
 
 
 def _numbered_bones(count: int) -> tuple[str, ...]:

@@ -1,179 +1,189 @@
 """Conventions: every place where two correct-looking implementations differ, as data.
 
-A `Conventions` value names one choice per knob. The default is the contract. The reference runtime executes every value;
-what a value *does* stands in a table of functions beside the stage it changes (rigpact.reference_runtime). To add a
-value: add it to its knob here and a row to that table; a test compares the two.
+A `Knob` is one such place: its values, what each value does, what to look for in code. A stage names the knobs that it looks at,
+and a system's knobs are those of its stages: nothing else has to know them. `Conventions` is one choice for each knob. To add
+a value: a row in the knob's table of effects, beside the operation that it changes.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 
-INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
-"""The five network inputs, in the order in which the engine binds them."""
-STAGES = (
-    "x_raw", "state", "cond_raw", "cond", "contacts", "angvel", "pose_hist_raw", "pose_hist",
-    "y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat", "x_raw_next",
-)  # fmt: skip
-"""The named stages of one frame, in loop order."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knob:
-    """One convention: its values (the default first), the stages it changes, and what it says."""
+    """One convention.
+
+    effects: what each value does, the contract's own value first; whatever the stage that picks it wants (a function, a factor).
+    hints: value -> what to look for in code where a side has that value. is_benign: no value of it is a defect.
+    """
 
     name: str
-    values: tuple[str, ...]
-    stages: tuple[str, ...]
+    effects: Mapping[str, Any]
     meaning: str
+    hints: Mapping[str, str] = field(default_factory=dict)
+    is_benign: bool = False
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The named values, the contract's own first."""
+        return tuple(self.effects)
+
+    @property
+    def default(self) -> Any:
+        """The contract's own value."""
+        return self.values[0]
+
+    def parsed(self, value: Any) -> Any:
+        """Read a value as text, TOML or JSON give it; UnusableInput where it is none of this knob's."""
+        number = value if isinstance(value, int) and not isinstance(value, bool) else None
+        for word in (str(value), *(() if number is None else (f"{number:+d}",)), f"+{value}"):
+            if word in self.effects:
+                return word
+        raise UnusableInput(self.name, repr(value), f"one of {', '.join(self.values)}")
+
+    def alternatives(self, current: Any) -> Iterator[Any]:
+        """Every other value that a diagnosis can try without looking at a recording."""
+        return (value for value in self.values if value != current)
+
+    def hint(self, value: Any) -> str:
+        """What to look for in code where a side has this value."""
+        return self.hints.get(str(value), f"look for where {self.name} is decided: it is {value} there")
 
 
-_ROTATION_STAGES = ("angvel", "pose_hist_raw", "delta6d", "next6d", "y_out", "quat", "x_raw_next")
+@dataclass(frozen=True, eq=False)
+class InputOrder(Knob):
+    """An order of a few named vectors: which one is bound at each position. Every permutation is a value."""
 
-KNOBS: Mapping[str, Knob] = {
-    knob.name: knob
-    for knob in (
-        Knob("output_mode", ("delta", "residual", "absolute"), ("y_raw", "delta6d", "next6d"),
-             "what the network's rotations mean: ΔR, ΔR minus identity, or the next pose itself"),
-        Knob("rot6d_columns", ("xz", "xy", "zx", "yx", "yz", "zy"), _ROTATION_STAGES,
-             "which two columns of R the six numbers hold, in this order"),
-        Knob("rot6d_packing", ("columns", "rows", "interleaved"), _ROTATION_STAGES,
-             "two columns one after the other, the first two rows of R, or a0 b0 a1 b1 a2 b2"),
-        Knob("derived_axis", ("second_cross_first", "first_cross_second"), _ROTATION_STAGES,
-             "the cross product of the third axis; the default also flips it when det < 0, the other value trusts it"),
-        Knob("compose_order", ("delta_prev", "prev_delta"), ("next6d",),
-             "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)"),
-        Knob("delta_direction", ("forward", "inverse"), ("next6d",), "whether ΔR leads to the next pose or back from it"),
-        Knob("reproject", ("both", "before", "after", "none"), ("delta6d", "next6d", "y_out"),
-             "where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it"),
-        Knob("degenerate_axis", ("previous_frame", "canonical", "zero"), ("delta6d", "next6d", "y_out", "quat"),
-             "what replaces an axis too short to normalise"),
-        Knob("denorm", ("std_and_mean", "std_only", "mean_only", "variance", "state_stats"), ("y_raw",),
-             "how y_norm becomes y_raw"),
-        Knob("rootvel_squash", ("tanh", "linear", "none", "tanh_after_zscore"), ("state",),
-             "how root velocity is squashed by its scale"),
-        Knob("angvel_squash", ("tanh", "linear", "none", "tanh_after_zscore"), ("state", "angvel"),
-             "how bone angular velocity is squashed by its scale"),
-        Knob("yaw_encoding",
-             ("wrapped_over_pi", "unwrapped_over_pi", "radians", "degrees_over_180", "absolute"), ("state",),
-             "how the root yaw becomes a feature"),
-        Knob("pose_history_order", ("oldest_first", "newest_first"), ("pose_hist_raw",), "order of the frames"),
-        Knob("pose_history_phase", ("includes_current", "excludes_current"), ("pose_hist_raw",),
-             "whether the newest entry is the current pose or the one before it"),
-        Knob("pose_history_norm", ("tanh_zscore", "tanh", "tanh_unit_scale", "raw"), ("pose_hist",),
-             "how the history is normalised; tanh_unit_scale is the engine's fallback without statistics"),
-        Knob("pose_history_start", ("seed_pose", "identity", "zeros", "first_target"), ("pose_hist_raw",),
-             "what stands for the frames before the first"),
-        Knob("contacts_source", ("soft_scores", "binary", "whitened", "zeros", "swapped_feet"), ("contacts",),
-             "what the Contacts input holds"),
-        Knob("condition_direction", ("velocity", "trajectory", "negated", "swapped_xy", "mirrored_y"), ("cond_raw",),
-             "the planar direction of the condition"),
-        Knob("condition_speed_unit", ("m_s", "cm_s"), ("cond_raw",), "unit of the condition's speed"),
-        Knob("condition_norm", ("raw", "zscore"), ("cond",), "pass through, or z-score over a window"),
-        Knob("angvel_source", ("aux_stats", "rotations", "state_slice", "frozen", "zeros"), ("angvel",),
-             "where the AngVel input comes from"),
-        Knob("angvel_angle", ("full", "half"), ("angvel",), "the rotation vector's angle: θ or θ/2"),
-        Knob("angvel_frame", ("parent", "local"), ("angvel",), "the frame in which the rotation vector is expressed"),
-        Knob("angvel_lag", ("0", "-1", "+1"), ("angvel",), "frames by which the AngVel input runs ahead"),
-        Knob("previous_pose_lag", ("0", "-1", "+1"), ("next6d",),
-             "which frame ΔR is applied to; +1 is the target itself, a leak"),
-        Knob("bone_order", ("as_declared", "left_right_swapped"), ("y_out", "quat", "x_raw_next"),
-             "which rotation each published bone takes; also any permutation: slot i takes bone order[i]"),
-        Knob("mirror", ("none", "x", "y", "z"), ("y_out", "quat", "x_raw_next"),
-             "change of handedness of the published pose: R becomes S·R·S with S = diag(±1)"),
-        Knob("quaternion_order", ("xyzw", "wxyz"), ("quat",), "component order of published quaternions"),
-        Knob("input_order", (",".join(INPUTS),), ("y_norm",),
-             "which vector is bound at each of the network's five positions; any permutation"),
-        Knob("writeback", ("output_slices", "none", "all"), ("x_raw_next",),
-             "which state slices free-run renews from the output"),
-        Knob("math", ("f64", "f32"), (), "precision between float32 roundings; benign, never a defect"),
-    )
-}  # fmt: skip
-"""Every knob by name."""
+    items: tuple[str, ...] = ()
 
-BoneOrder = str | tuple[int, ...]
+    @property
+    def default(self) -> tuple[str, ...]:
+        """The order in which the items are declared."""
+        return self.items
+
+    def parsed(self, value: Any) -> tuple[str, ...]:
+        """Read names separated by commas, or a list of them."""
+        order = tuple(_words(value))
+        if sorted(order) != sorted(self.items):
+            raise UnusableInput(self.name, ",".join(order), f"a permutation of {','.join(self.items)}")
+        return order
+
+    def alternatives(self, current: Any) -> Iterator[Any]:
+        """Every other order of the items."""
+        return (order for order in permutations(self.items) if order != current)
+
+    def hint(self, value: Any) -> str:
+        """What to look for in code where the items are bound in this order."""
+        return f"C++: inputs are bound in the order {', '.join(value)}; Python: input_names of the exporter"
 
 
-@dataclass(frozen=True)
-class Conventions:
-    """One choice per knob. Immutable; `replaced` returns a changed copy. Raises UnusableInput on an unknown value."""
+@dataclass(frozen=True, eq=False)
+class ChannelOrder(Knob):
+    """An order of many parts (bones, joints): one of the named values, or for each slot the part that it takes.
 
-    output_mode: str = "delta"
-    rot6d_columns: str = "xz"
-    rot6d_packing: str = "columns"
-    derived_axis: str = "second_cross_first"
-    compose_order: str = "delta_prev"
-    delta_direction: str = "forward"
-    reproject: str = "both"
-    degenerate_axis: str = "previous_frame"
-    denorm: str = "std_and_mean"
-    rootvel_squash: str = "tanh"
-    angvel_squash: str = "tanh"
-    yaw_encoding: str = "wrapped_over_pi"
-    pose_history_order: str = "oldest_first"
-    pose_history_phase: str = "includes_current"
-    pose_history_norm: str = "tanh_zscore"
-    pose_history_start: str = "seed_pose"
-    contacts_source: str = "soft_scores"
-    condition_direction: str = "velocity"
-    condition_speed_unit: str = "m_s"
-    condition_norm: str = "raw"
-    angvel_source: str = "aux_stats"
-    angvel_angle: str = "full"
-    angvel_frame: str = "parent"
-    angvel_lag: str = "0"
-    previous_pose_lag: str = "0"
-    bone_order: BoneOrder = "as_declared"
-    mirror: str = "none"
-    quaternion_order: str = "xyzw"
-    input_order: tuple[str, ...] = INPUTS
-    writeback: str = "output_slices"
-    math: Literal["f64", "f32"] | str = "f64"
+    A diagnosis does not try the orders one by one: it matches the recorded parts with the replayed ones.
+    """
 
-    def __post_init__(self) -> None:
-        """Refuse a value that its knob does not have."""
-        for entry in fields(self):
-            _check_value(entry.name, getattr(self, entry.name))
+    def parsed(self, value: Any) -> str | tuple[int, ...]:
+        """Read a named value, or indices separated by commas."""
+        if isinstance(value, str) and value in self.effects:
+            return value
+        try:
+            order = tuple(int(word) for word in _words(value))
+        except ValueError:
+            expected = f"{' or '.join(self.values)}, or bone indices separated by commas"
+            raise UnusableInput(self.name, repr(value), expected) from None
+        if sorted(order) != list(range(len(order))):
+            raise UnusableInput(self.name, ",".join(map(str, order)), "a permutation of the bone indices from 0")
+        return order
+
+    def alternatives(self, current: Any) -> Iterator[Any]:
+        """None: see `rigpact.reports.diagnosing.matching`."""
+        return iter(())
+
+    def hint(self, value: Any) -> str:
+        """What to look for in code where the parts stand in this order."""
+        shown = value.replace("_", " ") if isinstance(value, str) else _moved(value)
+        return f"C++: the bone table is in another order than meta.bone_names ({shown}); Python: bone_names.index"
+
+
+def _moved(order: Sequence[int]) -> str:
+    moved = [f"{slot}←{part}" for slot, part in enumerate(order) if slot != part]
+    return ", ".join(moved[:6]) + (", …" if len(moved) > 6 else "")
+
+
+def _words(value: Any) -> list[str]:
+    return [word.strip() for word in value.split(",")] if isinstance(value, str) else [str(word) for word in value]
+
+
+class Conventions(Mapping[str, Any]):
+    """One choice for each knob of a system, immutable: `conventions["reproject"]`, or `conventions.reproject`."""
+
+    __slots__ = ("_choices", "_knobs")
+
+    def __init__(self, knobs: Mapping[str, Knob], changes: Mapping[str, Any] | None = None) -> None:
+        """Take every knob's own value, then the changes; UnusableInput for an unknown knob or value."""
+        self._knobs = knobs
+        self._choices = {name: knob.default for name, knob in knobs.items()}
+        self._choices |= {name: self.knob(name).parsed(value) for name, value in (changes or {}).items()}
+
+    def knob(self, name: str) -> Knob:
+        """The knob of that name; UnusableInput where the system has none."""
+        if name not in self._knobs:
+            raise UnusableInput(name, "an unknown knob", f"one of {', '.join(self._knobs)}")
+        return self._knobs[name]
+
+    def __getitem__(self, name: str) -> Any:
+        """The choice for a knob."""
+        return self._choices[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the knobs' names."""
+        return iter(self._choices)
+
+    def __len__(self) -> int:
+        """Number of knobs."""
+        return len(self._choices)
+
+    def __getattr__(self, name: str) -> Any:
+        """The choice for a knob, as an attribute."""
+        if not name.startswith("_") and name in self._choices:
+            return self._choices[name]
+        raise AttributeError(name)
+
+    def __hash__(self) -> int:
+        """Equal choices have equal hashes."""
+        return hash(frozenset(self._choices.items()))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another mapping makes the same choices."""
+        return isinstance(other, Mapping) and dict(self) == dict(other)
+
+    def __repr__(self) -> str:
+        """The choices that are not the contract's own."""
+        changed = {name: value for name, value in self._choices.items() if value != self._knobs[name].default}
+        return f"Conventions({changed})"
 
     def replaced(self, changes: Mapping[str, Any]) -> Conventions:
         """Return a copy with some knobs changed; values may be text as on the command line."""
-        return replace(self, **{name: knob_value(name, value) for name, value in changes.items()})
+        return Conventions(self._knobs, {**self._choices, **changes})
 
     def changes_from(self, base: Conventions) -> dict[str, Any]:
         """The knobs on which this value differs from `base`."""
-        pairs = ((entry.name, getattr(self, entry.name)) for entry in fields(self))
-        return {name: value for name, value in pairs if value != getattr(base, name)}
-
-
-def knob_value(name: str, value: Any) -> Any:
-    """Turn the text or TOML form of a knob's value into what `Conventions` holds; UnusableInput if it is none."""
-    if name not in KNOBS:
-        raise UnusableInput(name, "an unknown knob", f"one of {', '.join(KNOBS)}")
-    if name == "input_order":
-        parsed: Any = tuple(_as_list(value))
-    elif name == "bone_order" and value not in KNOBS[name].values:
-        parsed = _as_permutation(value)
-    else:
-        parsed = f"{value:+d}" if isinstance(value, int) and value > 0 else str(value)
-        parsed = "+1" if parsed == "1" and name in {"angvel_lag", "previous_pose_lag"} else parsed
-    _check_value(name, parsed)
-    return parsed
-
-
-def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
-    """Read `KNOB=VALUE` words, as `--set` takes them."""
-    return {name: knob_value(name, value) for name, value in split_settings(settings).items()}
+        return {name: value for name, value in self.items() if value != base[name]}
 
 
 def split_settings(settings: Iterable[str]) -> dict[str, str]:
-    """Take `KNOB=VALUE` words apart, whatever system the knobs are of."""
+    """Take `KNOB=VALUE` words apart, as `--set` takes them; the system that they are for reads the values."""
     changes: dict[str, str] = {}
     for word in settings:
         name, separator, value = word.partition("=")
@@ -183,13 +193,8 @@ def split_settings(settings: Iterable[str]) -> dict[str, str]:
     return changes
 
 
-def read_conventions(path: str | Path) -> dict[str, Any]:
-    """Read the knobs that a TOML file declares, at its root or under `[conventions]`."""
-    return {name: knob_value(name, value) for name, value in conventions_table(path).items()}
-
-
 def conventions_table(path: str | Path) -> dict[str, Any]:
-    """The names and values of a TOML file of conventions, whatever system they are of."""
+    """The names and values of a TOML file of conventions, at its root or under `[conventions]`."""
     try:
         declared = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -200,24 +205,6 @@ def conventions_table(path: str | Path) -> dict[str, Any]:
     return table
 
 
-def _as_list(value: Any) -> list[str]:
-    return [word.strip() for word in value.split(",")] if isinstance(value, str) else [str(word) for word in value]
-
-
-def _as_permutation(value: Any) -> tuple[int, ...]:
-    try:
-        return tuple(int(word) for word in _as_list(value))
-    except ValueError:
-        expected = f"{' or '.join(KNOBS['bone_order'].values)}, or bone indices separated by commas"
-        raise UnusableInput("bone_order", repr(value), expected) from None
-
-
-def _check_value(name: str, value: Any) -> None:
-    if name == "input_order":
-        if sorted(value) != sorted(INPUTS):
-            raise UnusableInput(name, ",".join(map(str, value)), f"a permutation of {','.join(INPUTS)}")
-    elif name == "bone_order" and isinstance(value, tuple):
-        if sorted(value) != list(range(len(value))):
-            raise UnusableInput(name, ",".join(map(str, value)), "a permutation of the bone indices from 0")
-    elif value not in KNOBS[name].values:
-        raise UnusableInput(name, repr(value), f"one of {', '.join(KNOBS[name].values)}")
+def declared_changes(settings: Sequence[str] = (), conventions: Path | None = None) -> dict[str, Any]:
+    """The conventions that options declare: a TOML file, then `KNOB=VALUE` words, which win."""
+    return (conventions_table(conventions) if conventions else {}) | split_settings(settings)

@@ -11,6 +11,10 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 
 _AXES = "xyz"
+COLUMN_PAIRS = ("xz", "xy", "zx", "yx", "yz", "zy")
+"""The two columns of R that six numbers may hold, in this order; the first is what a bundle means that declares none."""
+OUTPUT_MODES = ("delta", "residual", "absolute")
+"""What the network's rotations may mean; the first is what a bundle means that declares none."""
 _SHORTEST = 1e-12
 """Shorter vectors have no direction; dividing by this instead leaves their tiny length to be seen."""
 

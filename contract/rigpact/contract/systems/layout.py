@@ -31,12 +31,17 @@ class FieldKind(StrEnum):
     LOG_VARIANCE = "log_variance"
     LOGITS = "logits"
     PROBABILITY = "probability"
+    ROT6D = "rot6d"
+    VECTOR = "vector"
     RAW = "raw"
 
 
 @dataclass(frozen=True)
 class Field:
-    """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so."""
+    """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so.
+
+    bone: the part of a character that they belong to; fields of several bones then share a name.
+    """
 
     name: str
     start: int
@@ -46,6 +51,7 @@ class Field:
     space: str = ""
     low: float | None = None
     high: float | None = None
+    bone: str = ""
 
     @property
     def stop(self) -> int:
@@ -100,9 +106,13 @@ class FieldLayout:
                 return field
         raise KeyError(name)
 
+    def field_at(self, channel: int) -> Field | None:
+        """The field that holds a channel; None for a gap."""
+        return next((each for each in self.fields if each.start <= channel < each.stop), None)
+
     def address(self, channel: int) -> str:
         """Name the place of a channel: `foot_r_target[2]`."""
-        field = next((each for each in self.fields if each.start <= channel < each.stop), None)
+        field = self.field_at(channel)
         if field is None:
             return f"channel {channel}"
         return field.name if field.size == 1 else f"{field.name}[{channel - field.start}]"

@@ -1,36 +1,54 @@
-"""The systems that rigpact knows, by name. To add one: its module beside this one, a row here."""
+"""The systems that this installation knows: entry points of the group `rigpact.systems`.
+
+A package brings a system by naming it in its own pyproject.toml; rigpact's own stand in rigpact's. Only installed packages are
+loaded here: a contract file names a system, it never brings code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.systems import blender_ik, blender_ik_rig, imu_pose, neurarig, rig_inversion
-from rigpact.contract.systems.definition import SystemDefinition
-from rigpact.contract.systems.problem import Problem
+from rigpact.contract.systems.system import System
 
-ConstantProblems = Callable[[Mapping[str, Any]], Iterator[Problem]]
-
-
-@dataclass(frozen=True)
-class RegisteredSystem:
-    """A system's definition, and what judges the constants of its contract files."""
-
-    definition: SystemDefinition
-    constant_problems: ConstantProblems
+GROUP = "rigpact.systems"
+ENEMY_ANIMATION = "enemy_animation"
+"""The system of a schema bundle, which does not name one."""
 
 
-_ROWS = (
-    RegisteredSystem(neurarig.DEFINITION, neurarig.constant_problems),
-    RegisteredSystem(blender_ik.DEFINITION, blender_ik_rig.constant_problems),
-    RegisteredSystem(rig_inversion.DEFINITION, rig_inversion.constant_problems),
-    RegisteredSystem(imu_pose.DEFINITION, imu_pose.constant_problems),
-)
-SYSTEMS: Mapping[str, RegisteredSystem] = {row.definition.name: row for row in _ROWS}
-"""In the order in which they are listed."""
+@cache
+def known_systems() -> Mapping[str, EntryPoint]:
+    """Where each system is loaded from, by name; rigpact's own first. UnusableInput where two packages bring one name."""
+    found: dict[str, EntryPoint] = {}
+    own_first = sorted(entry_points(group=GROUP), key=lambda entry: (package_of(entry) != "rigpact", entry.name))
+    for entry in own_first:
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise UnusableInput(
+                f"the system {entry.name}", f"two packages that bring it, {package_of(other)} and {package_of(entry)}",
+                "one", "uninstall one of them",
+            )  # fmt: skip
+    return found
+
+
+def package_of(entry: EntryPoint) -> str:
+    """The name of the installed package that brings a system."""
+    return entry.dist.name if entry.dist is not None else "?"
+
+
+@cache
+def _loaded(name: str) -> System:
+    entry = known_systems()[name]
+    try:
+        system = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UnusableInput(f"the system {name}", f"{entry.value}, which cannot be imported ({error})", "a System") from None
+    if not isinstance(system, System):
+        raise UnusableInput(f"the system {name}", f"{type(system).__name__} at {entry.value}", "a System")
+    return system
 
 
 def canonical_name(name: str) -> str:
@@ -38,11 +56,16 @@ def canonical_name(name: str) -> str:
     return name.strip().lower().replace("-", "_")
 
 
-def find_system(name: str, place: object = "NAME") -> RegisteredSystem:
+def find_system(name: str, place: object = "NAME") -> System:
     """The system of that name; UnusableInput, with the nearest name, where there is none."""
-    found = SYSTEMS.get(canonical_name(name))
-    if found is None:
-        near = get_close_matches(canonical_name(name), SYSTEMS, 1)
+    wanted = canonical_name(name)
+    if wanted not in known_systems():
+        near = get_close_matches(wanted, known_systems(), 1)
         hint = f"did you mean {near[0]}?" if near else "rigpact systems lists them"
-        raise UnusableInput(place, repr(name)[:60], f"one of {', '.join(SYSTEMS)}", hint)
-    return found
+        raise UnusableInput(place, repr(name)[:60], f"one of {', '.join(known_systems())}", hint)
+    return _loaded(wanted)
+
+
+def every_system() -> list[System]:
+    """Every system of this installation, rigpact's own first."""
+    return [_loaded(name) for name in known_systems()]

@@ -143,3 +143,11 @@ def wrap_to_pi(angle_rad: FloatArray) -> FloatArray:
     """Angle in [-π, π], both ends kept. Source: engine `UnwindRadians`, which adds or subtracts turns while outside."""
     turns = np.ceil(np.abs(angle_rad) / (2 * np.pi) - 0.5)
     return np.asarray(angle_rad - np.sign(angle_rad) * turns * (2 * np.pi), dtype=angle_rad.dtype)
+
+
+def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
+    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation. Both (T, 4·B)."""
+    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
+    with np.errstate(invalid="ignore"):
+        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
+    return np.where(flips, -quats_b, quats_b).reshape(b.shape)

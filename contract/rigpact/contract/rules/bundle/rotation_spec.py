@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad
+from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix, rotation_angle_rad
 from rigpact.contract.rules.bundle.view import BundleView, columns_word, is_finite_float32, member
 from rigpact.contract.statistics import FloatArray
 
@@ -90,13 +89,13 @@ def _check_columns(view: BundleView) -> Iterator[Finding]:
     word = columns_word(declared)
     if word is None:
         yield COLUMNS_UNDECLARED.at(view.path, json_pointer(*_SPEC) if "rot6d_spec" in view.meta else "/meta")
-    elif word not in KNOBS["rot6d_columns"].values:
+    elif word not in COLUMN_PAIRS:
         yield COLUMNS_UNKNOWN.at(view.path, json_pointer(*_SPEC, "columns"), found=declared)
 
 
 def _check_output_mode(view: BundleView) -> Iterator[Finding]:
     declared = member(view.meta, "rot6d_spec", "output_mode")
-    known = KNOBS["output_mode"].values
+    known = OUTPUT_MODES
     angles = mean_output_angles_rad(view)
     if declared is None:
         yield OUTPUT_MODE_UNDECLARED.at(view.path, _nearest_spec(view), evidence=_evidence(view, angles))

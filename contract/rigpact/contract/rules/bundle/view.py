@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.bundle import DEFAULT_FPS
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
-from rigpact.contract.rotation6d import rot6d_to_matrix
+from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix
 from rigpact.contract.rules.wording import is_beyond_float64
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray, frozen_float32
@@ -182,7 +181,7 @@ class BundleView:
     def columns(self) -> str:
         """Which columns the six numbers are; the contract's where the bundle does not say it intelligibly."""
         declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
-        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+        return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
 
     @cached_property
     def skeleton(self) -> Skeleton | None:
@@ -223,7 +222,7 @@ class BundleView:
     def output_mode(self) -> str:
         """What the network's rotations mean; undeclared or unknown means `delta`."""
         declared = member(self.meta, "rot6d_spec", "output_mode")
-        return declared if declared in KNOBS["output_mode"].values else KNOBS["output_mode"].values[0]
+        return declared if declared in OUTPUT_MODES else OUTPUT_MODES[0]
 
     def numbers(self, key: str) -> FloatArray | None:
         """A flat array at the root."""

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rotation6d import rot6d_to_matrix
+from rigpact.contract.rotation6d import COLUMN_PAIRS, rot6d_to_matrix
 from rigpact.contract.rules.bundle.view import (
     BundleView,
     columns_word,
@@ -151,7 +150,7 @@ class ClipView:
     def columns(self) -> str:
         """Which columns the six numbers are; the contract's where the clip does not say it intelligibly."""
         declared = columns_word(member(self.document.data, "meta", "rot6d_spec", "columns"))
-        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+        return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
 
     @cached_property
     def rotations(self) -> FloatArray | None:

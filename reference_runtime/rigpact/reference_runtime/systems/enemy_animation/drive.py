@@ -44,6 +44,12 @@ class ClipRows:
     angvel: FloatArray | None
     pose_hist: FloatArray | None
     poses: FloatArray
+    is_raw: bool = True
+
+    def rows(self, stage: str) -> FloatArray | None:
+        """What the clip gives of a stage, (N, width); None where it gives nothing."""
+        found: FloatArray | None = getattr(self, stage, None)
+        return found
 
 
 def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
@@ -80,6 +86,7 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
         angvel=clip.angvel_norm,
         pose_hist=clip.pose_hist_norm,
         poses=x_raw[:, rotations],
+        is_raw=False,
     )
 
 

@@ -1,8 +1,6 @@
 """How far two correct implementations may differ, channel by channel: derived, not chosen.
 
-Model: every float32 operation has a relative error of at most u = 2⁻²⁴ (IEEE 754, round to nearest; Higham, Accuracy and
-Stability of Numerical Algorithms, ch. 3), k of them in a row gamma(k) = k·u / (1 - k·u); a library tanh, sqrt, sin or
-atan2 counts as 4 operations. Errors are multiplied by the conditioning of what follows: 1/std of a z-score, 1/|a| and
+The rounding model is operations/rounding.py. Errors are multiplied by the conditioning of what follows: 1/std of a z-score, 1/|a| and
 |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within rounding
 of its threshold, both answers are right and the tolerance spans them.
 
@@ -12,12 +10,13 @@ narrow bound. `stage_tolerances` bounds two runs that were given the same inputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
+from rigpact.contract.systems.stage import Bounds
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import (
     AUXILIARY_SCALE_FLOOR,
@@ -27,11 +26,12 @@ from rigpact.contract.statistics import (
     Statistics,
     unit_statistics,
 )
+from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
-UNIT_ROUNDOFF = 2.0**-24
 ROTATION_RANGE = 2.0
 """Entries of two rotations cannot differ by more than this."""
 _COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
@@ -41,36 +41,31 @@ YAW_SEAM: Mapping[str, float] = {"wrapped_over_pi": 1.0, "radians": np.pi}
 """Where the encodings that wrap jump: the largest value of the feature."""
 
 Values = Mapping[str, FloatArray]
-Bounds = dict[str, FloatArray]
 
 
-def gamma(operations: float) -> float:
-    """Relative error bound of a chain of float32 operations."""
-    return operations * UNIT_ROUNDOFF / (1.0 - operations * UNIT_ROUNDOFF)
-
-
-def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> Bounds:
+def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> dict[str, FloatArray]:
     """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
 
     stages: recorded values by stage name, (T, width). Stages that upstream bounds are needed from but that were not
     recorded count with the bound of a value stored once.
     given: stages whose very values the later ones were computed from; nothing is inherited from them.
     """
-    bounds: Bounds = {}
-    upstream: Bounds = {}
-    for name in STAGES:
-        if name in stages:
-            bounds[name] = _BOUND[name](contract, stages, upstream)
-            upstream[name] = np.zeros_like(bounds[name]) if name in given else bounds[name]
+    bounds: dict[str, FloatArray] = {}
+    upstream: dict[str, FloatArray] = {}
+    known = KnownFrames(contract, stages)
+    for stage in contract.system.stages:
+        if stage.name in stages:
+            bounds[stage.name] = stage_bound(stage, known, stages[stage.name], upstream)
+            upstream[stage.name] = np.zeros_like(bounds[stage.name]) if stage.name in given else bounds[stage.name]
     return bounds
 
 
-def _copied(name: str) -> Callable[[Contract, Values, Bounds], FloatArray]:
-    return lambda _contract, stages, _bounds: gamma(_COPY) * np.abs(stages[name], dtype=np.float64)
+def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """A value that is stored once on each side."""
+    return gamma(_COPY) * np.abs(rows, dtype=np.float64)
 
 
-def _x_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    return gamma(_COPY) * np.abs(stages["x_raw"], dtype=np.float64)
+raw_state = copied
 
 
 def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | None = None) -> FloatArray:
@@ -87,50 +82,55 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
     return np.asarray(error / std + gamma(_AFFINE) * np.abs(z))
 
 
-def _state(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    contract = frames.contract
     # the entries of unit axes are known to rounding absolutely, not relative to themselves
     axis_error = np.zeros(contract.state.width)
     axis_error[contract.state[ROTATIONS].range] = gamma(_COPY)
-    bound = _zscore(stages["state"], contract.state_statistics, axis_error)
+    bound = _zscore(rows, contract.state_statistics, axis_error)
     yaw = contract.state[ROOT_YAW].range
-    bound[..., yaw] += _yaw_bound(contract, stages, bound[..., yaw])
+    bound[..., yaw] += _yaw_bound(frames, rows, bound[..., yaw])
     return bound
 
 
-def _yaw_bound(contract: Contract, stages: Values, rounding: FloatArray) -> FloatArray:
+def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArray:
     """What wrapping adds to the heading's bound.
 
     A heading of many turns is known to its own rounding, not to the feature's. One within rounding of ±π may be wrapped to
     either side: the feature jumps from one end of its range to the other.
     """
+    contract = frames.contract
     yaw = contract.state[ROOT_YAW].range
     std = contract.state_statistics.std_floored[yaw].astype(np.float64)
-    heading = np.abs(stages["x_raw"][..., yaw], dtype=np.float64) if "x_raw" in stages else 2.0 * np.pi
+    x_raw = frames.get("x_raw")
+    heading = 2.0 * np.pi if x_raw is None else np.abs(x_raw[..., yaw], dtype=np.float64)
     end = YAW_SEAM.get(contract.conventions.yaw_encoding)
     unit = end or 1.0
     turned = gamma(_AFFINE) * heading * unit / np.pi / std
     if end is None:
         return turned
-    feature = np.abs(stages["state"][..., yaw] * std + contract.state_statistics.mean[yaw])
+    feature = np.abs(rows[..., yaw] * std + contract.state_statistics.mean[yaw])
     at_the_seam = np.abs(feature - end) <= end * gamma(_TANH) + 4.0 * (rounding + turned) * std
     return np.where(at_the_seam, turned + 2.0 * end / std, turned)
 
 
-def _cond_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    return gamma(_DIRECTION) * np.abs(stages["cond_raw"], dtype=np.float64) + gamma(_COPY) * UNIT_ROUNDOFF
+def raw_condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    return gamma(_DIRECTION) * np.abs(rows, dtype=np.float64) + gamma(_COPY) * UNIT_ROUNDOFF
 
 
-def _cond(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    cond = np.abs(stages["cond"], dtype=np.float64)
+def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    contract = frames.contract
+    cond = np.abs(rows, dtype=np.float64)
     if contract.conventions.condition_norm == "raw":
         return gamma(_DIRECTION) * cond + gamma(_COPY) * UNIT_ROUNDOFF
     # the window's mean and std, W = 60 samples summed, divided by a std of at least 1e-3
-    largest = np.abs(stages.get("cond_raw", stages["cond"]), dtype=np.float64).max(axis=0)
+    largest = np.abs(frames.get("cond_raw", rows), dtype=np.float64).max(axis=0)
     return np.asarray(gamma(60 + _DIRECTION) * (largest / 1e-3 + cond))
 
 
-def _angvel(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    z, source = stages["angvel"], contract.conventions.angvel_source
+def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    contract = frames.contract
+    z, source = rows, contract.conventions.angvel_source
     own = contract.state_statistics
     place = contract.state[ANGULAR_VELOCITIES].range
     if source == "zeros":
@@ -164,13 +164,14 @@ def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArra
     return _zscore(z, own, slope * shifted)
 
 
-def _pose_hist_raw(_contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+def raw_history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     """The engine keeps rotations and encodes them again: unit axes, known to rounding absolutely."""
-    return np.full(stages["pose_hist_raw"].shape, gamma(_GRAM_SCHMIDT))
+    return np.full(rows.shape, gamma(_GRAM_SCHMIDT))
 
 
-def _pose_hist(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
-    z = stages["pose_hist"]
+def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    contract = frames.contract
+    z = rows
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
         return _squashed(z, auxiliary, np.asarray(gamma(_AFFINE)))
@@ -178,30 +179,35 @@ def _pose_hist(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArra
     return np.asarray(gamma(_AFFINE) / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
 
 
-def _y_norm(contract: Contract, stages: Values, _bounds: Bounds) -> FloatArray:
+def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     """Same weights, same inputs, another summation order: inner products as long as all inputs together."""
-    largest = np.abs(stages["y_norm"], dtype=np.float64).max(axis=-1, keepdims=True)
-    return np.asarray(np.broadcast_to(gamma(_network_depth(contract)) * largest, stages["y_norm"].shape))
+    contract = frames.contract
+    largest = np.abs(rows, dtype=np.float64).max(axis=-1, keepdims=True)
+    return np.asarray(np.broadcast_to(gamma(_network_depth(contract)) * largest, rows.shape))
 
 
-def _y_raw(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+def y_raw(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    contract = frames.contract
     own = contract.output_statistics
     std, mean = np.abs(own.std, dtype=np.float64), np.abs(own.mean, dtype=np.float64)
-    value = stages["y_raw"].astype(np.float64)
+    value = rows.astype(np.float64)
     upstream = bounds["y_norm"] * std if "y_norm" in bounds else _network_unseen(contract, value, slice(None))
     bound = gamma(_AFFINE) * (np.abs(value) + mean) + upstream
     if len(contract.output.slices) > 1:
-        return np.maximum(bound, _undone(contract, stages, gamma(_AFFINE) * (1.0 + mean) + upstream))
+        return np.maximum(bound, _undone(frames, rows, gamma(_AFFINE) * (1.0 + mean) + upstream))
     return np.asarray(bound)
 
 
-def _undone(contract: Contract, stages: Values, bound: FloatArray) -> FloatArray:
+def _undone(frames: Any, rows: FloatArray, bound: FloatArray) -> FloatArray:
     """Bound of slices that undo a feature: atanh is steep near its limit, so both ends of the interval are computed.
 
     bound: of the feature, which is at most 1.
     """
+    contract = frames.contract
     outputs = OutputStages(contract)
-    y_norm = stages["y_norm"] if "y_norm" in stages else outputs.y_norm_of(stages["y_raw"])
+    y_norm = frames.get("y_norm")
+    if y_norm is None:
+        y_norm = outputs.y_norm_of(rows)
     std = np.maximum(np.abs(contract.output_statistics.std, dtype=np.float64), STD_FLOOR)
     middle, low, high = (outputs.y_raw(y_norm + sign * bound / std).astype(np.float64) for sign in (0.0, -1.0, 1.0))
     return np.maximum(np.abs(high - middle), np.abs(low - middle)) + gamma(_TANH) * np.abs(middle)
@@ -273,78 +279,64 @@ def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
     return bounds[stage][..., contract.output[ROTATIONS].range]
 
 
-def _delta6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+def delta6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
-    if "y_raw" not in stages:
-        return _gram_schmidt(codec, stages["delta6d"], gamma(_COPY))
+    if frames.get("y_raw") is None:
+        return _gram_schmidt(codec, rows, gamma(_COPY))
     # conditioning is that of the vector before it was made orthonormal
     offset = codec.identity(contract.bone_count) if contract.conventions.output_mode == "residual" else 0.0
-    return _gram_schmidt(codec, stages["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds))
+    return _gram_schmidt(codec, frames["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds))
 
 
-def _next6d(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """ΔR·R_prev turns by what ΔR turns by; R_prev is given. An absolute pose is a copy."""
+    contract = frames.contract
     if contract.conventions.output_mode == "absolute":
         return (
-            _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(stages["next6d"])
+            _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(rows)
         )
     codec = Rot6d(contract.conventions)
     if "delta6d" in bounds:
         return _spread(_rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
-    unseen = _network_unseen(contract, stages["next6d"].astype(np.float64), contract.output[ROTATIONS].range)
-    return _gram_schmidt(codec, stages["next6d"], unseen + gamma(_COMPOSE))
+    unseen = _network_unseen(contract, rows.astype(np.float64), contract.output[ROTATIONS].range)
+    return _gram_schmidt(codec, rows, unseen + gamma(_COMPOSE))
 
 
-def _y_out(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
-    bound = gamma(_AFFINE) * np.abs(stages["y_out"], dtype=np.float64)
+    bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
     if "y_raw" in bounds:  # the other slices are y_raw's, whose undone features may be known less well than a copy
         bound = np.maximum(bound, bounds["y_raw"])
     if "next6d" in bounds and contract.conventions.output_mode != "absolute":
         bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
         return bound
-    pose = stages.get("next6d", stages["y_out"][..., place])
+    pose = frames.get("next6d", rows[..., place])
     unseen = _network_unseen(contract, pose.astype(np.float64), place)
     before = bounds["next6d"] if "next6d" in bounds else unseen + gamma(_COMPOSE)
     bound[..., place] = _gram_schmidt(codec, pose, before)
     return bound
 
 
-def _quat(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
+def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """A quaternion moves by half the angle that its rotation turns by."""
+    contract = frames.contract
     if "y_out" not in bounds:
-        return np.full(stages["quat"].shape, gamma(_QUATERNION) + gamma(_COMPOSE))
+        return np.full(rows.shape, gamma(_QUATERNION) + gamma(_COMPOSE))
     turned = _rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
-    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=-1).reshape(stages["quat"].shape)
+    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=-1).reshape(rows.shape)
 
 
-def _x_raw_next(contract: Contract, stages: Values, bounds: Bounds) -> FloatArray:
-    bound = gamma(_AFFINE) * np.abs(stages["x_raw_next"], dtype=np.float64)
+def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    contract = frames.contract
+    bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
     if "y_out" in bounds:
         for entry in contract.output:
             if entry.name in contract.state and contract.state[entry.name].size == entry.size:
                 place = contract.state[entry.name].range
                 bound[..., place] = np.maximum(bound[..., place], bounds["y_out"][..., entry.range])
     return bound
-
-
-_BOUND: Mapping[str, Callable[[Contract, Values, Bounds], FloatArray]] = {
-    "x_raw": _x_raw,
-    "state": _state,
-    "cond_raw": _cond_raw,
-    "cond": _cond,
-    "contacts": _copied("contacts"),
-    "angvel": _angvel,
-    "pose_hist_raw": _pose_hist_raw,
-    "pose_hist": _pose_hist,
-    "y_norm": _y_norm,
-    "y_raw": _y_raw,
-    "delta6d": _delta6d,
-    "next6d": _next6d,
-    "y_out": _y_out,
-    "quat": _quat,
-    "x_raw_next": _x_raw_next,
-}
 
 
 def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:

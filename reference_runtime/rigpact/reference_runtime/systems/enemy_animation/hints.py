@@ -7,7 +7,7 @@ To add a knob's hint: a row in `HINTS`; a test asks for one for every value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Hint(NamedTuple):
@@ -178,20 +178,7 @@ HINTS: Mapping[str, Mapping[str, Hint]] = {
 _SAME_SQUASH = {"angvel_squash": "rootvel_squash"}
 
 
-def code_hint(knob: str, value: Any) -> str:
-    """One line for people with the source open: what this value of a knob looks like on both sides."""
-    if knob == "bone_order":
-        return (
-            f"C++: the bone table is in another order than meta.bone_names ({_shown(value)}); Python: bone_names.index"
-        )
-    if knob == "input_order":
-        return f"C++: inputs are bound in the order {', '.join(value)}; Python: input_names of the exporter"
-    hint = HINTS[_SAME_SQUASH.get(knob, knob)][str(value)]
-    return f"C++: {hint.cpp}; Python: {hint.python}"
-
-
-def _shown(order: Any) -> str:
-    if isinstance(order, str):
-        return order.replace("_", " ")
-    moved = [f"{slot}←{bone}" for slot, bone in enumerate(order) if slot != bone]
-    return ", ".join(moved[:6]) + (", …" if len(moved) > 6 else "")
+def knob_hints(knob: str) -> dict[str, str]:
+    """For each value of a knob one line for people with the source open: what it looks like on both sides."""
+    rows = HINTS.get(_SAME_SQUASH.get(knob, knob), {})
+    return {value: f"C++: {hint.cpp}; Python: {hint.python}" for value, hint in rows.items()}

@@ -1,0 +1,190 @@
+"""A stage: one named vector of a runtime, said once.
+
+Its layout, what it is computed from, how, under which knobs, how far rounding may move it and how its error is measured all stand
+in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldLayout
+
+
+class Frames(Protocol):
+    """What a stage's functions look at: the other stages at N frames, and the contract under which they are computed.
+
+    A stage that is not known raises `NotKnown`: then nothing that needs it can be computed either.
+    """
+
+    frame: NDArray[Any]
+    fps: float
+    mode: str
+
+    @property
+    def contract(self) -> Any:
+        """The contract, under the conventions of this evaluation."""
+        ...
+
+    @property
+    def numbers(self) -> Any:
+        """The contract's constants as the system reads them."""
+        ...
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` where there is none."""
+        ...
+
+    @property
+    def drive(self) -> Any:
+        """The rows of the clip that drove the run; `NotKnown` where there is none."""
+        ...
+
+    def __getitem__(self, stage: str) -> FloatArray:
+        """The stage at these frames, (N, width)."""
+        ...
+
+    def get(self, stage: str) -> FloatArray | None:
+        """The same; None where it is not known."""
+        ...
+
+    def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
+        """The stage `lag` frames later, (N, width); NaN where that is not known.
+
+        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
+        """
+        ...
+
+    def pick(self, knob: Knob) -> Any:
+        """The effect of the value that the conventions choose for a knob."""
+        ...
+
+    def built(self, part: Callable[[Any], Any]) -> Any:
+        """`part(contract)`, built once for each contract."""
+        ...
+
+
+Compute = Callable[[Any], FloatArray]
+"""`Frames` -> the stage's rows (N, width), float32."""
+Bounds = Mapping[str, FloatArray]
+Bound = Callable[[Any, FloatArray, Bounds], FloatArray]
+"""`Frames`, the stage's rows and the bounds of unrecorded stages before it -> how far two correct float32 implementations may
+differ, (N, width); NaN where nothing can be said."""
+
+
+class NotKnown(Exception):
+    """A stage, a clip or a network that an evaluation needs and does not have."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How people read a stage's error.
+
+    unit: of the error. sizes: recorded and recomputed rows -> errors in that unit (N, k); None for absolute differences.
+    has_signless_quaternions: q and -q mean the same rotation. widest_bound: a channel whose bound is wider says nothing.
+    parts: contract -> the channels of the parts (bones, joints) and the width of one, where an order of parts can be matched.
+    """
+
+    unit: str = "raw"
+    sizes: Callable[[Any, FloatArray, FloatArray], FloatArray] | None = None
+    has_signless_quaternions: bool = False
+    widest_bound: float | None = None
+    parts: Callable[[Any], tuple[slice, int]] | None = None
+
+
+RAW = Measure()
+Z_SCORE = Measure("z", widest_bound=1.0)
+"""A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One named vector.
+
+    layout: its fields, or contract -> its fields. needs: the stages that it is computed from; may_use: those it looks at if known.
+    compute: None for a vector that comes from outside (the clip). carried: the stage of the frame before that this one takes over
+    when the system feeds itself. bound: None for a value that is stored once. is_propagated: its bound includes what the
+    bounds of its needs lead to; else that is measured. is_answer: the network gives it. source: what gives it, for people.
+    """
+
+    name: str
+    layout: FieldLayout | Callable[[Any], FieldLayout]
+    needs: tuple[str, ...] = ()
+    compute: Compute | None = None
+    bound: Bound | None = None
+    knobs: tuple[Knob, ...] = ()
+    measure: Measure = RAW
+    may_use: tuple[str, ...] = ()
+    carried: str | None = None
+    is_propagated: bool = False
+    is_answer: bool = False
+    source: str = ""
+
+    def fields(self, contract: Any) -> FieldLayout:
+        """The stage's fields under a contract."""
+        return self.layout if isinstance(self.layout, FieldLayout) else self.layout(contract)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Stages in the order of the loop."""
+
+    stages: tuple[Stage, ...]
+
+    def __getitem__(self, name: str) -> Stage:
+        """Return the stage of that name; KeyError where there is none."""
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[Stage]:
+        """Iterate over the stages in loop order."""
+        return iter(self.stages)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a stage of that name."""
+        return any(stage.name == name for stage in self.stages)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every stage, in loop order."""
+        return tuple(stage.name for stage in self.stages)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The stages that come from outside."""
+        return tuple(stage.name for stage in self.stages if stage.compute is None)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The stages that the network gives."""
+        return tuple(stage.name for stage in self.stages if stage.is_answer)
+
+    @property
+    def feeds_itself(self) -> bool:
+        """Whether a free run is possible."""
+        return any(stage.carried is not None for stage in self.stages)
+
+    def knobs(self) -> dict[str, Knob]:
+        """Every knob of every stage, by name, in loop order."""
+        return {knob.name: knob for stage in self.stages for knob in stage.knobs}
+
+    def stages_of(self, knob: str) -> frozenset[str]:
+        """The stages that look at a knob."""
+        return frozenset(stage.name for stage in self.stages if any(each.name == knob for each in stage.knobs))
+
+    def after(self, names: tuple[str, ...]) -> frozenset[str]:
+        """These stages and all that depend on them within a frame."""
+        found = set(names)
+        for stage in self.stages:
+            if found.intersection(stage.needs):
+                found.add(stage.name)
+        return frozenset(found)

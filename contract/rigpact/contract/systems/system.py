@@ -1,0 +1,103 @@
+"""What a system is, and a contract of it.
+
+A `System` is declared once, where its stages are (see `rigpact.reference_runtime.systems`), and found through the entry points
+`rigpact.systems`. A `SystemContract` is what one exported contract file (`rigpact-system`, version 1) declares of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.problem import Problem
+from rigpact.contract.systems.stage import Graph, Stage
+
+FORMAT, VERSION = "rigpact-system", 1
+
+
+def _no_problems(*_anything: Any) -> Iterator[Problem]:
+    yield from ()
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A system as rigpact knows it.
+
+    name: as in files and on the command line; title: for people; page: its page under docs/systems.
+    stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order in which it binds them.
+    windowed: rows are samples of a window that is evaluated as a whole, not frames that stand alone.
+    numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
+    and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
+    benign_knobs: choices that belong to no stage and are never a defect.
+    """
+
+    name: str
+    title: str
+    page: str
+    stages: tuple[Stage, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    fps: float | None = None
+    windowed: bool = False
+    numbers: Callable[[Mapping[str, Any]], Any] = field(default=lambda constants: constants)
+    constant_problems: Callable[[Mapping[str, Any]], Iterator[Problem]] = _no_problems
+    data_problems: Callable[[Any, Mapping[str, Any]], Iterator[Problem]] = _no_problems
+    files: Any = None
+    benign_knobs: tuple[Knob, ...] = ()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The stages, to be looked up."""
+        return Graph(self.stages)
+
+    @cached_property
+    def knobs(self) -> Mapping[str, Knob]:
+        """Every knob, in the order of the loop."""
+        return self.graph.knobs() | {knob.name: knob for knob in self.benign_knobs}
+
+    @cached_property
+    def vectors(self) -> Mapping[str, FieldLayout]:
+        """The layouts that do not depend on a contract, by stage."""
+        return {stage.name: stage.layout for stage in self.stages if isinstance(stage.layout, FieldLayout)}
+
+    def conventions(self, changes: Mapping[str, Any] | None = None) -> Conventions:
+        """The system's own conventions, some changed; UnusableInput for an unknown knob or value."""
+        return Conventions(self.knobs, changes)
+
+
+@dataclass(frozen=True, eq=False)
+class SystemContract:
+    """What an exported contract file declares, immutable.
+
+    vectors: the layouts as the file has them. constants: the system's own numbers, as JSON values.
+    """
+
+    system: System
+    path: Path
+    sha256: str
+    vectors: Mapping[str, FieldLayout]
+    conventions: Conventions
+    constants: Mapping[str, Any]
+    fps: float | None = None
+
+    @cached_property
+    def numbers(self) -> Any:
+        """The constants as the system reads them."""
+        return self.system.numbers(self.constants)
+
+    def fields(self, stage: str) -> FieldLayout:
+        """The fields of a stage."""
+        return self.vectors[stage]
+
+    def with_conventions(self, changes: Mapping[str, Any]) -> Self:
+        """The contract with some knobs changed; UnusableInput for a knob or a value that the system does not have."""
+        if not changes:
+            return self
+        changed = replace(self, conventions=self.conventions.replaced(changes))
+        vars(changed).update({"numbers": self.numbers})  # the same constants, read once
+        return changed

@@ -1,0 +1,132 @@
+"""Bounds of recomputed stages: each stage's own rounding, and what the rounding of unrecorded stages before it leads to.
+
+A stage whose bound says so (`is_propagated`) derives what its inputs' bounds lead to. For every other stage that is measured: its
+inputs are moved by their bounds, in several patterns of signs, and the largest change of its rows is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.conventions import Knob
+from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.operations.rounding import gamma
+
+STORED = 2
+"""Roundings of a value that is computed on one side and stored once on each."""
+PATTERNS = 6
+"""Patterns of signs that a measured bound is the largest of: all up, all down, and random ones from a fixed seed."""
+
+
+def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
+    """How far two correct float32 implementations of a stage may differ, (N, width), its inputs within `upstream`."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if stage.bound is None:
+            own = gamma(STORED) * np.abs(rows, dtype=np.float64)
+        else:
+            own = np.asarray(stage.bound(frames, rows, upstream), np.float64)
+        if stage.is_propagated or stage.compute is None:
+            return own
+        moved = {name: bound for name, bound in upstream.items() if name in stage.needs and np.any(bound > 0.0)}
+        return own + _measured(stage, frames, rows, moved) if moved else own
+
+
+def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, FloatArray]) -> FloatArray:
+    """The largest change of the rows when the stage's inputs move by their bounds."""
+    assert stage.compute is not None
+    rng = np.random.default_rng(0)
+    exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
+    for pattern in range(PATTERNS):
+        signs = {name: _signs(pattern, bound.shape, rng) for name, bound in moved.items()}
+        values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
+        changed = np.asarray(stage.compute(MovedFrames(frames, values)), np.float64)
+        if stage.measure.has_signless_quaternions:
+            changed = same_hemisphere(exact, changed)
+        largest = np.fmax(largest, np.abs(changed - exact))
+    return largest
+
+
+def _signs(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
+    return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
+
+
+class MovedFrames:
+    """Frames of which some stages have other values."""
+
+    def __init__(self, frames: Any, values: Mapping[str, FloatArray]) -> None:
+        """Everything that is not among the values is as it was."""
+        self._frames, self._values = frames, values
+
+    def __getitem__(self, stage: str) -> FloatArray:
+        """The moved values, float32 as stages are; else the frames' own."""
+        if stage in self._values:
+            return self._values[stage].astype(np.float32)
+        rows: FloatArray = self._frames[stage]
+        return rows
+
+    def get(self, stage: str) -> FloatArray | None:
+        """The same; None where it is not known."""
+        if stage in self._values:
+            return self[stage]
+        rows: FloatArray | None = self._frames.get(stage)
+        return rows
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the frames' own."""
+        return getattr(self._frames, name)
+
+
+class KnownFrames:
+    """Stages that are known, and nothing that could be computed of them: what the bounds of a comparison look at."""
+
+    def __init__(self, contract: Any, stages: Mapping[str, FloatArray]) -> None:
+        """stages: (T, width) by name."""
+        self.contract, self._stages = contract, stages
+
+    @property
+    def numbers(self) -> Any:
+        """The contract's constants as the system reads them."""
+        return self.contract.numbers
+
+    def __getitem__(self, stage: str) -> FloatArray:
+        """A known stage; `NotKnown` else."""
+        if stage not in self._stages:
+            raise NotKnown(stage)
+        return self._stages[stage]
+
+    def get(self, stage: str) -> FloatArray | None:
+        """A known stage, or None."""
+        return self._stages.get(stage)
+
+    def pick(self, knob: Knob) -> Any:
+        """The effect of the value that the conventions choose for a knob."""
+        return knob.effects[self.contract.conventions[knob.name]]
+
+
+def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+    """Bound of a replayed stage: its own rounding and that of the stages computed on the way; nothing from recorded ones."""
+    graph: Graph = frames.contract.system.graph
+    on_the_way = path_of(graph, stage, frames.recorded)
+    if len(on_the_way) == 1:
+        return stage_bound(graph[stage], frames, rows, _nothing(graph[stage], frames))
+    upstream: dict[str, FloatArray] = _nothing(graph[stage], frames)
+    for each in graph:
+        if each.name == stage:
+            break
+        if each.name in on_the_way:
+            upstream |= {name: zeros for name, zeros in _nothing(each, frames).items() if name not in upstream}
+            known = frames.computed(each.name)
+            if known is not None:
+                upstream[each.name] = stage_bound(each, frames, known, upstream)
+    return stage_bound(graph[stage], frames, rows, upstream)
+
+
+def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:
+    """No bound for the recorded stages that a stage looks at: it was computed from the very values."""
+    return {name: np.zeros(frames.recorded[name].shape) for name in stage.needs if name in frames.recorded}

@@ -1,0 +1,216 @@
+"""A recording and a graph: each stage recomputed from the recording's *own* values of the stages before it.
+
+A stage that differs from its replay is where the defect is; stages that only inherit an error replay clean. What was not recorded
+is computed on the way (folded into the next recorded stage); what cannot be computed is said to be so. A clip in one batch is the
+same thing: a recording of the vectors that come from outside, with everything else folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Graph, NotKnown
+
+Part = TypeVar("Part")
+Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
+"""Stage, conventions, how to compute it -> the stage, computed if it is not kept yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a replay can look at: recorded stages (T, width) at `frame` (T,), and where their inputs come from.
+
+    frame numbers count from the start of the run; `mode` is `teacher` or `free`. `drive` lays a clip out under a contract.
+    `resolution` is half the last digit of numbers that were printed, 0 for recordings that kept every bit.
+    """
+
+    frame: NDArray[np.int64]
+    fps: float
+    mode: str
+    recorded: Mapping[str, FloatArray]
+    drive: Callable[[Any], Any] | None = None
+    network: Any = None
+    resolution: float = 0.0
+
+    @property
+    def end(self) -> int:
+        """Number of frames from the start of the run to the last recorded one."""
+        return int(self.frame[-1]) + 1
+
+    def at_rows(self, rows: Sequence[int]) -> Evidence:
+        """The evidence of some recorded frames only."""
+        chosen = list(rows)
+        recorded = {name: values[chosen] for name, values in self.recorded.items()}
+        return replace(self, frame=self.frame[chosen], recorded=recorded)
+
+
+class ReplayedFrames:
+    """Every stage recomputed under one contract; values are (T, width) arrays, rows that nothing is known of are NaN.
+
+    The frames that a stage's functions look at: see `rigpact.contract.systems.stage.Frames`.
+    """
+
+    def __init__(self, evidence: Evidence, contract: Any, *, chained: bool = False, keep: Keep | None = None) -> None:
+        """`chained` computes from computed stages instead of recorded ones: the run as it should have been."""
+        self.evidence, self.contract, self._chained, self._keep = evidence, contract, chained, keep
+        self.frame, self.fps, self.mode = evidence.frame, evidence.fps, evidence.mode
+        self.recorded, self.end = evidence.recorded, evidence.end
+        self._graph: Graph = contract.system.graph
+        self._computed: dict[str, FloatArray | None] = {}
+        self._parts: dict[Any, Any] = {}
+
+    def computed(self, stage: str) -> FloatArray | None:
+        """The stage recomputed from the stages before it; None when something that it needs is missing."""
+        if stage not in self._computed:
+            self._computed[stage] = (
+                self._compute(stage)
+                if self._keep is None
+                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage))
+            )
+        return self._computed[stage]
+
+    def _compute(self, stage: str) -> FloatArray | None:
+        compute = self._graph[stage].compute
+        try:
+            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+                return self.driven(stage) if compute is None else compute(self)
+        except NotKnown:
+            return None
+
+    def get(self, stage: str) -> FloatArray | None:
+        """What a later stage starts from: the recorded values, else the computed ones; None where neither is there."""
+        recorded = self.recorded.get(stage)
+        if recorded is not None and not (self._chained and self.computed(stage) is not None):
+            return recorded
+        return self.computed(stage)
+
+    def __getitem__(self, stage: str) -> FloatArray:
+        """The same; `NotKnown` where it is not there."""
+        rows = self.get(stage)
+        if rows is None:
+            raise NotKnown(stage)
+        return rows
+
+    @property
+    def numbers(self) -> Any:
+        """The contract's constants as the system reads them."""
+        return self.contract.numbers
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` where there is none."""
+        if self.evidence.network is None:
+            raise NotKnown("network")
+        return self.evidence.network
+
+    @property
+    def has_drive(self) -> bool:
+        """Whether the clip that drove the run is at hand."""
+        return self.evidence.drive is not None
+
+    @cached_property
+    def drive(self) -> Any:
+        """The clip's rows under the contract: an attribute for each stage that it gives; `NotKnown` without a clip."""
+        if self.evidence.drive is None:
+            raise NotKnown("clip")
+        return self.evidence.drive(self.contract)
+
+    def pick(self, knob: Knob) -> Any:
+        """The effect of the value that the conventions choose for a knob."""
+        return knob.effects[self.contract.conventions[knob.name]]
+
+    def built(self, part: Callable[[Any], Part]) -> Part:
+        """`part(contract)`, built once."""
+        if part not in self._parts:
+            self._parts[part] = part(self.contract)
+        built: Part = self._parts[part]
+        return built
+
+    def driven(self, stage: str) -> FloatArray:
+        """Rows of the clip at these frames, NaN beyond its end; a free run loops over the clip."""
+        rows: FloatArray | None = self.drive.rows(stage)
+        if rows is None:
+            raise NotKnown(stage)
+        frames = self.frame % self.drive.steps if self.mode == "free" else self.frame
+        found = np.full((len(frames), rows.shape[1]), np.nan, np.float32)
+        inside = frames < len(rows)
+        found[inside] = rows[frames[inside]]
+        return found
+
+    @cached_property
+    def follows(self) -> NDArray[np.bool_]:
+        """Which recorded frames come right after the recorded frame before them."""
+        return np.concatenate(([False], np.diff(self.frame) == 1))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every frame from the start of the run was recorded."""
+        return bool(self.frame[0] == 0 and self.follows[1:].all())
+
+    def recorded_at(self, stage: str, lag: int) -> FloatArray:
+        """A recorded stage `lag` frames later, (T, width); NaN where that frame was not recorded."""
+        values = self.recorded.get(stage)
+        if values is None:
+            raise NotKnown(stage)
+        wanted = self.frame + lag
+        rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
+        found = np.full(values.shape, np.nan, np.float32)
+        known = self.frame[rows] == wanted
+        found[known] = values[rows[known]]
+        return found
+
+    def timeline(self, stage: str) -> FloatArray:
+        """A stage at frames 0 … end, (end + 1 or more, width); NaN where nothing is known of it.
+
+        Recorded where it was, else what the frame before carried on, else the teacher clip's: to the end of the clip, for what
+        looks ahead from the last recorded frame looks there.
+        """
+        own = self[stage]
+        carried = self._graph[stage].carried
+        following = None if carried is None else self.recorded.get(carried)
+        clip = self.drive.rows(stage) if self.mode == "teacher" and self.has_drive else None
+        before = own[:0] if clip is None else clip
+        found = np.full((max(self.end + 1, len(before)), own.shape[1]), np.nan, np.float32)
+        found[: len(before)] = before
+        if following is not None:
+            found[self.frame + 1] = following
+        found[self.frame] = own
+        return found
+
+    def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
+        """A stage `lag` frames later, (T, width); NaN where that is not known.
+
+        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
+        """
+        timeline, wanted = self.timeline(stage), self.frame + lag
+        found = np.full((len(wanted), timeline.shape[1]), np.nan, np.float32)
+        inside = (wanted >= 0) & (wanted < len(timeline))
+        found[inside] = timeline[wanted[inside]]
+        if start != "unknown":
+            found[wanted < 0] = timeline[0] if start == "first" else 0.0
+        return found
+
+
+def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
+    """The stage and those that are computed on the way to it because they were not recorded."""
+    unrecorded = [parent for parent in graph[stage].needs if parent not in recorded]
+    return frozenset((stage,)).union(*(path_of(graph, parent, recorded) for parent in unrecorded))
+
+
+def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:
+    """UnusableInput for a stage of another width: it was recorded under another contract, and nothing can be said of it."""
+    for name, rows in stages.items():
+        expected = contract.fields(name).width or None
+        if expected not in (None, rows.shape[1]):
+            raise UnusableInput(
+                f"{place}#/stages/{name}", f"{rows.shape[1]} numbers", f"{expected}", "is it the right --bundle?"
+            )
