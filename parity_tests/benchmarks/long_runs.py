@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract import Contract, load_contract
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.layout import Layout, Slice
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, RawClip, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
 
 def demo_contract() -> Contract:
@@ -63,7 +63,7 @@ def character(bones: int, frames: int) -> tuple[Contract, RawClip]:
         state_statistics=_statistics(state.width), output_statistics=_statistics(6 * bones),
         rootvel_scales=frozen_float32([1.0, 1.0]), angvel_scales=frozen_float32(np.full(3 * bones, 3.0)),
         pose_history_length=3, pose_history=_squashed(18 * bones), angular_velocity=_squashed(3 * bones),
-        skeleton=Skeleton(names, parents, frozen_float32(np.full((bones, 3), 0.1))), conventions=Conventions(),
+        skeleton=Skeleton(names, parents, frozen_float32(np.full((bones, 3), 0.1))), conventions=enemy_conventions(),
     )  # fmt: skip
     chance = np.random.default_rng(0)
     axes = np.linalg.qr(chance.normal(size=(frames, bones, 3, 3)))[0]

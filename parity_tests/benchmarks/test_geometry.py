@@ -12,8 +12,8 @@ import pytest
 import torch
 from scipy.spatial.transform import Rotation
 
-from rigpact.contract.conventions import Conventions
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
 from .performance_table import add_row
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 SECTION = "One step of the runtime"
 BONES, FRAMES = 46, 20_000
 WIDTH = 6 * BONES
-CODEC = Rot6d(Conventions())
+CODEC = Rot6d(enemy_conventions())
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
 
 

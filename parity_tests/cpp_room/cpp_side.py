@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract import Contract
-from rigpact.contract.conventions import INPUTS, KNOBS, STAGES, Conventions
+from rigpact.contract.bundle import INPUTS
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.layout import Layout
 from rigpact.reference_runtime import RawClip
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.engine.codegen import enumerated
 
 FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
@@ -171,11 +174,11 @@ class CppLoop:
     ) -> Answer:  # fmt: skip
         """Run the C++ loop; `replay` (T, Dy) or `network` (a called_back function) answers."""
         kept = Kept()
-        widths = [int(contract.stage_widths[name] or 0) for name in STAGES]
-        widths[STAGES.index("contacts")] = 2
+        widths = [int(contract.stage_widths[name] or 0) for name in STAGE_NAMES]
+        widths[STAGE_NAMES.index("contacts")] = 2
         out = [np.full((frames, width), np.nan, np.float32) for width in widths]
         pointers = (FLOATS * len(out))(*(array.ctypes.data_as(FLOATS) for array in out))
-        present = np.zeros((frames, len(STAGES)), np.uint8)
+        present = np.zeros((frames, len(STAGE_NAMES)), np.uint8)
         header = HeaderStruct(
             b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode()
         )
@@ -188,7 +191,7 @@ class CppLoop:
         defect = getattr(self.library, f"rigpact_run_{contract.conventions.math}")(c.byref(run))
         assert defect is None, defect
         everywhere = present.all(axis=0)
-        stages = {name: out[i] for i, name in enumerate(STAGES) if everywhere[i]}
+        stages = {name: out[i] for i, name in enumerate(STAGE_NAMES) if everywhere[i]}
         return Answer(stages, run.seconds, run.aligned)
 
 

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.engine.codegen import (
     NOT_ENUMERATED,

@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
-from rigpact.contract.conventions import INPUTS, KNOBS, STAGES
+from rigpact.contract.bundle import INPUTS
 from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, run_frames, start_run
 from rigpact.reference_runtime.operations.contacts import FootContact, FootSample, updated_contact
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 from rigpact.reports.engine.conformance import made_up_clip
 
@@ -54,7 +56,7 @@ def assert_agrees(cpp, contract, clip, mode, frames=STEPS):
 def test_stages_have_the_same_names_in_the_same_order(cpp):
     """The recorder writes names by number: one that slipped labels every later stage wrongly."""
     cpp.library.rigpact_stage_name.restype = ctypes.c_char_p
-    assert [cpp.library.rigpact_stage_name(i).decode() for i in range(len(STAGES))] == list(STAGES)
+    assert [cpp.library.rigpact_stage_name(i).decode() for i in range(len(STAGE_NAMES))] == list(STAGE_NAMES)
 
 
 @EVERY_VALUE

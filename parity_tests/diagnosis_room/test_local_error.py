@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.conventions import STAGES
 from rigpact.fixtures.mutants import SLIPS, random_defects, slip
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 from .conftest import Doctor
 
@@ -24,7 +24,7 @@ FOLLOWERS = {
 """Some of the stages that a defect at a stage shows in, by the loop's own order of events."""
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", STAGE_NAMES)
 def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
     stage: str, scene: Any, honest: Any, doctor: Doctor
 ) -> None:
@@ -42,7 +42,7 @@ def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
     assert (diagnosis.first_divergence.frame, diagnosis.first_divergence.stage) == (3, stage)
     inheriting = {name for name, entry in verdicts.items() if entry.ok and entry.inherited_error > entry.tolerance}
     assert FOLLOWERS.get(stage, set()) <= inheriting
-    assert all(STAGES.index(name) > STAGES.index(stage) for name in inheriting)
+    assert all(STAGE_NAMES.index(name) > STAGE_NAMES.index(stage) for name in inheriting)
 
 
 @pytest.mark.parametrize("entry", [entry for entry in SLIPS if not entry.is_convention], ids=lambda entry: entry.name)

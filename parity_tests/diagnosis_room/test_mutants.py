@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.fixtures.mutants.benign import benign_variants
 from rigpact.fixtures.mutants.catalogue import SURVIVORS, all_mutants
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.scores.incumbents import INCUMBENTS, installed
 from rigpact.reports.scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
 

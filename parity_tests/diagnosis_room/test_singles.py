@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rigpact.reports.diagnosing.code_hints import code_hint
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.fixtures.mutants import single_changes, words
 from rigpact.fixtures.mutants.scene import demo_contract
-from rigpact.reports.diagnosing.code_hints import code_hint
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from .conftest import Doctor, names
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import FindingsReport
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.geometry_parity.calling import user_functions
 from rigpact.reports.geometry_parity.examination import examine
@@ -68,7 +68,7 @@ def examined() -> Callable[..., FindingsReport]:
 
     def run(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
         found = {role: (function.__name__, function)}
-        residual = Conventions().replaced({"output_mode": "residual"})
+        residual = enemy_conventions({"output_mode": "residual"})
         return examine("their_geometry.py", user_functions(found, ModuleType("m"), library), residual, seed)
 
     return run

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.contract.conventions import KNOBS, STAGES
 from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.describing.generated_docs import PAGES
 
 
@@ -33,5 +34,5 @@ def test_the_trace_format_page_shows_a_readable_trace(checkout: Path, tmp_path: 
 def test_the_conventions_page_names_every_knob_value_and_stage(checkout: Path) -> None:
     """A knob that is not on the page is a knob that nobody sets."""
     page = (checkout / "docs" / "conventions.md").read_text(encoding="utf-8")
-    for word in (*STAGES, *KNOBS, *(value for knob in KNOBS.values() for value in knob.values)):
+    for word in (*STAGE_NAMES, *KNOBS, *(value for knob in KNOBS.values() for value in knob.values)):
         assert f"`{word}`" in page, word

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.operations.angular_velocity import (
     ANGLE_FACTOR,
@@ -19,6 +18,7 @@ from rigpact.reference_runtime.operations.angular_velocity import (
     Motion,
 )
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny

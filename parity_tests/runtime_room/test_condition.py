@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.reference_runtime.operations.condition import (
     DIRECTION,
     NORMALISE,
@@ -18,6 +17,7 @@ from rigpact.reference_runtime.operations.condition import (
     condition_rows,
     window_zscore,
 )
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
 from .scalar_oracle import quantile

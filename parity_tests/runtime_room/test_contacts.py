@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.operations.contacts import (
     SOURCE,
@@ -20,6 +19,7 @@ from rigpact.reference_runtime.operations.contacts import (
     foot_sample,
     updated_contact,
 )
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rigpact.contract.conventions import Conventions
 from rigpact.reference_runtime.operations import geometry
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, components, rotations, vectors
@@ -24,7 +25,7 @@ from rigpact.fixtures.training import geometry as training  # noqa: E402  (torch
 mpmath.mp.dps = 50
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
-ENGINE = Rot6d(Conventions())
+ENGINE = Rot6d(enemy_conventions())
 TRAINING = Rot6d(Conventions(degenerate_axis="zero"))
 PREVIOUS = np.array(oracle.encode_xz(oracle.rodrigues((1.0, 2.0, 0.5), 0.8)))
 

@@ -8,9 +8,11 @@ import itertools
 import numpy as np
 import pytest
 
-from rigpact.contract.conventions import INPUTS, KNOBS, Conventions
+from rigpact.contract.bundle import INPUTS
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.contract.conventions import INPUTS, STAGES
+from rigpact.contract.bundle import INPUTS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import (
     CallableNetwork,
@@ -21,6 +21,7 @@ from rigpact.reference_runtime import (
     run_frames,
     start_run,
 )
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 from . import scalar_oracle as oracle
 from . import tiny_character as tiny
@@ -78,7 +79,7 @@ def test_stages_come_in_loop_order(contract, clip):
     """The first stage that differs is named as the culprit: a wrong order names a victim."""
     for mode in ("teacher", "free"):
         stages = Loop(contract, ReplayNetwork(OUTPUTS), clip, mode).step()
-        assert list(stages) == list(STAGES)
+        assert list(stages) == list(STAGE_NAMES)
         assert {values.dtype for values in stages.values()} == {np.dtype(np.float32)}
 
 

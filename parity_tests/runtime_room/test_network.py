@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Loop, OnnxNetwork, ReplayNetwork, Trace, TraceHeader, read_replay, write_trace
 from rigpact.reference_runtime.network import InputAlignment, aligned

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 from rigpact.reference_runtime.operations.normalisation import SQUASH, YAW, StateNormaliser, squashed_zscored
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
 from .scalar_oracle import wrapped

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
-from rigpact.contract.conventions import KNOBS, Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, ReplayNetwork, read_clip, run_frames
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
@@ -17,6 +16,7 @@ from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
@@ -228,7 +228,7 @@ def test_y_raw_of_float64_is_stored_all_the_same(character):
 
 def test_blocks_leave_no_seam():
     """A long clip is computed in blocks: the frames on both sides of a boundary, and the last few, are like any other."""
-    codec, bones = Rot6d(Conventions()), 5
+    codec, bones = Rot6d(enemy_conventions()), 5
     frames = 2 * (BLOCK // bones) + 3
     rng = np.random.default_rng(11)
     delta, previous = rng.normal(size=(2, frames, 6 * bones))

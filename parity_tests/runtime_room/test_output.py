@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.systems.enemy_animation import output as product_output
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
 from . import scalar_oracle as oracle

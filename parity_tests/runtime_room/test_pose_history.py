@@ -9,9 +9,9 @@ from collections import deque
 import numpy as np
 import pytest
 
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.operations.pose_history import DELAY, FIRST_POSE, NORMALISE, ORDER, PoseHistory
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
 

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.statistics import Statistics, frozen_float32
 from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, read_clip, run_frames, start_run
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma, stage_tolerances
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rigpact.contract.conventions import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.testing import checks, plugin, strategies
 

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from rigpact.contract import INPUTS, Contract, UnusableInput
-from rigpact.contract.conventions import KNOBS
+from rigpact.contract import Contract, UnusableInput
+from rigpact.contract.bundle import INPUTS
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
 from rigpact.testing import strategies
 

@@ -8,18 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract, load_contract
-    from rigpact.contract.conventions import INPUTS, KNOBS, STAGES, Conventions, Knob
+    from rigpact.contract.bundle import INPUTS, Contract, load_contract
+    from rigpact.contract.conventions import Conventions, Knob
     from rigpact.contract.documents import Document, Kind, read_document
     from rigpact.contract.errors import ContractRefused, UnusableInput
     from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
     from rigpact.contract.layout import Layout, Slice
     from rigpact.contract.skeleton import Skeleton
     from rigpact.contract.statistics import SquashedStatistics, Statistics
+    from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+    from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 _HOME = {
     "bundle": ("Contract", "load_contract"),
-    "conventions": ("INPUTS", "KNOBS", "STAGES", "Conventions", "Knob"),
+    "conventions": ("INPUTS", "KNOBS", "STAGE_NAMES", "Conventions", "Knob"),
     "documents": ("Document", "Kind", "read_document"),
     "errors": ("ContractRefused", "UnusableInput"),
     "findings": ("Finding", "FindingsReport", "Ledger", "Rule", "Severity"),
@@ -32,7 +34,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "INPUTS",
     "KNOBS",
-    "STAGES",
+    "STAGE_NAMES",
     "Contract",
     "ContractRefused",
     "Conventions",

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip

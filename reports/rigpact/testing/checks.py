@@ -225,15 +225,15 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, tup
 
 
 def _teacher_run(files: UserFiles, prediction: Path) -> tuple[Recording, Path]:
-    from rigpact.contract.conventions import STAGES
     from rigpact.reference_runtime.recordings.recording import Recording
     from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+    from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
     data = files.documents[prediction].data
     driving = files.raw_clip_of([data.get("source_json"), data.get("clip")]) or prediction
     runner = start_run(files.contract, files.network, files.clip(driving), "teacher")
     trace = run_frames(runner, range(runner.frame_limit or 0), driving.stem, "teacher")
-    return Recording(driving, "run", trace, frozenset(STAGES)), driving
+    return Recording(driving, "run", trace, frozenset(STAGE_NAMES)), driving
 
 
 def _refute(findings: Sequence[Finding]) -> None:
@@ -246,13 +246,13 @@ def _refute(findings: Sequence[Finding]) -> None:
 
 
 def _trace_judgements(files: UserFiles) -> Iterator[Judgement]:
-    from rigpact.contract.conventions import STAGES
+    from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
     if not files.paths.traces:
         yield Judgement(("engine-trace",), partial(_not_judged, "no recording of the engine: --rigpact-trace FILE"))
     for path, name in short_names(files.paths.traces, suffix=True).items():
         diagnoses: dict[Path, Diagnosis] = {}
-        for stage in STAGES:
+        for stage in STAGE_NAMES:
             yield Judgement(("engine-trace", name, stage), partial(_engine_stage, files, path, stage, diagnoses))
 
 

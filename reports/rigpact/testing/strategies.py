@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 
 from rigpact.contract.bundle import Contract, document_to_contract
-from rigpact.contract.conventions import KNOBS, STAGES, Conventions
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import file_to_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json
@@ -23,6 +23,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.geometry_parity.oracle import exp_map
 
 try:
@@ -97,7 +99,7 @@ def near_degenerate_rot6d(
     along, aside = _ALONG[pick(len(_ALONG), (bones, 1))], _LENGTHS[:_SHORT][pick(_SHORT, (bones, 1))]
     lengths = _LENGTHS[pick(len(_LENGTHS), (2, bones, 1))]
     axes = (first * lengths[0], (along * first + aside * other) * lengths[1])
-    return Rot6d(conventions or Conventions()).join(*(axis.astype(np.float32) for axis in axes))
+    return Rot6d(conventions or enemy_conventions()).join(*(axis.astype(np.float32) for axis in axes))
 
 
 # --- contracts --------------------------------------------------------------------------------------------------------
@@ -238,7 +240,7 @@ def traces(
     header = TraceHeader(contract.fps, mode or draw(st.sampled_from(("teacher", "free"))), "drawn", contract.sha256)
     recorded = {
         name: draw(_stage(name, contract, count, widths[name], allow_nan=allow_nan))
-        for name in sorted(chosen, key=STAGES.index)
+        for name in sorted(chosen, key=STAGE_NAMES.index)
     }
     return Trace(header, frame, frame / contract.fps, recorded)
 

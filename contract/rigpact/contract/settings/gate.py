@@ -12,10 +12,11 @@ from datetime import date
 from pathlib import PurePath
 from typing import Any
 
-from rigpact.contract.conventions import KNOBS, STAGES, Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
 from rigpact.contract.systems.registry import SYSTEMS
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "gate": {
@@ -191,11 +192,11 @@ def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) ->
 def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     file = entry.required_text("file", KEYS[f"gate.{kind}"]["file"])
     clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
-    stages = entry.texts("stages", f"stages: {', '.join(STAGES)}")
+    stages = entry.texts("stages", f"stages: {', '.join(STAGE_NAMES)}")
     for stage in stages:
-        if stage not in STAGES and stage not in HOSTED_STAGES:
-            hint = did_you_mean(stage, STAGES)
-            raise UnusableInput(entry.place("stages"), repr(stage), f"one of {', '.join(STAGES)}", hint)
+        if stage not in STAGE_NAMES and stage not in HOSTED_STAGES:
+            hint = did_you_mean(stage, STAGE_NAMES)
+            raise UnusableInput(entry.place("stages"), repr(stage), f"one of {', '.join(STAGE_NAMES)}", hint)
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
     return RecordedRun(file, name, clip, stages, entry.count("frames"))
 
@@ -203,7 +204,7 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
 def _conventions(table: SettingsTable) -> Mapping[str, Any]:
     changes = {knob: tuple(value) if isinstance(value, list) else value for knob, value in table.content.items()}
     own = {knob: value for knob, value in changes.items() if knob in KNOBS or knob not in HOSTED_KNOBS}
-    Conventions().replaced(own)  # says clearly what is no knob, and no value of one
+    enemy_conventions(own)  # says clearly what is no knob, and no value of one
     return changes
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.statistics import FloatArray
 from rigpact.contract.conventions import Knob
+from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere

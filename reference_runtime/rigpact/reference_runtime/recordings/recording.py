@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
@@ -23,6 +22,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 TEACHER_STAGES = ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")
 CLIP_STAGES = ("x_raw", "y_out")
@@ -81,7 +81,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
         if trace.header.system is not None:
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
-        return Recording(Path(path), "trace", trace, frozenset(STAGES), **_trace_targets(trace, contract))
+        return Recording(Path(path), "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))
     document = read_document(path)
     if document.kind is Kind.RAW_CLIP:
         return _clip_recording(document, contract)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import SYSTEMS, find_system
 from rigpact.contract.version import rigpact_version
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
@@ -104,7 +104,7 @@ def _system_name(entry: dict[str, Any], place: str) -> str | None:
 def _stage_widths(system: str | None) -> dict[str, int | None]:
     """The stages that a system's trace may hold; the enemy's widths are its bundle's."""
     if system is None:
-        return dict.fromkeys(STAGES)
+        return dict.fromkeys(STAGE_NAMES)
     return {name: layout.width for name, layout in SYSTEMS[system].definition.vectors.items()}
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES, Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
@@ -22,6 +21,8 @@ from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import (
     pose_tolerance_without_contract,
     stage_tolerances,
@@ -68,7 +69,7 @@ class Comparison:
     @property
     def stage_order(self) -> Sequence[str]:
         """Every stage that a recording may hold, in the order of the loop."""
-        return STAGES
+        return STAGE_NAMES
 
     @property
     def first_divergence(self) -> tuple[int, str] | None:
@@ -98,7 +99,7 @@ def compare(
     """
     skeleton = skeleton or (contract.skeleton if contract else None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
-    held = [name for name in STAGES if name in a.trace.stages or name in b.trace.stages]
+    held = [name for name in STAGE_NAMES if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:
             raise UnusableInput(f"--stage {name}", "a stage that neither side recorded", f"one of {', '.join(held)}")
@@ -237,7 +238,7 @@ class _PoseMeter:
 
     def __init__(self, pairs: _Pairs, contract: Contract | None, skeleton: Skeleton | None) -> None:
         """Make room for every frame."""
-        self._codec = Rot6d(contract.conventions if contract else Conventions())
+        self._codec = Rot6d(contract.conventions if contract else enemy_conventions())
         self._place = contract.output[ROTATIONS].range if contract else slice(None)
         self._skeleton = skeleton
         self._holder, self._rows = pairs.targets_holder()

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS, KNOBS, Conventions
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import (
     ANGULAR_VELOCITIES,
@@ -28,6 +27,7 @@ from rigpact.contract.model.signature import ModelSignature, TensorSignature
 from rigpact.contract.rules.bundle.view import columns_word, member
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
 _HASH_CHARACTERS = 12
 _CONSTANT = STD_FLOOR * (1 + 1e-3)
@@ -159,7 +159,7 @@ def _width(width: int | None) -> str:
 
 
 def _conventions(contract: Contract, bundle: Document) -> Section:
-    defaults, sources = Conventions(), _declared(bundle)
+    defaults, sources = enemy_conventions(), _declared(bundle)
     rows = []
     for name, knob in KNOBS.items():
         value = getattr(contract.conventions, name)

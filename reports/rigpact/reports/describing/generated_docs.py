@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rigpact.contract.conventions import KNOBS, STAGES, Knob
+from rigpact.contract.conventions import Knob
 from rigpact.contract.files import write_bytes
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.describing.breaking_page import breaking_page
 from rigpact.reports.describing.configuration_page import configuration_page
 from rigpact.reports.describing.rules_page import rules_page
@@ -37,7 +39,7 @@ In loop order: """
 
 def conventions_page() -> str:
     """docs/conventions.md."""
-    stages = ", ".join(f"`{stage}`" for stage in STAGES)
+    stages = ", ".join(f"`{stage}`" for stage in STAGE_NAMES)
     rows = "\n".join(_knob_row(knob) for knob in KNOBS.values())
     return (
         f"{_CONVENTIONS_HEAD}{stages}.\n\n## Knobs\n| knob | values | changes | meaning |\n|---|---|---|---|\n{rows}\n"

@@ -13,19 +13,19 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from rigpact.reports.diagnosing.replay import Evidence
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import KNOBS
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, run_frames, start_run
 from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, ADDS_MEAN, OutputStages
 from rigpact.reports.diagnosing.hypotheses import BENIGN_KNOBS, Hypotheses
-from rigpact.reports.diagnosing.replay import Evidence
 
 Choice = tuple[str, str]
 """A knob and one of its values."""

@@ -5,23 +5,21 @@ Defects that are no convention come out as `unexplained` with stage and address,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
+from rigpact.contract.conventions import InputOrder
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Graph
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
 from rigpact.reports.comparing.address import Address, channel_address
-from rigpact.reports.diagnosing.code_hints import code_hint
 from rigpact.reports.diagnosing.explanation import Explanation, search
-from rigpact.reports.diagnosing.hypotheses import Hypotheses
-from rigpact.reports.diagnosing.judged_changes import Changes
-from rigpact.reports.diagnosing.replay import Evidence, Replay, needed_for
-from rigpact.reports.diagnosing.stage_error import UNIT, StageError, error_between, largest_in_unit
+from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.stage_error import StageError, error_between, largest_in_unit
 
 Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
@@ -123,61 +121,87 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def diagnose(evidence: Evidence, contract: Contract, *, with_pairs: bool = True) -> Diagnosis:
-    """Judge every recorded stage and search for the conventions that explain those that differ."""
+def diagnose(
+    evidence: Evidence, contract: Any, *, with_pairs: bool = True, allow_unjudged: Collection[str] = ()
+) -> Diagnosis:
+    """Judge every recorded stage and search for the conventions that explain those that differ.
+
+    allow_unjudged: recorded stages that may stay unjudged in a recording that agrees.
+    """
     hypotheses = Hypotheses(evidence, contract)
     stages = tuple(_stage_verdicts(hypotheses))
+    not_finite = _first_not_finite(evidence, contract)
     if not hypotheses.judged:
-        return Diagnosis("undetermined", _first_not_finite(evidence, contract), stages, (), ())
-    failing = hypotheses.failing({})
-    first = _first_divergence(hypotheses)
-    if not failing:
-        verdict: Verdict = "agrees" if first is None else "unexplained"
+        return Diagnosis("undetermined", not_finite, stages, (), ())
+    first = _first_divergence(hypotheses, not_finite)
+    if not hypotheses.failing({}):
+        verdict = _verdict_without_failures(hypotheses, first, allow_unjudged)
         return Diagnosis(verdict, first, stages, (), tuple(_indistinguishable(hypotheses, {})))
     causes, unresolved = search(hypotheses, with_pairs=with_pairs)
-    explained = not unresolved and _first_not_finite(evidence, contract) is None
+    explained = not unresolved and not_finite is None
     accepted = {knob: value for cause in causes for knob, value in cause.changes.items()}
     found = tuple(_cause(hypotheses, explanation) for explanation in causes)
-    told = tuple(_indistinguishable(hypotheses, accepted)) if explained else ()
-    return Diagnosis("explained" if explained else "unexplained", first, stages, found, told)
+    alike = tuple(_indistinguishable(hypotheses, accepted)) if explained else ()
+    return Diagnosis("explained" if explained else "unexplained", first, stages, found, alike)
+
+
+def _verdict_without_failures(
+    hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
+) -> Verdict:
+    """`agrees` only where every recorded stage was judged, but for those that come from outside the evidence."""
+    if first is not None:
+        return "unexplained"
+    evidence, graph = hypotheses.evidence, hypotheses.graph
+    outside = {stage.name for stage in graph if is_outside(graph, stage.name, evidence)}
+    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside - set(allow_unjudged)
+    return "undetermined" if unjudged else "agrees"
+
+
+def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
+    """Whether a stage comes from a clip or from a network that is not at hand: it is given, and nothing can judge it."""
+    found = graph[stage]
+    if found.is_answer:
+        return evidence.network is None
+    return not found.needs and (evidence.drive is None or evidence.mode == "free" or found.compute is None)
 
 
 def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
-    stage, before = explanation.stage, explanation.base
+    stage, before, contract = explanation.stage, explanation.base, hypotheses.contract
     errors = [hypotheses.error(stage, changes) for changes in (before, {**before, **explanation.changes})]
+    knobs = contract.system.knobs
     return Cause(
         stage=stage,
         changes=explanation.changes,
         equivalents=explanation.equivalents,
-        error_before=_size(errors[0], hypotheses.contract),
-        error_after=_size(errors[1], hypotheses.contract),
-        unit=UNIT.get(stage, "raw"),
-        code_hints=tuple(code_hint(knob, value) for knob, value in explanation.changes.items()),
+        error_before=_size(errors[0], contract),
+        error_after=_size(errors[1], contract),
+        unit=hypotheses.graph[stage].measure.unit,
+        code_hints=tuple(knobs[knob].hint(value) for knob, value in explanation.changes.items()),
         frames_explained=0 if errors[1] is None else errors[1].frames_within,
         frames=0 if errors[1] is None else errors[1].frames_judged,
     )
 
 
-def _size(error: StageError | None, contract: Contract) -> float:
+def _size(error: StageError | None, contract: Any) -> float:
     return float("nan") if error is None else largest_in_unit(error, contract)
 
 
 def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     evidence, contract = hypotheses.evidence, hypotheses.contract
-    whole = Replay(evidence, contract, chained=True)
+    whole = ReplayedFrames(evidence, contract, chained=True)
     verdicts = []
-    for stage in STAGES:
-        if stage not in evidence.recorded:
+    for stage in hypotheses.graph:
+        if stage.name not in evidence.recorded or stage.compute is None:
             continue
-        unit = UNIT.get(stage, "raw")
-        error = hypotheses.error(stage, {}) if stage in hypotheses.judged else None
+        unit = stage.measure.unit
+        error = hypotheses.error(stage.name, {}) if stage.name in hypotheses.judged else None
         if error is None:
-            needs = needed_for(stage, evidence.recorded)
-            verdicts.append(StageVerdict(stage, None, None, None, None, unit, needs))
+            needs = needed_for(hypotheses.graph, stage.name, evidence)
+            verdicts.append(StageVerdict(stage.name, None, None, None, None, unit, needs))
             continue
         verdicts.append(
             StageVerdict(
-                stage,
+                stage.name,
                 local_error=largest_in_unit(error, contract),
                 inherited_error=_inherited(whole, error, contract),
                 tolerance=middle_tolerance(error.tolerance),
@@ -188,57 +212,62 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
     return verdicts
 
 
+def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
+    """What to record or to give so that a stage can be judged."""
+    recorded, path = evidence.recorded, path_of(graph, stage, evidence.recorded)
+    sources = [
+        each.source for each in graph if each.name in path and each.source and not (each.name != stage and each.name in recorded)
+    ]
+    parents = [parent for parent in graph[stage].needs if parent not in recorded]
+    record = f"record {', '.join(parents)}" if parents else ""
+    return " or ".join(word for word in (record, *dict.fromkeys(sources)) if word) or "more frames with finite values"
+
+
 def middle_tolerance(tolerance: FloatArray) -> float | None:
     """The median over all channels whose tolerance is known; None where none is."""
     known = tolerance[~np.isnan(tolerance)]
     return float(np.median(known)) if len(known) else None
 
 
-def _inherited(whole: Replay, error: StageError, contract: Contract) -> float | None:
+def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float | None:
     """How far the stage, rightly computed from what the engine had, is from the run as it should have been."""
     reference = whole.computed(error.stage)
     if reference is None:
         return None
-    return largest_in_unit(error_between(error.stage, error.replayed, reference, error.tolerance), contract)
+    stage = contract.system.graph[error.stage]
+    return largest_in_unit(error_between(stage, error.replayed, reference, error.tolerance), contract)
 
 
-def _first_divergence(hypotheses: Hypotheses) -> Divergence | None:
-    """The first frame that differs and, in it, the first stage."""
-    evidence, contract = hypotheses.evidence, hypotheses.contract
+def _first_divergence(hypotheses: Hypotheses, not_finite: Divergence | None) -> Divergence | None:
+    """The first frame that differs and, in it, the first stage; a value that is not finite comes before all others."""
+    evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
     found = []
     for stage in hypotheses.judged:
         error = hypotheses.error(stage, {})
         place = None if error is None else error.first_over
         if error is not None and place is not None:
-            found.append((int(evidence.frame[place[0]]), STAGES.index(stage), place, error))
-    not_finite = _first_not_finite(evidence, contract)
+            found.append((int(evidence.frame[place[0]]), names.index(stage), place, error))
     if not found:
         return not_finite
     frame, index, (row, channel), error = min(found, key=lambda entry: entry[:2])
-    if not_finite is not None and (not_finite.frame, STAGES.index(not_finite.stage)) <= (frame, index):
+    if not_finite is not None and (not_finite.frame, names.index(not_finite.stage)) <= (frame, index):
         return not_finite
-    address = channel_address(error.stage, channel, contract, contract.bone_names)
-    return Divergence(frame, error.stage, address, _size_in_row(error, row, contract), UNIT.get(error.stage, "raw"))
+    address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].measure.unit
+    return Divergence(frame, error.stage, address, largest_in_unit(error.row(row), contract), unit)
 
 
-def _size_in_row(error: StageError, row: int, contract: Contract) -> float:
-    rows = slice(row, row + 1)
-    one = StageError(error.stage, error.recorded[rows], error.replayed[rows], error.tolerance[rows], error.excess[rows])
-    return largest_in_unit(one, contract)
-
-
-def _first_not_finite(evidence: Evidence, contract: Contract) -> Divergence | None:
+def _first_not_finite(evidence: Evidence, contract: Any) -> Divergence | None:
     """The first recorded value that is not finite: of the first frame, in loop order."""
     found = []
-    for stage in STAGES:
-        if stage in evidence.recorded:
-            bad = np.argwhere(~np.isfinite(evidence.recorded[stage]))
+    for place, name in enumerate(contract.system.graph.names):
+        if name in evidence.recorded:
+            bad = np.argwhere(~np.isfinite(evidence.recorded[name]))
             if len(bad):
-                found.append((int(evidence.frame[bad[0][0]]), STAGES.index(stage), stage, int(bad[0][1])))
+                found.append((int(evidence.frame[bad[0][0]]), place, name, int(bad[0][1])))
     if not found:
         return None
     frame, _, stage, channel = min(found)
-    return Divergence(frame, stage, channel_address(stage, channel, contract, contract.bone_names), None, "not finite")
+    return Divergence(frame, stage, channel_address(stage, channel, contract), None, "not finite")
 
 
 def _indistinguishable(hypotheses: Hypotheses, accepted: Changes) -> list[tuple[str, Any]]:
@@ -246,6 +275,6 @@ def _indistinguishable(hypotheses: Hypotheses, accepted: Changes) -> list[tuple[
     found = []
     for changes in hypotheses.singles(hypotheses.judged, accepted):
         (knob,) = changes.keys() - accepted.keys()
-        if knob != "input_order" and hypotheses.allows(changes):
+        if not isinstance(hypotheses.contract.system.knobs[knob], InputOrder) and hypotheses.allows(changes):
             found.append((knob, changes[knob]))
     return found

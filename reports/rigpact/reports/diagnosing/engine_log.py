@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
 from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
-from rigpact.reports.diagnosing.replay import Evidence
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.systems.enemy_animation import knobs
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
 
 _VECTOR = r"\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)"
 _NAMES = ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ")
@@ -78,6 +81,16 @@ def read_engine_log(path: str | Path) -> EngineLog:
         history_fell_back=_FALLBACK_HISTORY in text,
         cut_off=text.count("[DeltaCompose]") - len(matches),
     )
+
+
+def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
+    """Explain a log, which can do without a bundle."""
+    log = read_engine_log(path)
+    notes = width_disagreements(log, contract) if contract else []
+    if log.cut_off:
+        notes.append(f"{log.cut_off} [DeltaCompose] lines are cut off and were passed over")
+    declared = contract.conventions if contract else knobs.enemy_conventions(changes)
+    return diagnose(*log_evidence(log, declared)), notes
 
 
 def log_evidence(log: EngineLog, conventions: Conventions) -> tuple[Evidence, Contract]:

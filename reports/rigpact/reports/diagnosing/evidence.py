@@ -2,79 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
-from rigpact.contract.errors import UnusableInput
-from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import Network, OnnxNetwork, read_replay
-from rigpact.reference_runtime.recordings.clip import Clip, read_clip
-from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reports.diagnosing.replay import Evidence
+from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
+from rigpact.reference_runtime.recordings.recording import Recording
 
 
-def read_evidence(
-    path: Path, contract: Contract, *, clip: Path | None = None, onnx: Path | None = None, replay: Path | None = None
-) -> tuple[Evidence, list[str]]:
-    """Read a recording and what its inputs are rebuilt from; returns notes that belong beside any verdict.
+@dataclass(frozen=True)
+class EvidenceFiles:
+    """What a recording's inputs are rebuilt from: the clip that drove it, the model, recorded answers of the network."""
 
-    replay: recorded network outputs, taken as the recording's own y_norm where it has none.
-    """
-    recording = read_recording(path, contract)
-    driving = read_clip(clip) if clip is not None else None
-    network = OnnxNetwork(onnx, contract) if onnx is not None else None
-    evidence = recording_to_evidence(recording, contract, driving, network)
-    if replay is not None and "y_norm" not in evidence.recorded:
-        stages = {**evidence.recorded, "y_norm": _replayed(replay, recording)}
-        evidence = replace(evidence, recorded={name: stages[name] for name in STAGES if name in stages})
+    clip: Path | None = None
+    onnx: Path | None = None
+    replay: Path | None = None
+
+
+def files_of(contract: Any) -> Any:
+    """What reads the artefacts of a contract's system."""
+    return contract.system.files or DeclaredFiles()
+
+
+def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> tuple[Evidence, list[str]]:
+    """Read a recording and what its inputs are rebuilt from; returns notes that belong beside any verdict."""
+    given, files = given or EvidenceFiles(), files_of(contract)
+    recording = files.recording(path, contract)
+    drive = None if given.clip is None else files.drive(given.clip, contract)
+    network = None if given.onnx is None else files.network(given.onnx, contract)
+    evidence = recording_to_evidence(recording, contract, drive, network)
+    if given.replay is not None:
+        answers = files.answers(given.replay, evidence.frame, contract)
+        stages = {**answers, **evidence.recorded}
+        order = contract.system.graph.names
+        evidence = replace(evidence, recorded={name: stages[name] for name in order if name in stages})
     return evidence, _notes(recording, contract)
 
 
 def recording_to_evidence(
-    recording: Recording, contract: Contract, clip: Clip | None, network: Network | None
+    recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
 ) -> Evidence:
     """What a replay can look at in a recording that was read already; UnusableInput for a stage of another width."""
-    _check_widths(recording, contract)
     trace = recording.trace
+    check_widths(contract, trace.stages, recording.path)
     return Evidence(
         frame=trace.frame,
         fps=trace.header.fps,
         mode="free" if trace.header.mode == "free" else "teacher",
-        recorded={name: trace.stages[name] for name in STAGES if name in trace.stages},
-        clip=clip,
+        recorded={name: trace.stages[name] for name in contract.system.graph.names if name in trace.stages},
+        drive=drive,
         network=network,
     )
 
 
-def _replayed(replay: Path, recording: Recording) -> FloatArray:
-    outputs = read_replay(replay).outputs
-    frame = recording.trace.frame
-    if frame[-1] >= len(outputs):
-        raise UnusableInput(replay, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
-    rows: FloatArray = outputs[frame]
-    return rows
-
-
-def _check_widths(recording: Recording, contract: Contract) -> None:
-    """A stage of another width was recorded under another bundle: nothing can be said about it."""
-    expected = contract.stage_widths
-    for name, width in recording.trace.widths.items():
-        if expected.get(name) not in (None, width):
-            hint = "is it the right --bundle?"
-            raise UnusableInput(f"{recording.path}#/stages/{name}", f"{width} numbers", f"{expected[name]}", hint)
-
-
-def _notes(recording: Recording, contract: Contract) -> list[str]:
+def _notes(recording: Recording, contract: Any) -> list[str]:
     notes = []
-    recorded = recording.trace.header.bundle_sha256
-    if recorded is not None and recorded != contract.sha256:
+    header = recording.trace.header
+    if header.bundle_sha256 is not None and header.bundle_sha256 != contract.sha256:
         notes.append(
-            f"recorded under the bundle {recorded[:12]}, not under {contract.sha256[:12]} ({contract.path.name})"
+            f"recorded under the contract {header.bundle_sha256[:12]}, not under {contract.sha256[:12]} ({contract.path.name})"
         )
     if recording.trace.truncation:
         notes.append(f"the recording is incomplete: {recording.trace.truncation}")
-    if recording.trace.header.mode == "playback":
+    if header.mode == "playback":
         notes.append("a playback has no network in it: only what is published can be judged")
     return notes

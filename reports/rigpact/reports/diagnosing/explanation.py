@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rigpact.reports.diagnosing.judged_changes import Changes, JudgedChanges
+from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 
 MAX_PRODUCT = 512
 """Combinations of one stage's own knobs that are tried exhaustively: the AngVel input has 60, the state 80."""
@@ -31,7 +31,7 @@ class Explanation:
     equivalents: tuple[Changes, ...]
 
 
-def search(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
+def search(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
     """Explanations in the order of their stages, and the stages that nothing explains."""
     failing = hypotheses.failing({})
     singles = hypotheses.singles(failing, {})
@@ -45,7 +45,7 @@ def search(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[list[Explana
     return _stage_by_stage(hypotheses, with_pairs=with_pairs)
 
 
-def _stage_by_stage(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
+def _stage_by_stage(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
     base: Changes = {}
     found: list[Explanation] = []
     unresolved: list[str] = []
@@ -61,7 +61,7 @@ def _stage_by_stage(hypotheses: JudgedChanges, *, with_pairs: bool) -> tuple[lis
     return found, unresolved
 
 
-def _nearly(hypotheses: JudgedChanges, stage: str, base: Changes) -> list[Explanation]:
+def _nearly(hypotheses: Hypotheses, stage: str, base: Changes) -> list[Explanation]:
     """The single change that fits almost every frame of a stage that almost none fits without it; at most one.
 
     A tool that treats its first frame in another way is like this. It explains, but it does not settle.
@@ -76,7 +76,7 @@ def _nearly(hypotheses: JudgedChanges, stage: str, base: Changes) -> list[Explan
     return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
 
 
-def _mending(hypotheses: JudgedChanges, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
+def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
     """The changes, on top of `base`, that mend a stage and break none; those that leave the fewest others open."""
     before = set(hypotheses.failing(base))
     singles = hypotheses.singles([stage], base)
@@ -97,7 +97,7 @@ def _mending(hypotheses: JudgedChanges, stage: str, base: Changes, *, with_pairs
     return [{knob: changes[knob] for knob in changes if knob not in base} for changes in best]
 
 
-def _explanation(hypotheses: JudgedChanges, stage: str, base: Changes, candidates: Sequence[Changes]) -> Explanation:
+def _explanation(hypotheses: Hypotheses, stage: str, base: Changes, candidates: Sequence[Changes]) -> Explanation:
     """Fewest changes first, then the smallest error; more changes than needed are no alternative."""
     fewest = min(len(changes) for changes in candidates)
     ranked = sorted(

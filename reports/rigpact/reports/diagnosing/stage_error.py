@@ -6,41 +6,21 @@ judged; recorded values that are not finite never fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
-from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
-from rigpact.reports.diagnosing.replay import PARENTS, Replay, path_of
-
-UNIT: Mapping[str, str] = {
-    "state": "z",
-    "cond": "z",
-    "angvel": "z",
-    "pose_hist": "z",
-    "y_norm": "z",
-    "delta6d": "deg",
-    "next6d": "deg",
-    "y_out": "deg",
-    "quat": "deg",
-}
-"""Unit of a stage's error; `raw` elsewhere."""
-
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 PRINTED = 8.0
 """Half last digits r that a composed rotation can be off by when its factors were printed: an axis of three printed numbers
 is off by √3·r, ΔR turns by at most √2 of that, R_prev by twice that through Gram–Schmidt, and the result is printed too:
 (√2 + 2 + 1)·√3 = 7.7."""
-
-
-_AFTER_INPUTS = frozenset(STAGES[STAGES.index("y_norm") :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,75 +79,44 @@ class StageError:
         row = int(rows[0])
         return row, int(np.nanargmax(self.excess[row]))
 
+    def row(self, row: int) -> StageError:
+        """The error of one recorded frame."""
+        part = slice(row, row + 1)
+        return StageError(
+            self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], self.excess[part]
+        )
 
-def stage_error(replay: Replay, stage: str) -> StageError | None:
+
+def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     """Judge one recorded stage against its replay; None when it cannot be replayed."""
-    recorded, replayed = replay.evidence.recorded[stage], replay.computed(stage)
+    recorded, replayed = frames.recorded[name], frames.computed(name)
     if replayed is None or replayed.shape != recorded.shape:
         return None
-    tolerance = local_tolerance(replay, stage, replayed)
-    return error_between(stage, recorded, replayed, tolerance)
+    tolerance = replay_bound(frames, name, replayed) + PRINTED * frames.evidence.resolution
+    return error_between(frames.contract.system.graph[name], recorded, replayed, tolerance)
 
 
-def error_between(stage: str, recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> StageError:
+def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> StageError:
     """Measure recorded against replayed values, all (T, width)."""
     a: FloatArray = recorded.astype(np.float64)
     b: FloatArray = replayed.astype(np.float64)
-    if stage == "quat":
+    if stage.measure.has_signless_quaternions:
         b = same_hemisphere(a, b)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.abs(a - b)
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
     excess[np.isnan(b) | np.isnan(tolerance) & np.isfinite(a)] = np.nan
     excess[~np.isfinite(a)] = np.inf
-    return StageError(stage, recorded, replayed, tolerance, excess)
+    return StageError(stage.name, recorded, replayed, tolerance, excess)
 
 
-def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
-    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation. Both (T, 4·B)."""
-    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
-    with np.errstate(invalid="ignore"):
-        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
-    return np.where(flips, -quats_b, quats_b).reshape(b.shape)
-
-
-def local_tolerance(replay: Replay, stage: str, replayed: FloatArray) -> FloatArray:
-    """Tolerance of a replay: rounding of this stage and of those computed on the way, nothing from recorded ones."""
-    recorded = replay.evidence.recorded
-    on_the_way = path_of(stage, recorded)
-    before = on_the_way.union(*(PARENTS[name] for name in on_the_way)) - {stage}
-    if stage in _AFTER_INPUTS:  # what the inputs may be off by does not enter the bounds of what follows the network
-        before &= _AFTER_INPUTS
-    values = {name: replay.given(name) for name in STAGES if name in before}
-    stages = {name: rows for name, rows in values.items() if rows is not None} | {stage: replayed}
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        rounding = stage_tolerances(replay.contract, stages, given=recorded)[stage]
-    return rounding + PRINTED * replay.evidence.resolution
-
-
-def error_in_unit(error: StageError, contract: Contract) -> FloatArray:
-    """The stage's error in its unit: (T, B) degrees for rotations, else (T, width) absolute differences."""
+def largest_in_unit(error: StageError, contract: Any) -> float:
+    """The largest finite error in the unit of the stage's measure."""
+    measure = contract.system.graph[error.stage].measure
     a, b = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
-    if UNIT.get(error.stage) != "deg":
-        return np.abs(a - b)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        return np.degrees(_angles(error.stage, a, b, contract))
-
-
-def _angles(stage: str, a: FloatArray, b: FloatArray, contract: Contract) -> FloatArray:
-    if stage == "quat":
-        quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, same_hemisphere(a, b)))
-        chord, sum_ = (np.linalg.norm(quats_a + sign * quats_b, axis=-1) for sign in (-1.0, 1.0))
-        return np.asarray(4.0 * np.arctan2(chord, sum_))
-    if stage == "y_out":
-        place = contract.output[ROTATIONS].range
-        a, b = a[:, place], b[:, place]
-    codec = Rot6d(contract.conventions)
-    return rotation_angle_rad(codec.decode(a), codec.decode(b))
-
-
-def largest_in_unit(error: StageError, contract: Contract) -> float:
-    """The largest finite error in the stage's unit."""
-    values = error_in_unit(error, contract)
-    finite = values[np.isfinite(values)]
-    return float(finite.max(initial=0.0))
+        if measure.sizes is not None:
+            values = measure.sizes(contract, a, b)
+        else:
+            values = np.abs(a - (same_hemisphere(a, b) if measure.has_signless_quaternions else b))
+    return float(values[np.isfinite(values)].max(initial=0.0))

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.bundle import document_to_contract
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS, document_to_contract
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport

@@ -16,11 +16,11 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 import rigpact.reference_runtime
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS, KNOBS
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import Layout
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors
 
 NOT_ENUMERATED = ("bone_order", "input_order", "math")

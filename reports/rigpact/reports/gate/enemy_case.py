@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.bundle import Contract, document_to_contract
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
@@ -17,9 +16,10 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import Clip, read_clip
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 _WILD = frozenset("*?[")
-_BEFORE_THE_MODEL = STAGES[: STAGES.index("y_norm")]
+_BEFORE_THE_MODEL = STAGE_NAMES[: STAGE_NAMES.index("y_norm")]
 
 
 class EnemyCase:

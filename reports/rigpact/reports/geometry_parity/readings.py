@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import KNOBS, Conventions
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.samples import decoded, encoded
 

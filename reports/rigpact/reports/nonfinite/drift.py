@@ -14,8 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import ReplayNetwork

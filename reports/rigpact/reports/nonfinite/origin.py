@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from rigpact.reports.diagnosing.replay import PARENTS
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import Network, OnnxNetwork, aligned
 from rigpact.reference_runtime.systems.enemy_animation.sentinel import EXEMPT, Watched, not_finite
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 from rigpact.reports.comparing.address import channel_address
-from rigpact.reports.diagnosing.replay import PARENTS
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 from rigpact.reports.nonfinite.operands import Moment, Operation, operation_of
 from rigpact.reports.nonfinite.subject import Subject
@@ -167,7 +167,7 @@ def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], node: NodeOrigi
         operands=operation.operands,
         channels=link.channels,
         node=node,
-        chain=tuple(sorted(chain, key=lambda entry: STAGES.index(entry.stage))),
+        chain=tuple(sorted(chain, key=lambda entry: STAGE_NAMES.index(entry.stage))),
     )
 
 

@@ -119,7 +119,8 @@ def _network(request: RunRequest, contract: Contract) -> Network | None:
 
 
 def _explained_log(path: Path, files: ContractFiles) -> tuple[Diagnosis, list[str]]:
-    from rigpact.contract.conventions import Conventions, parse_settings
+    from rigpact.contract.conventions import parse_settings
+    from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
     from rigpact.reports.diagnosing.diagnose import diagnose
     from rigpact.reports.diagnosing.engine_log import log_evidence, read_engine_log, width_disagreements
 
@@ -127,7 +128,7 @@ def _explained_log(path: Path, files: ContractFiles) -> tuple[Diagnosis, list[st
     notes = width_disagreements(log, contract) if contract else []
     if log.cut_off:
         notes.append(f"{log.cut_off} [DeltaCompose] lines are cut off and were passed over")
-    declared = contract.conventions if contract else Conventions().replaced(parse_settings(files.settings))
+    declared = contract.conventions if contract else enemy_conventions(parse_settings(files.settings))
     return diagnose(*log_evidence(log, declared)), notes
 
 

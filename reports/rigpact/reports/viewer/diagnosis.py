@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rigpact.contract.conventions import KNOBS
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
 from rigpact.reports.diagnosing.judged_changes import Changes
+
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
 from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {

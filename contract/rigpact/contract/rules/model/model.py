@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH, INPUTS
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer

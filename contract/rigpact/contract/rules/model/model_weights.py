@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from rigpact.contract.conventions import INPUTS
+from rigpact.contract.bundle import INPUTS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import Network, ReplayNetwork, aligned
@@ -19,6 +18,7 @@ from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import with_history_length
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 
 def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: str | None = None) -> Trace:
@@ -37,7 +37,7 @@ def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: s
         stages["x_raw_next"] = rows.x_raw[1 : count + 1]
     header = TraceHeader(fps=rows.fps, mode="teacher", clip=clip_name, bundle_sha256=contract.sha256)
     frame = np.arange(count, dtype=np.int64)
-    return Trace(header, frame, frame / rows.fps, {name: stages[name] for name in STAGES if name in stages})
+    return Trace(header, frame, frame / rows.fps, {name: stages[name] for name in STAGE_NAMES if name in stages})
 
 
 def _answers(contract: Contract, network: Network, stages: Stages, count: int) -> FloatArray:

@@ -12,7 +12,14 @@ from typing import Any
 from rigpact.contract.bundle import INPUTS
 from rigpact.contract.conventions import ChannelOrder, Conventions, InputOrder, Knob
 from rigpact.contract.rotation6d import COLUMN_PAIRS
-from rigpact.reference_runtime.operations import angular_velocity, condition, contacts, normalisation, pose_history, writeback
+from rigpact.reference_runtime.operations import (
+    angular_velocity,
+    condition,
+    contacts,
+    normalisation,
+    pose_history,
+    writeback,
+)
 from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
 from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
 from rigpact.reference_runtime.operations.rot6d import DERIVED_SIGN, GUARDS, PACKING
@@ -103,6 +110,6 @@ KNOBS: Mapping[str, Knob] = {
 """Every knob by name."""
 
 
-def conventions(changes: Mapping[str, Any] | None = None) -> Conventions:
+def enemy_conventions(changes: Mapping[str, Any] | None = None) -> Conventions:
     """The contract's own conventions, some changed; UnusableInput for an unknown knob or value."""
     return Conventions(KNOBS, changes)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rigpact.contract.bundle import CONDITION_WIDTH, Contract
-from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
+from rigpact.contract.layout import (
+    ANGULAR_VELOCITIES,
+    CONTACTS,
+    ROOT_POSITION,
+    ROOT_VELOCITY,
+    ROOT_YAW,
+    ROTATIONS,
+    Layout,
+)
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 
 _PER_BONE = {ROTATIONS: (6, FieldKind.ROT6D, ""), ANGULAR_VELOCITIES: (3, FieldKind.ANGULAR_RATE, "rad/s")}

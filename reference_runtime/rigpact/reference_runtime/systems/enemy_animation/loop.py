@@ -13,8 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import INPUTS, STAGES
+from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
@@ -30,6 +29,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
     clip_rows,
 )
 from rigpact.reference_runtime.systems.enemy_animation.output import KeptRun, OutputRun, OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 Mode = Literal["teacher", "free", "playback"]
 MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
@@ -120,7 +120,7 @@ class Loop:
         if not rows:
             return {}
         known = _stacked(rows) | self._outputs.stages_of_kept(runs)
-        return {name: known[name] for name in STAGES if name in known}
+        return {name: known[name] for name in STAGE_NAMES if name in known}
 
     @QUIETLY
     def _run_frame(self) -> tuple[Stages, OutputRun, FloatArray | None]:
@@ -223,7 +223,7 @@ def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | 
 
 def _stacked(rows: list[Stages]) -> Stages:
     """Stages that every frame has, (T, width), in loop order."""
-    names = [name for name in STAGES if rows and all(name in row for row in rows)]
+    names = [name for name in STAGE_NAMES if rows and all(name in row for row in rows)]
     return {name: np.stack([row[name] for row in rows]) for name in names}
 
 

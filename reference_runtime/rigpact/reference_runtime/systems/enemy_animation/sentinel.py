@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rigpact.contract.conventions import STAGES
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.systems.enemy_animation.drive import Stages
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 WINDOW = 4
 """Frames kept before the failing one: the pose history and every lag look back at most three."""
@@ -38,7 +38,7 @@ class Sentinel:
 
 def not_finite(stages: Mapping[str, FloatArray], exempt: Iterable[str] = ()) -> tuple[str, ...]:
     """The stages that hold a NaN or an infinity, in loop order."""
-    watched = (name for name in STAGES if name in stages and name not in exempt)
+    watched = (name for name in STAGE_NAMES if name in stages and name not in exempt)
     return tuple(name for name in watched if not np.isfinite(stages[name]).all())
 
 

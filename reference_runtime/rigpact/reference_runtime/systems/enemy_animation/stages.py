@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.bundle import INPUTS, Contract
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import RAW, Z_SCORE, Measure, NotKnown, Stage
@@ -296,3 +295,5 @@ STAGES = (
         knobs=(*knobs.CODEC, knobs.BONE_ORDER, knobs.MIRROR_AXIS, knobs.WRITEBACK),
     ),
 )  # fmt: skip
+STAGE_NAMES = tuple(stage.name for stage in STAGES)
+"""Every stage, in loop order."""

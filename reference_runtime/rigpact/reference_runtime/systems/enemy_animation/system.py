@@ -6,6 +6,7 @@ from rigpact.contract.bundle import INPUTS
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.enemy_animation import knobs
+from rigpact.reference_runtime.systems.enemy_animation.files import EnemyFiles
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGES
 
 SYSTEM = System(
@@ -16,5 +17,6 @@ SYSTEM = System(
     inputs=INPUTS,
     outputs=("y_norm",),
     fps=60.0,
+    files=EnemyFiles(),
     benign_knobs=(knobs.MATH,),
 )

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.systems.stage import Bounds
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import (
     AUXILIARY_SCALE_FLOOR,
@@ -26,6 +25,7 @@ from rigpact.contract.statistics import (
     Statistics,
     unit_statistics,
 )
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -58,6 +58,11 @@ def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] 
             bounds[stage.name] = stage_bound(stage, known, stages[stage.name], upstream)
             upstream[stage.name] = np.zeros_like(bounds[stage.name]) if stage.name in given else bounds[stage.name]
     return bounds
+
+
+def _known(frames: Any, stage: str, otherwise: FloatArray) -> FloatArray:
+    rows: FloatArray | None = frames.get(stage)
+    return otherwise if rows is None else rows
 
 
 def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
@@ -124,7 +129,7 @@ def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     if contract.conventions.condition_norm == "raw":
         return gamma(_DIRECTION) * cond + gamma(_COPY) * UNIT_ROUNDOFF
     # the window's mean and std, W = 60 samples summed, divided by a std of at least 1e-3
-    largest = np.abs(frames.get("cond_raw", rows), dtype=np.float64).max(axis=0)
+    largest = np.abs(_known(frames, "cond_raw", rows), dtype=np.float64).max(axis=0)
     return np.asarray(gamma(60 + _DIRECTION) * (largest / 1e-3 + cond))
 
 
@@ -312,7 +317,7 @@ def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     if "next6d" in bounds and contract.conventions.output_mode != "absolute":
         bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
         return bound
-    pose = frames.get("next6d", rows[..., place])
+    pose = _known(frames, "next6d", rows[..., place])
     unseen = _network_unseen(contract, pose.astype(np.float64), place)
     before = bounds["next6d"] if "next6d" in bounds else unseen + gamma(_COMPOSE)
     bound[..., place] = _gram_schmidt(codec, pose, before)

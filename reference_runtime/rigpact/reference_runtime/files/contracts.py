@@ -1,0 +1,54 @@
+"""Opening a contract: a schema bundle or a system's contract file, by what the file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.bundle import Contract, document_to_contract
+from rigpact.contract.conventions import declared_changes
+from rigpact.contract.documents import Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.reading import document_to_system_contract
+from rigpact.contract.systems.system import SystemContract
+
+AnyContract = Contract | SystemContract
+
+
+@dataclass(frozen=True)
+class ContractFiles:
+    """What a contract is read from: the bundle or contract file, a companion, settings (KNOB=VALUE), a TOML of them."""
+
+    bundle: Path | None = None
+    companion: Path | None = None
+    settings: Sequence[str] = ()
+    conventions: Path | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The conventions that the options declare."""
+        return declared_changes(self.settings, self.conventions)
+
+
+def open_contract(files: ContractFiles) -> AnyContract:
+    """Read a contract; UnusableInput for a file that is none, ContractRefused for one that nothing can be computed from."""
+    if files.bundle is None:
+        raise UnusableInput("--bundle", "none", "the schema bundle or the system's contract file")
+    document = read_document(files.bundle)
+    if document.kind is Kind.SYSTEM_CONTRACT:
+        if files.companion is not None:
+            raise UnusableInput(
+                "--companion", str(files.companion), "a contract file alone", "this system has no such file"
+            )
+        return document_to_system_contract(document).with_conventions(files.changes)
+    if document.kind is not Kind.BUNDLE:
+        raise UnusableInput(files.bundle, f"a {document.kind.words}", "a schema bundle or a system's contract file")
+    companion = None if files.companion is None else read_document(files.companion, Kind.COMPANION)
+    return document_to_contract(document, companion).with_conventions(files.changes)
+
+
+def optional_contract(files: ContractFiles) -> AnyContract | None:
+    """The same; None where no bundle was named."""
+    return None if files.bundle is None else open_contract(files)

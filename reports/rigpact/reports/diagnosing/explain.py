@@ -1,0 +1,45 @@
+"""`rigpact explain`: a recording of any system, or a pasted engine log, to the convention that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.engine_log import explain_log, is_engine_log
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.terminal import working
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """A recording whose difference is to be named. allow_unjudged: recorded stages that may stay unjudged."""
+
+    recording: Path
+    contract: ContractFiles
+    given: EvidenceFiles = field(default_factory=EvidenceFiles)
+    with_pairs: bool = True
+    allow_unjudged: Collection[str] = ()
+
+
+def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
+    """Replay every recorded stage from its recorded inputs and search the system's knobs; notes belong beside any verdict."""
+    contract = optional_contract(request.contract)
+    if is_engine_log(request.recording):
+        return explain_log(request.recording, contract, request.contract.changes)
+    if contract is None:
+        raise UnusableInput("--bundle", "none", "the bundle that the recording was made under")
+    unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
+    if unknown:
+        raise UnusableInput(
+            f"--allow-unjudged {unknown[0]}", "no stage of this system", f"one of {', '.join(contract.system.graph.names)}"
+        )
+    evidence, notes = read_evidence(request.recording, contract, request.given)
+    with working("replaying stages and searching conventions"):
+        found = diagnose(
+            evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged
+        )
+    return found, notes

@@ -1,0 +1,65 @@
+"""An order of parts (bones, joints) read off a recording: each recorded part is matched with the replayed part that it equals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.skeleton import left_right_permutation
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.stage_error import StageError
+
+
+def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | None:
+    """The permutation that maps the replayed parts to the recorded ones; None where it is the declared one or none fits.
+
+    Matched by assignment: each recorded part to a replayed part that lies within its tolerance.
+    """
+    order = _matched(*_part_values(error, contract))
+    if order is None or order == tuple(range(len(order))):
+        return None
+    names = getattr(contract, "bone_names", None)
+    return "left_right_swapped" if names and order == left_right_permutation(names) else order
+
+
+def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Recorded, replayed and tolerance as (B, T, k), rows that cannot be judged left out."""
+    parts = contract.system.graph[error.stage].measure.parts
+    assert parts is not None
+    place, width = parts(contract)
+    arrays = [array[:, place] for array in (error.recorded, error.replayed, error.tolerance)]
+    known = np.isfinite(np.concatenate(arrays, axis=1)).all(axis=1)
+    recorded, replayed, tolerance = (
+        array[known].reshape(int(known.sum()), -1, width).swapaxes(0, 1).astype(np.float64) for array in arrays
+    )
+    return recorded, replayed, tolerance
+
+
+def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> tuple[int, ...] | None:
+    """For each recorded part the replayed part that it takes; None when no permutation fits. Arrays (B, T, k)."""
+    if recorded.shape[1] == 0:
+        return None
+    fits = [
+        (np.abs(part[None] - replayed) <= allowed[None] + tolerance).all(axis=(1, 2))
+        for part, allowed in zip(recorded, tolerance, strict=True)
+    ]
+    taken: dict[int, int] = {}
+    for part in range(len(fits)):
+        if not _augment(part, fits, taken, set()):
+            return None
+    by_recorded = {part: source for source, part in taken.items()}
+    return tuple(by_recorded[part] for part in range(len(fits)))
+
+
+def _augment(part: int, fits: list[Any], taken: dict[int, int], visited: set[int]) -> bool:
+    """One augmenting path of bipartite matching; a part's own slot is tried first."""
+    candidates = sorted(np.flatnonzero(fits[part]).tolist(), key=lambda source: source != part)
+    for source in candidates:
+        if source in visited:
+            continue
+        visited.add(source)
+        if source not in taken or _augment(taken[source], fits, taken, visited):
+            taken[source] = part
+            return True
+    return False
