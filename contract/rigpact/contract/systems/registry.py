@@ -45,7 +45,9 @@ def _loaded(name: str) -> System:
     try:
         system = entry.load()
     except (ImportError, AttributeError) as error:
-        raise UnusableInput(f"the system {name}", f"{entry.value}, which cannot be imported ({error})", "a System") from None
+        raise UnusableInput(
+            f"the system {name}", f"{entry.value}, which cannot be imported ({error})", "a System"
+        ) from None
     if not isinstance(system, System):
         raise UnusableInput(f"the system {name}", f"{type(system).__name__} at {entry.value}", "a System")
     return system

@@ -108,10 +108,13 @@ Z_SCORE = Measure("z", widest_bound=1.0)
 class Stage:
     """One named vector.
 
-    layout: its fields, or contract -> its fields. needs: the stages that it is computed from; may_use: those it looks at if known.
-    compute: None for a vector that comes from outside (the clip). carried: the stage of the frame before that this one takes over
-    when the system feeds itself. bound: None for a value that is stored once. is_propagated: its bound includes what the
-    bounds of its needs lead to; else that is measured. is_answer: the network gives it. source: what gives it, for people.
+    layout: its fields, or contract -> its fields.
+    needs: the stages that it is computed from; may_use: those that it looks at if they are known.
+    compute: None for a vector that comes from outside (the clip).
+    carried: the stage of the frame before that this one takes over when the system feeds itself.
+    bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
+    that is measured.
+    is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
     """
 
     name: str
@@ -126,6 +129,17 @@ class Stage:
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""
+    reach: tuple[int, int] | Callable[[Any], tuple[int, int]] = (0, 0)
+
+    def reach_of(self, contract: Any) -> tuple[int, int]:
+        """How many frames back and how many ahead the stage looks."""
+        return self.reach if isinstance(self.reach, tuple) else self.reach(contract)
+
+    def computed(self, frames: Any) -> FloatArray:
+        """The stage's rows; `NotKnown` for one that comes from outside."""
+        if self.compute is None:
+            raise NotKnown(self.name)
+        return self.compute(frames)
 
     def fields(self, contract: Any) -> FieldLayout:
         """The stage's fields under a contract."""

@@ -29,11 +29,12 @@ class System:
     """A system as rigpact knows it.
 
     name: as in files and on the command line; title: for people; page: its page under docs/systems.
-    stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order in which it binds them.
+    stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order of their binding.
     windowed: rows are samples of a window that is evaluated as a whole, not frames that stand alone.
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
     benign_knobs: choices that belong to no stage and are never a defect.
+    posed: the stage whose rotations move a skeleton, if any.
     """
 
     name: str
@@ -49,6 +50,7 @@ class System:
     data_problems: Callable[[Any, Mapping[str, Any]], Iterator[Problem]] = _no_problems
     files: Any = None
     benign_knobs: tuple[Knob, ...] = ()
+    posed: str = ""
 
     @cached_property
     def graph(self) -> Graph:

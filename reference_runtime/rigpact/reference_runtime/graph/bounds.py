@@ -39,13 +39,12 @@ def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -
 
 def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, FloatArray]) -> FloatArray:
     """The largest change of the rows when the stage's inputs move by their bounds."""
-    assert stage.compute is not None
     rng = np.random.default_rng(0)
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
     for pattern in range(PATTERNS):
         signs = {name: _signs(pattern, bound.shape, rng) for name, bound in moved.items()}
         values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
-        changed = np.asarray(stage.compute(MovedFrames(frames, values)), np.float64)
+        changed = np.asarray(stage.computed(MovedFrames(frames, values)), np.float64)
         if stage.measure.has_signless_quaternions:
             changed = same_hemisphere(exact, changed)
         largest = np.fmax(largest, np.abs(changed - exact))

@@ -1,33 +1,31 @@
 """Two recordings side by side: per stage, bone and frame, with the place where they first part.
 
 Fails closed: every value that either side declares is compared, waived with a reason, or missing, and the ledger counts
-them. Here is only measured; findings are made of it in judgement.py.
+them. Here is only measured; findings are made of it in judgement.py. How far the sides may differ is for allowance.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import (
-    pose_tolerance_without_contract,
-    stage_tolerances,
-)
 from rigpact.reports.comparing.address import Address, channel_address
+from rigpact.reports.comparing.allowance import Allowance
 from rigpact.reports.comparing.pose_error import PoseError, pose_error
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
@@ -52,7 +50,7 @@ class Comparison:
 
     a: Recording
     b: Recording
-    contract: Contract | None
+    contract: Any
     bones: Sequence[str]
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
@@ -69,7 +67,7 @@ class Comparison:
     @property
     def stage_order(self) -> Sequence[str]:
         """Every stage that a recording may hold, in the order of the loop."""
-        return STAGE_NAMES
+        return _system_of(self.contract).graph.names
 
     @property
     def first_divergence(self) -> tuple[int, str] | None:
@@ -86,7 +84,7 @@ class Comparison:
 def compare(
     a: Recording,
     b: Recording,
-    contract: Contract | None = None,
+    contract: Any = None,
     *,
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
@@ -97,17 +95,20 @@ def compare(
     only: stages to compare; the others count as waived.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
-    skeleton = skeleton or (contract.skeleton if contract else None)
+    skeleton = skeleton or getattr(contract, "skeleton", None)
+    if contract is not None:
+        for side in (a, b):
+            check_widths(contract, side.trace.stages, side.path)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
-    held = [name for name in STAGE_NAMES if name in a.trace.stages or name in b.trace.stages]
+    held = [name for name in _system_of(contract).graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:
             raise UnusableInput(f"--stage {name}", "a stage that neither side recorded", f"one of {', '.join(held)}")
     waived = dict(_waived(a, b, held, only, contract))
     missing = dict(_missing(a, b, [name for name in held if name not in waived]))
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
-    pairs = _Pairs(a, b, rows_a, rows_b, chosen)
-    stages, pose, baseline = _measure(pairs, frames, contract, skeleton)
+    pairs = _Pairs(a, b, rows_a, rows_b, held)
+    stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton)
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
     return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)
@@ -115,7 +116,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The rows that both sides have, and the stages to compare."""
+    """The rows that both sides have."""
 
     a: Recording
     b: Recording
@@ -126,7 +127,10 @@ class _Pairs:
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values of some shared frames, by stage."""
         sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
-        of_a, of_b = ({name: side.trace.stages[name][rows] for name in self.stages} for side, rows in sides)
+        of_a, of_b = (
+            {name: side.trace.stages[name][rows] for name in self.stages if name in side.trace.stages}
+            for side, rows in sides
+        )
         return of_a, of_b
 
     @property
@@ -145,7 +149,7 @@ class _Pairs:
 
 
 def _waived(
-    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Contract | None
+    a: Recording, b: Recording, held: Sequence[str], only: Collection[str], contract: Any
 ) -> Iterator[tuple[str, str]]:
     for name in held:
         impossible = [side for side in (a, b) if name not in side.possible]
@@ -172,73 +176,44 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
 
 
 def _measure(
-    pairs: _Pairs, frames: NDArray[np.int64], contract: Contract | None, skeleton: Skeleton | None
+    pairs: _Pairs, frames: NDArray[np.int64], chosen: Sequence[str], contract: Any, skeleton: Skeleton | None
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
-    if contract is not None:
-        _check_widths(pairs, contract)
-    meters = {name: StageMeter(name, pairs.a.trace.widths[name]) for name in pairs.stages}
-    poses = _PoseMeter(pairs, contract, skeleton) if "y_out" in meters else None
-    bound_of = _Bounds(pairs, contract)
-    # in free-run frame n inherits the rounding of the n frames before it
-    growth = (frames - frames[0] + 1.0)[:, None] if pairs.is_free and len(frames) else None
+    system = _system_of(contract)
+    meters = {name: StageMeter(name, pairs.a.trace.widths[name], system.graph[name].measure) for name in chosen}
+    poses = _PoseMeter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
+    allowance = Allowance(contract, frames, is_free=pairs.is_free)
     starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
     for start in tracked(starts, "frames, some hundred at a time"):
         part = slice(start, start + FRAMES_AT_ONCE)
-        of_a, of_b = pairs.values(part)
-        bounds = bound_of(part, of_a)
+        around = slice(max(start - allowance.back, 0), start + FRAMES_AT_ONCE + allowance.ahead)
+        of_a, of_b = pairs.values(around)
+        allowed = allowance.of(of_a, of_b, around, part)
+        inside = slice(part.start - around.start, part.start - around.start + FRAMES_AT_ONCE)
         for name, meter in meters.items():
-            meter.add(of_a[name], of_b[name], bounds[name] if growth is None else bounds[name] * growth[part])
+            meter.add(of_a[name][inside], of_b[name][inside], allowed[name])
         if poses is not None:
-            poses.add(part, of_a["y_out"], of_b["y_out"])
+            poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
         pairs.release()
     stages = {name: meter.result(frames) for name, meter in meters.items()}
     return stages, *(poses.result() if poses else (None, None))
 
 
-class _Bounds:
-    """Tolerances of a part of the frames."""
-
-    def __init__(self, pairs: _Pairs, contract: Contract | None) -> None:
-        """The condition's bound looks at all frames: its window is normalised by what it has seen."""
-        self._contract = contract
-        narrow = {
-            name: pairs.a.trace.stages[name][pairs.rows_a] for name in pairs.stages if name in ("cond_raw", "cond")
-        }
-        self._cond = None if contract is None else _stage_tolerances(contract, narrow).get("cond")
-
-    def __call__(self, part: slice, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """The bound of every stage, from one side's values of these frames."""
-        if self._contract is None:
-            return {name: pose_tolerance_without_contract(rows) for name, rows in values.items()}
-        bounds = _stage_tolerances(self._contract, values)
-        if self._cond is not None:
-            bounds["cond"] = self._cond[part]
-        return bounds
+def _system_of(contract: Any) -> System:
+    """The system of a contract; without one recordings are those of the enemy animation."""
+    found: System = find_system(ENEMY_ANIMATION) if contract is None else contract.system
+    return found
 
 
-def _stage_tolerances(contract: Contract, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return stage_tolerances(contract, values)
-
-
-def _check_widths(pairs: _Pairs, contract: Contract) -> None:
-    for name in pairs.stages:
-        expected, width = contract.stage_widths.get(name), pairs.a.trace.widths[name]
-        if expected is not None and width != expected:
-            found = f"{width} numbers"
-            raise UnusableInput(f"stage {name}", found, f"{expected} under this bundle", "the right --bundle?")
-
-
-def _bone_names(a: Recording, b: Recording, contract: Contract | None) -> Sequence[str]:
-    return contract.bone_names if contract else a.bone_names or b.bone_names or ()
+def _bone_names(a: Recording, b: Recording, contract: Any) -> Sequence[str]:
+    return getattr(contract, "bone_names", None) or a.bone_names or b.bone_names or ()
 
 
 class _PoseMeter:
     """Errors of poses, frame by frame: of one side against the other, and of each against the clip's own next pose."""
 
-    def __init__(self, pairs: _Pairs, contract: Contract | None, skeleton: Skeleton | None) -> None:
+    def __init__(self, pairs: _Pairs, contract: Any, skeleton: Skeleton | None) -> None:
         """Make room for every frame."""
-        self._codec = Rot6d(contract.conventions if contract else enemy_conventions())
+        self._codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
         self._place = contract.output[ROTATIONS].range if contract else slice(None)
         self._skeleton = skeleton
         self._holder, self._rows = pairs.targets_holder()
@@ -291,6 +266,6 @@ def _ledger(
     frames = len(a.trace.frame) + len(b.trace.frame) - shared
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
-    compared = sum(int(result.judged.sum()) * result.frame_count for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
+    compared = sum(int(result.judged.sum()) * result.frame_count - result.unknown for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * result.frame_count + result.unknown for result in stages.values())
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Measure
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
-Z_STAGES = ("state", "cond", "angvel", "pose_hist")
-UNJUDGEABLE_Z = 1.0
-"""A channel whose rounding alone spans a whole standard deviation says nothing; it is waived and counted."""
 _NOTHING = -1.0
 """Below every error."""
 
@@ -37,6 +36,8 @@ class StageComparison:
     worst_channel: int
     worst_error: float
     worst_tolerance: float
+    unknown: int
+    """How many values of judged channels could not be judged: nothing bounds them."""
     frame_ratios: FloatArray
     """(T,): the largest error of each frame divided by its tolerance, among values that can be judged by themselves."""
 
@@ -92,11 +93,12 @@ class _Extremes:
 class StageMeter:
     """Collects one stage of two recordings."""
 
-    def __init__(self, stage: str, width: int) -> None:
+    def __init__(self, stage: str, width: int, measure: Measure) -> None:
         """Start with no frames."""
         self.stage, self._rows = stage, 0
+        self._widest, self._has_quaternions = measure.widest_bound, measure.has_signless_quaternions
         self._over, self._not_finite, self._all = (_Extremes(width) for _ in range(3))
-        self._within = np.zeros(width, np.int64)
+        self._within, self._unknown = np.zeros(width, np.int64), np.zeros(width, np.int64)
         self._first_value = 0.0, 0.0
         self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
         self._ratios: list[FloatArray] = []
@@ -105,20 +107,21 @@ class StageMeter:
         """Take in the next frames: values of both sides and their tolerance, all (T, width)."""
         a64: FloatArray = a.astype(np.float64)
         b64: FloatArray = b.astype(np.float64)
-        if self.stage == "quat":
-            b64 = _same_hemisphere(a64, b64)
+        if self._has_quaternions:
+            b64 = same_hemisphere(a64, b64)
         with np.errstate(invalid="ignore"):
             error = np.abs(a64 - b64)
         if np.isnan(tolerance).any():
             tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
+        self._unknown += np.isinf(tolerance).sum(axis=0)
         finite = np.isfinite(error)
         if not finite.all():
             error[~finite] = np.inf
             self._not_finite.add_some(~finite, error, tolerance, self._rows)
         self._over.add_some((error > tolerance) | ~finite, error, tolerance, self._rows)
         self._all.add_largest(error, tolerance, self._rows)
-        if self.stage in Z_STAGES:
-            self._split_tolerances(tolerance)
+        if self._widest is not None:
+            self._split_tolerances(tolerance <= self._widest, tolerance)
         self._ratios.append(self._frame_ratios(error, tolerance))
         if not self._rows:
             self._first_value = float(error[0, 0]), float(tolerance[0, 0])
@@ -126,27 +129,26 @@ class StageMeter:
 
     def _frame_ratios(self, error: FloatArray, tolerance: FloatArray) -> FloatArray:
         counted = error > 0.0
-        if self.stage in Z_STAGES:
-            counted &= tolerance <= UNJUDGEABLE_Z
+        if self._widest is not None:
+            counted &= tolerance <= self._widest
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.divide(error, tolerance, out=np.zeros_like(error), where=counted)
         return np.where(np.isinf(error.max(axis=1)), np.inf, ratios.max(axis=1))
 
-    def _split_tolerances(self, tolerance: FloatArray) -> None:
-        within = tolerance <= UNJUDGEABLE_Z
+    def _split_tolerances(self, within: NDArray[np.bool_], tolerance: FloatArray) -> None:
         self._within += within.sum(axis=0)
         np.maximum(self._largest_within, np.where(within, tolerance, -np.inf).max(axis=0), out=self._largest_within)
         np.minimum(self._smallest_beyond, np.where(within, np.inf, tolerance).min(axis=0), out=self._smallest_beyond)
 
     def _judged(self) -> NDArray[np.bool_]:
-        """Whether the median of each channel's tolerances is at most UNJUDGEABLE_Z."""
-        if self.stage not in Z_STAGES:
+        """Whether the median of each channel's tolerances is narrow enough to say something."""
+        if self._widest is None:
             return np.ones(len(self._within), bool)
         half = self._rows // 2
         if self._rows % 2:
             return np.asarray(self._within > half)
         middle = (self._largest_within + self._smallest_beyond) / 2.0
-        return np.where(self._within == half, middle <= UNJUDGEABLE_Z, self._within > half)
+        return np.where(self._within == half, middle <= self._widest, self._within > half)
 
     def result(self, frames: NDArray[np.int64]) -> StageComparison:
         """What was found over all the frames, whose numbers are `frames`."""
@@ -159,13 +161,6 @@ class StageMeter:
             self.stage, judged, self._rows, over=int(over.count.sum()),
             first_frame_over=int(frames[firsts.min()]) if len(firsts) else None,
             worst_frame=int(frames[row]), worst_channel=channel, worst_error=error, worst_tolerance=tolerance,
+            unknown=int(self._unknown[judged].sum()),
             frame_ratios=np.concatenate(self._ratios) if self._ratios else np.zeros(0),
         )  # fmt: skip
-
-
-def _same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
-    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation."""
-    quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
-    with np.errstate(invalid="ignore"):
-        flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
-    return np.where(flips, -quats_b, quats_b).reshape(b.shape)

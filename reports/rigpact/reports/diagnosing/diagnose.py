@@ -216,7 +216,9 @@ def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
     """What to record or to give so that a stage can be judged."""
     recorded, path = evidence.recorded, path_of(graph, stage, evidence.recorded)
     sources = [
-        each.source for each in graph if each.name in path and each.source and not (each.name != stage and each.name in recorded)
+        each.source
+        for each in graph
+        if each.name in path and each.source and not (each.name != stage and each.name in recorded)
     ]
     parents = [parent for parent in graph[stage].needs if parent not in recorded]
     record = f"record {', '.join(parents)}" if parents else ""

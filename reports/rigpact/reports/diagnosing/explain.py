@@ -35,11 +35,11 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
     if unknown:
         raise UnusableInput(
-            f"--allow-unjudged {unknown[0]}", "no stage of this system", f"one of {', '.join(contract.system.graph.names)}"
+            f"--allow-unjudged {unknown[0]}",
+            "no stage of this system",
+            f"one of {', '.join(contract.system.graph.names)}",
         )
     evidence, notes = read_evidence(request.recording, contract, request.given)
     with working("replaying stages and searching conventions"):
-        found = diagnose(
-            evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged
-        )
+        found = diagnose(evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
     return found, notes

@@ -26,7 +26,8 @@ def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | N
 def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Recorded, replayed and tolerance as (B, T, k), rows that cannot be judged left out."""
     parts = contract.system.graph[error.stage].measure.parts
-    assert parts is not None
+    if parts is None:
+        raise ValueError(f"{error.stage} has no parts")
     place, width = parts(contract)
     arrays = [array[:, place] for array in (error.recorded, error.replayed, error.tolerance)]
     known = np.isfinite(np.concatenate(arrays, axis=1)).all(axis=1)

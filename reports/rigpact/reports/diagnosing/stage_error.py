@@ -82,9 +82,7 @@ class StageError:
     def row(self, row: int) -> StageError:
         """The error of one recorded frame."""
         part = slice(row, row + 1)
-        return StageError(
-            self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], self.excess[part]
-        )
+        return StageError(self.stage, self.recorded[part], self.replayed[part], self.tolerance[part], self.excess[part])
 
 
 def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:

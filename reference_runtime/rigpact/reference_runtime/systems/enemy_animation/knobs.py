@@ -74,9 +74,7 @@ ANGVEL_SOURCE = _knob("angvel_source", angular_velocity.SOURCE, "where the AngVe
 ANGVEL_ANGLE = _knob("angvel_angle", angular_velocity.ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2")
 ANGVEL_FRAME = _knob("angvel_frame", angular_velocity.FRAME, "the frame in which the rotation vector is expressed")
 ANGVEL_LAG = _knob("angvel_lag", LAG, "frames by which the AngVel input runs ahead")
-PREVIOUS_POSE_LAG = _knob(
-    "previous_pose_lag", LAG, "which frame ΔR is applied to; +1 is the target itself, a leak"
-)
+PREVIOUS_POSE_LAG = _knob("previous_pose_lag", LAG, "which frame ΔR is applied to; +1 is the target itself, a leak")
 BONE_ORDER = ChannelOrder(
     "bone_order", dict.fromkeys(("as_declared", "left_right_swapped")),
     "which rotation each published bone takes; also any permutation: slot i takes bone order[i]",
@@ -94,7 +92,11 @@ INPUT_ORDER = InputOrder(
 )  # fmt: skip
 WRITEBACK = _knob("writeback", writeback.WRITEBACK, "which state slices free-run renews from the output")
 MATH = Knob(
-    "math", COMPUTE_DTYPE, "precision between float32 roundings; benign, never a defect", knob_hints("math"), is_benign=True
+    "math",
+    COMPUTE_DTYPE,
+    "precision between float32 roundings; benign, never a defect",
+    knob_hints("math"),
+    is_benign=True,
 )
 CODEC = (ROT6D_COLUMNS, ROT6D_PACKING, DERIVED_AXIS)
 """How six numbers hold a rotation."""

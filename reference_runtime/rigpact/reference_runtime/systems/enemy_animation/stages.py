@@ -15,11 +15,11 @@ import numpy as np
 from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import RAW, Z_SCORE, Measure, NotKnown, Stage
+from rigpact.contract.systems.stage import Z_SCORE, Measure, NotKnown, Stage
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
-from rigpact.reference_runtime.operations.condition import ConditionWindow
+from rigpact.reference_runtime.operations.condition import WINDOW, ConditionWindow
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, same_hemisphere
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.operations.pose_history import PoseHistory
@@ -72,7 +72,9 @@ def angvel(frames: ReplayedFrames) -> FloatArray:
     rows: FloatArray = operation.rows(Motion(known, normalised, frames.fps, frames.end))[frames.frame]
     if is_free and source == "rotations":
         rows[frames.frame == 0] = np.nan  # no pair yet
-    elif not is_free and not frames.has_drive:  # where the run ended, and what stood for the frames after it, is not known
+    elif (
+        not is_free and not frames.has_drive
+    ):  # where the run ended, and what stood for the frames after it, is not known
         ahead = int(contract.conventions.angvel_lag) + (source == "rotations")
         rows[frames.frame + ahead >= len(known)] = np.nan
     return rows
@@ -229,12 +231,20 @@ _QUATERNIONS = Measure(
 _AXES = (*knobs.CODEC, knobs.DEGENERATE_AXIS)
 
 
+def _window(contract: Contract) -> tuple[int, int]:
+    return (0 if contract.conventions.condition_norm == "raw" else WINDOW, 0)
+
+
+def _history(contract: Contract) -> tuple[int, int]:
+    return (contract.pose_history_length or 0) + 1, 1
+
+
 def _stage(name: str, layout: Any, compute: Any, bound: Any, **said: Any) -> Stage:
     return Stage(name, layout, compute=compute, bound=bound, is_propagated=True, **said)
 
 
 STAGES = (
-    _stage("x_raw", layouts.raw_state, x_raw, tolerances.raw_state, carried="x_raw_next", source=_CLIP),
+    _stage("x_raw", layouts.raw_state, x_raw, tolerances.raw_state, reach=(1, 0), carried="x_raw_next", source=_CLIP),
     _stage(
         "state", layouts.state, state, tolerances.state, needs=("x_raw",), measure=Z_SCORE,
         knobs=(knobs.ROOTVEL_SQUASH, knobs.ANGVEL_SQUASH, knobs.YAW_ENCODING),
@@ -244,7 +254,7 @@ STAGES = (
         knobs=(knobs.CONDITION_DIRECTION, knobs.CONDITION_SPEED_UNIT),
     ),
     _stage(
-        "cond", layouts.condition, condition, tolerances.condition, needs=("cond_raw",), measure=Z_SCORE,
+        "cond", layouts.condition, condition, tolerances.condition, needs=("cond_raw",), measure=Z_SCORE, reach=_window,
         knobs=(knobs.CONDITION_NORM,),
     ),
     _stage(
@@ -252,13 +262,13 @@ STAGES = (
         knobs=(knobs.CONTACTS_SOURCE,),
     ),
     _stage(
-        "angvel", layouts.angular_velocities, angvel, tolerances.angvel, needs=("x_raw", "state"), measure=Z_SCORE,
+        "angvel", layouts.angular_velocities, angvel, tolerances.angvel, needs=("x_raw", "state"), measure=Z_SCORE, reach=(1, 2),
         knobs=(
             *knobs.CODEC, knobs.ANGVEL_SQUASH, knobs.ANGVEL_SOURCE, knobs.ANGVEL_ANGLE, knobs.ANGVEL_FRAME, knobs.ANGVEL_LAG,
         ),
     ),
     _stage(
-        "pose_hist_raw", layouts.pose_history, pose_history_raw, tolerances.raw_history, needs=("x_raw",),
+        "pose_hist_raw", layouts.pose_history, pose_history_raw, tolerances.raw_history, needs=("x_raw",), reach=_history,
         knobs=(*knobs.CODEC, knobs.HISTORY_ORDER, knobs.HISTORY_PHASE, knobs.HISTORY_START),
     ),
     _stage(
@@ -273,17 +283,17 @@ STAGES = (
         "y_raw", layouts.output, y_raw, tolerances.y_raw, needs=("y_norm",), knobs=(knobs.OUTPUT_MODE, knobs.DENORM)
     ),
     _stage(
-        "delta6d", layouts.pose, delta6d, tolerances.delta6d, needs=("y_raw",), measure=_POSE,
+        "delta6d", layouts.pose, delta6d, tolerances.delta6d, needs=("y_raw",), measure=_POSE, reach=(1, 0),
         knobs=(knobs.OUTPUT_MODE, *_AXES, knobs.REPROJECT),
     ),
     _stage(
-        "next6d", layouts.pose, next6d, tolerances.next6d, needs=("delta6d", "x_raw"), measure=_POSE, may_use=("y_raw",),
+        "next6d", layouts.pose, next6d, tolerances.next6d, needs=("delta6d", "x_raw"), measure=_POSE, may_use=("y_raw",), reach=(1, 1),
         knobs=(
             knobs.OUTPUT_MODE, *_AXES, knobs.COMPOSE_ORDER, knobs.DELTA_DIRECTION, knobs.REPROJECT, knobs.PREVIOUS_POSE_LAG,
         ),
     ),
     _stage(
-        "y_out", layouts.output, y_out, tolerances.y_out, needs=("next6d",), measure=_PUBLISHED, may_use=("y_raw",),
+        "y_out", layouts.output, y_out, tolerances.y_out, needs=("next6d",), measure=_PUBLISHED, may_use=("y_raw",), reach=(1, 0),
         knobs=(*_AXES, knobs.REPROJECT, knobs.BONE_ORDER, knobs.MIRROR_AXIS),
     ),
     _stage(
@@ -291,7 +301,7 @@ STAGES = (
         knobs=(*_AXES, knobs.BONE_ORDER, knobs.MIRROR_AXIS, knobs.QUATERNION_ORDER),
     ),
     _stage(
-        "x_raw_next", layouts.raw_state, x_raw_next, tolerances.written_back, needs=("x_raw", "y_out"), measure=RAW,
+        "x_raw_next", layouts.raw_state, x_raw_next, tolerances.written_back, needs=("x_raw", "y_out"), reach=(0, 1),
         knobs=(*knobs.CODEC, knobs.BONE_ORDER, knobs.MIRROR_AXIS, knobs.WRITEBACK),
     ),
 )  # fmt: skip

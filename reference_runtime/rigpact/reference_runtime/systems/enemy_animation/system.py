@@ -19,4 +19,5 @@ SYSTEM = System(
     fps=60.0,
     files=EnemyFiles(),
     benign_knobs=(knobs.MATH,),
+    posed="y_out",
 )

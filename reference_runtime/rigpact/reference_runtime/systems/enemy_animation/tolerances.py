@@ -1,7 +1,7 @@
 """How far two correct implementations may differ, channel by channel: derived, not chosen.
 
-The rounding model is operations/rounding.py. Errors are multiplied by the conditioning of what follows: 1/std of a z-score, 1/|a| and
-|b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within rounding
+The rounding model is operations/rounding.py. Errors are multiplied by the conditioning of what follows: 1/std of a z-score,
+1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within rounding
 of its threshold, both answers are right and the tolerance spans them.
 
 A tolerance is computed from recorded values, so a near-constant channel gets a wide bound and a well-conditioned one a
@@ -88,6 +88,7 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
 
 
 def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """A z-score of a feature; a heading near the seam of its encoding may lie on either side."""
     contract = frames.contract
     # the entries of unit axes are known to rounding absolutely, not relative to themselves
     axis_error = np.zeros(contract.state.width)
@@ -119,11 +120,13 @@ def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArra
     return np.where(at_the_seam, turned + 2.0 * end / std, turned)
 
 
-def raw_condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def raw_condition(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """A direction of unit length."""
     return gamma(_DIRECTION) * np.abs(rows, dtype=np.float64) + gamma(_COPY) * UNIT_ROUNDOFF
 
 
 def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """The raw condition, or its z-score over a window."""
     contract = frames.contract
     cond = np.abs(rows, dtype=np.float64)
     if contract.conventions.condition_norm == "raw":
@@ -134,6 +137,7 @@ def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """The state's own slice, or a squashed rotation vector."""
     contract = frames.contract
     z, source = rows, contract.conventions.angvel_source
     own = contract.state_statistics
@@ -169,12 +173,13 @@ def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArra
     return _zscore(z, own, slope * shifted)
 
 
-def raw_history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def raw_history(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     """The engine keeps rotations and encodes them again: unit axes, known to rounding absolutely."""
     return np.full(rows.shape, gamma(_GRAM_SCHMIDT))
 
 
 def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """A squashed z-score of the raw history."""
     contract = frames.contract
     z = rows
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
@@ -192,6 +197,7 @@ def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def y_raw(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """y_norm · StdY + MuY, with what y_norm may be off by."""
     contract = frames.contract
     own = contract.output_statistics
     std, mean = np.abs(own.std, dtype=np.float64), np.abs(own.mean, dtype=np.float64)
@@ -285,6 +291,7 @@ def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
 
 
 def delta6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Gram–Schmidt of the denormalised answer."""
     contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     if frames.get("y_raw") is None:
@@ -298,9 +305,7 @@ def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """ΔR·R_prev turns by what ΔR turns by; R_prev is given. An absolute pose is a copy."""
     contract = frames.contract
     if contract.conventions.output_mode == "absolute":
-        return (
-            _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(rows)
-        )
+        return _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(rows)
     codec = Rot6d(contract.conventions)
     if "delta6d" in bounds:
         return _spread(_rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
@@ -309,6 +314,7 @@ def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Gram–Schmidt of the composed pose; other slices are copied."""
     contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
@@ -334,6 +340,7 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """A copy of the state, and of what is published where both have a slice."""
     contract = frames.contract
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
     if "y_out" in bounds:

@@ -1,0 +1,141 @@
+"""How far two recordings may differ, stage by stage.
+
+Side a's stage is within its bound of f(a's inputs), side b's of f(b's inputs): so the two may differ by both bounds and by
+|f(a's inputs) - f(b's inputs)|, no more. A stage that only inherits a difference is the same; the one that makes it is not.
+Nothing grows along the run: what a frame inherits from the frame before is seen in its own inputs.
+
+A network's answer to inputs that differ cannot be judged without the model: it is allowed anything, and counted as not judged.
+
+f is evaluated only where a difference is larger than the smaller of both sides' bounds, which need recorded values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import pose_tolerance_without_contract
+
+Values = Mapping[str, FloatArray]
+
+
+class Allowance:
+    """The tolerances of a comparison, piece by piece.
+
+    back, ahead: how many frames before and after a piece are looked at.
+    """
+
+    def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool) -> None:
+        """frames: the numbers of the compared frames; is_free: a side fed itself."""
+        self._contract, self._frames, self._is_free = contract, frames, is_free
+        reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
+        self.back = max((reach[0] for reach in reaches), default=0)
+        self.ahead = max((reach[1] for reach in reaches), default=0)
+
+    def of(self, a: Values, b: Values, around: slice, part: slice) -> dict[str, FloatArray]:
+        """Tolerance of every stage that both sides have, for the frames of `part`; values are those of `around`."""
+        inside = slice(part.start - around.start, part.stop - around.start)
+        shared = [name for name in a if name in b and a[name].shape == b[name].shape]
+        if self._contract is None:
+            return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
+        sides = [_Side(self._contract, side, self._frames[around], is_free=self._is_free) for side in (a, b)]
+        found = {}
+        for stage in self._contract.system.stages:
+            if stage.name in shared:
+                found[stage.name] = self._tolerance(stage, sides[0], sides[1], around)[inside]
+        return found
+
+    def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
+        bound = np.fmin(a.bound(stage), b.bound(stage))
+        error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        with np.errstate(invalid="ignore"):
+            if not (error > bound).any():
+                return bound
+        if stage.is_answer:
+            bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
+        exact = a.recomputed(stage), b.recomputed(stage)
+        if exact[0] is None or exact[1] is None:
+            return self._unseen(stage, bound, around)
+        with np.errstate(invalid="ignore", over="ignore"):
+            own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
+            inherited = _difference(stage, exact[0], exact[1])
+        # where a bound is not known the very sign of a value is a matter of chance: it cannot be off by more than both sizes
+        unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
+        return np.fmax(bound, np.where(np.isnan(own), unknown, own) + np.nan_to_num(inherited, posinf=np.inf))
+
+    def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
+        """What a stage inherits cannot be seen: in a free run it may be the rounding of every frame before it."""
+        if not self._is_free:
+            return bound
+        frames_before = np.arange(around.start, around.start + len(bound)) + 1.0
+        return bound * frames_before[:, None]
+
+
+class _Side:
+    """One recording's values of some frames."""
+
+    def __init__(self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool) -> None:
+        self.values, self._contract = values, contract
+        self._known = KnownFrames(contract, values)
+        start = frames - (frames[0] if frames[0] == 0 else frames[0] - 1)
+        evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values)
+        self._replayed = ReplayedFrames(evidence, contract)
+        self._bounds: dict[str, FloatArray] = {}
+
+    def stage(self, name: str) -> Stage:
+        """A stage of the system."""
+        found: Stage = self._contract.system.graph[name]
+        return found
+
+    def bound(self, stage: Stage) -> FloatArray:
+        """The bound of a recorded stage, with what the bounds of the recorded stages before it lead to."""
+        if stage.name not in self._bounds:
+            rows = self.values[stage.name]
+            upstream = {
+                name: self.bound(self.stage(name)) for name in (*stage.needs, *stage.may_use) if name in self.values
+            }
+            self._bounds[stage.name] = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
+        return self._bounds[stage.name]
+
+    def recomputed(self, stage: Stage) -> FloatArray | None:
+        """The stage from this side's own values of the stages before it; None where they do not lead to it."""
+        if stage.compute is None or stage.is_answer:
+            return None
+        try:
+            rows = self._replayed.computed(stage.name)
+        except UnusableInput:
+            return None
+        return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
+
+    def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
+        """The rounding of a recomputed stage."""
+        return replay_bound(self._replayed, stage.name, rows)
+
+
+def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
+    """The frames in which the two networks were given different inputs, (T,)."""
+    found = np.zeros(len(a.values[stage.name]), bool)
+    for name in stage.needs:
+        if name in a.values and name in b.values:
+            need = a.stage(name)
+            error = _difference(need, a.values[name], b.values[name])
+            found |= ~(error <= np.fmin(a.bound(need), b.bound(need))).all(axis=1)
+    return found
+
+
+def _difference(stage: Stage, a: FloatArray, b: FloatArray) -> FloatArray:
+    wide: FloatArray = a.astype(np.float64)
+    other: FloatArray = b.astype(np.float64)
+    if stage.measure.has_signless_quaternions:
+        other = same_hemisphere(wide, other)
+    with np.errstate(invalid="ignore"):
+        return np.abs(wide - other)
