@@ -63,3 +63,8 @@ class DeclaredFiles:
         rows = np.searchsorted(trace.frame, frame)
         answers = contract.system.graph.answers
         return {name: values[rows] for name, values in trace.stages.items() if name in answers}
+
+
+def files_of(contract: Any) -> Any:
+    """What reads the artefacts of a contract's system."""
+    return contract.system.files or DeclaredFiles()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
 
@@ -19,11 +19,6 @@ class EvidenceFiles:
     clip: Path | None = None
     onnx: Path | None = None
     replay: Path | None = None
-
-
-def files_of(contract: Any) -> Any:
-    """What reads the artefacts of a contract's system."""
-    return contract.system.files or DeclaredFiles()
 
 
 def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> tuple[Evidence, list[str]]:

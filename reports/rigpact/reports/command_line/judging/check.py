@@ -21,7 +21,7 @@ from rigpact.reports.command_line.options import Companion, Strict
 from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
 
 if TYPE_CHECKING:
-    from rigpact.reports.systems.interface import CheckRequest
+    from rigpact.reports.checking.check import CheckRequest
 
 _MODEL_SUFFIX, _TRACE_MARK = ".onnx", ".trace."
 
@@ -56,13 +56,13 @@ def check(
 
     Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
     """
+    from rigpact.reports.checking.check import check_files
     from rigpact.reports.engine.canary_report import print_canary
-    from rigpact.reports.systems.registry import system_of_documents
     from rigpact.reports.terminal import print_json, print_report, stdout
 
     request = _read_request(paths or [], companion, onnx, canary)
     configuration = configuration_from_option(config)
-    report = system_of_documents(request.documents).check(request)
+    report = check_files(request)
     if write_baseline is not None:
         save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
         raise typer.Exit
@@ -79,8 +79,7 @@ def check(
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
     from rigpact.contract.documents import read_document
-    from rigpact.reports.systems.enemy_animation import refuse_second
-    from rigpact.reports.systems.interface import CheckRequest
+    from rigpact.reports.checking.check import CheckRequest, refuse_second
 
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
     recordings = [path for path in paths if _TRACE_MARK in path.name]

@@ -15,7 +15,7 @@ from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFo
 if TYPE_CHECKING:
     from rigpact.contract.documents import Document
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.systems.interface import CheckRequest
+    from rigpact.reports.checking.check import CheckRequest
 
 _MODEL_SUFFIX = ".onnx"
 
@@ -33,13 +33,13 @@ def check_each(
     shows between files needs `rigpact check` or `rigpact gate`. Exit status 0: no error (nor warning with --strict), or no
     artefact among the files; 1: findings; 2: a file that cannot be read, or nothing in it to judge.
     """
-    from rigpact.reports.systems.registry import system_of_documents
+    from rigpact.reports.checking.check import check_files
     from rigpact.reports.terminal import print_json, print_report
 
     requests = _requests(paths)
     if not requests:
         raise typer.Exit
-    reports = [system_of_documents(request.documents).check(request) for request in requests]
+    reports = [check_files(request) for request in requests]
     report = configured(_joined(reports), configuration_from_option(config))
     if output_format is ReportFormat.JSON:
         print_json(report.to_json())
@@ -52,7 +52,7 @@ def check_each(
 
 def _requests(paths: Sequence[Path]) -> list[CheckRequest]:
     """One for each artefact; what is passed over is named on stderr. UnusableInput for what cannot be read."""
-    from rigpact.reports.systems.interface import CheckRequest
+    from rigpact.reports.checking.check import CheckRequest
 
     requests: list[CheckRequest] = []
     for path in [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX]:

@@ -44,15 +44,16 @@ def diff(
     something was not compared; 2: nothing could be compared.
     """
     from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.comparing.comparison_text import print_comparison
-    from rigpact.reports.systems.interface import ContractFiles, DiffRequest
-    from rigpact.reports.systems.registry import system_of
+    from rigpact.reports.comparing.diff import DiffRequest
+    from rigpact.reports.comparing.diff import diff as compare_files
     from rigpact.reports.terminal import print_json, stdout
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     files = ContractFiles(bundle, companion, settings or (), conventions)
-    report = system_of(bundle).diff(DiffRequest(a, b, files, tuple(stage or ()), table))
+    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table))
     if output_format is ReportFormat.JSON:
         print_json(report.to_json())
     elif output_format is ReportFormat.TEXT:

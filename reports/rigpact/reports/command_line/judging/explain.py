@@ -38,6 +38,10 @@ def explain(
     ] = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
+    allow_unjudged: Annotated[
+        list[str] | None,
+        typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
+    ] = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -46,14 +50,18 @@ def explain(
     Each recorded stage is recomputed from the engine's own recorded inputs to it; where one differs, the knobs that can
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
+    from rigpact.reference_runtime.files.contracts import ContractFiles
     from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
-    from rigpact.reports.systems.interface import ContractFiles, ExplainRequest
-    from rigpact.reports.systems.registry import system_of
+    from rigpact.reports.diagnosing.evidence import EvidenceFiles
+    from rigpact.reports.diagnosing.explain import ExplainRequest
+    from rigpact.reports.diagnosing.explain import explain as explain_recording
     from rigpact.reports.terminal import print_json, stdout
 
-    files = ContractFiles(bundle, companion, settings or (), conventions)
-    request = ExplainRequest(recording, files, clip, onnx, replay, with_pairs=not singles_only)
-    diagnosis, notes = system_of(bundle).explain(request)
+    files, given = ContractFiles(bundle, companion, settings or (), conventions), EvidenceFiles(clip, onnx, replay)
+    request = ExplainRequest(
+        recording, files, given, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ())
+    )
+    diagnosis, notes = explain_recording(request)
     if output_format is OutputFormat.JSON:
         print_json(diagnosis.to_json())
     else:

@@ -1,4 +1,4 @@
-"""`rigpact check` of a hosted system: its contract file, a model, recordings and data sets, with the account of all of it."""
+"""The files of a declared system: its contract file, a model, recordings and data sets, with the account of all of it."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import comparison as comparison_rules
-from rigpact.contract.rules.hosted import system_data
-from rigpact.contract.rules.hosted.systems import check_contract_file, check_system_model
-from rigpact.contract.systems.definition import SystemContract, SystemDefinition
+from rigpact.contract.rules.bundle import structure
+from rigpact.contract.rules.hosted import system_data, systems
 from rigpact.contract.systems.reading import document_to_system_contract
-from rigpact.contract.systems.registry import SYSTEMS, canonical_name
+from rigpact.contract.systems.registry import canonical_name, find_system, known_systems
+from rigpact.contract.systems.system import System, SystemContract
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace
-from rigpact.reference_runtime.systems.registry import RUNTIMES
+
+_UNREADABLE = frozenset(structure.RULES)
 
 
-def check_hosted(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
+def check_system_files(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
     """Judge everything that is given; what cannot be judged for want of a readable contract is missing."""
-    findings = list(check_contract_file(document))
+    findings = list(systems.check_contract_file(document))
     declared, compared = _contract_account(document, findings)
     files = [_listed(document.path, document.kind.value, document.file.sha256)]
-    definition = _definition(document)
+    system = _system(document)
     if model is not None:
         signature = read_model(model)
         files.append(_listed(model, "model", signature.sha256))
         declared += _tensors(signature)
-        if definition is not None:
-            findings += check_system_model(signature, definition)
+        if system is not None:
+            findings += systems.check_system_model(signature, system)
             compared += _tensors(signature)
     contract = _readable(document)
     for path in recordings:
@@ -55,10 +56,10 @@ def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Itera
     A data set is a recording that holds what stands before the network and its answer, and nothing behind it: its answers
     are labels, and are judged as such.
     """
-    definition = contract.definition
-    if trace.header.system != definition.name:
-        found = trace.header.system or "no hosted system"
-        yield system_data.OTHER_SYSTEM.at(path, "/system", found=found, expected=definition.name)
+    system = contract.system
+    if trace.header.system != system.name:
+        found = trace.header.system or "no declared system"
+        yield system_data.OTHER_SYSTEM.at(path, "/system", found=found, expected=system.name)
         return
     recorded = trace.header.bundle_sha256
     if recorded is not None and recorded != contract.sha256:
@@ -67,15 +68,14 @@ def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Itera
         )  # fmt: skip
     if trace.truncation:
         yield comparison_rules.CUT_OFF.at(path, "", holder=path.name, truncation=trace.truncation)
-    runtime = RUNTIMES[definition.name]
-    graph = runtime.graph(contract)
-    behind = {stage.name for stage in graph.stages} - _before_the_model(contract)
+    graph = system.graph
+    behind = set(graph.names) - set(graph.given) - set(graph.answers) - _before_the_model(system)
     is_data_set = not behind & set(trace.stages)
-    varied = {*graph.given, *definition.inputs} - set(definition.outputs) if is_data_set else set()
+    varied = {*graph.given, *system.inputs} - set(system.outputs) if is_data_set else set()
     found_in_rows = list(system_data.check_rows(contract, trace.stages, path, varied))
     yield from found_in_rows
     if is_data_set and not any(each.rule is system_data.NOT_FINITE for each in found_in_rows):
-        for problem in runtime.data_gate(contract, trace.stages):
+        for problem in system.data_problems(contract, trace.stages):
             yield system_data.problem_to_finding(problem, path)
 
 
@@ -87,20 +87,18 @@ def first_not_finite(contract: SystemContract, trace: Trace, path: Path) -> Iter
             row, channel = (int(index) for index in bad[0])
             yield comparison_rules.NOT_FINITE.at(
                 path, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
-                frame=int(trace.frame[row]), count=len(bad), address=contract.vectors[name].address(channel),
+                frame=int(trace.frame[row]), count=len(bad), address=contract.fields(name).address(channel),
             )  # fmt: skip
 
 
-def _before_the_model(contract: SystemContract) -> set[str]:
+def _before_the_model(system: System) -> set[str]:
     """The model's inputs and every stage that they are computed from."""
-    graph = RUNTIMES[contract.definition.name].graph(contract)
-    needs = {stage.name: stage.needs for stage in graph.stages}
     found: set[str] = set()
-    open_names = list(contract.definition.inputs)
+    open_names = list(system.inputs)
     while open_names:
         name = open_names.pop()
         found.add(name)
-        open_names += [each for each in needs.get(name, ()) if each not in found]
+        open_names += [each for each in system.graph[name].needs if each not in found]
     return found
 
 
@@ -109,18 +107,17 @@ def _contract_account(document: Document, findings: Sequence[Finding]) -> tuple[
     root = document.data
     sections = [root.get(name) for name in ("vectors", "conventions", "constants")]
     declared = 1 + sum(len(section) for section in sections if isinstance(section, dict))
-    if any(finding.rule.code.startswith("RP0") for finding in findings):
+    if any(finding.rule in _UNREADABLE for finding in findings):
         return declared, 0
-    missing = sum(finding.rule.name == "system-vector-missing" for finding in findings)
-    if _definition(document) is None:
+    missing = sum(finding.rule is systems.VECTOR_MISSING for finding in findings)
+    if _system(document) is None:
         return declared, 1
     return declared + missing, declared
 
 
-def _definition(document: Document) -> SystemDefinition | None:
+def _system(document: Document) -> System | None:
     name = document.data.get("system")
-    found = SYSTEMS.get(canonical_name(name)) if isinstance(name, str) else None
-    return None if found is None else found.definition
+    return find_system(name) if isinstance(name, str) and canonical_name(name) in known_systems() else None
 
 
 def _readable(document: Document) -> SystemContract | None:

@@ -1,0 +1,81 @@
+"""`rigpact check` of any system: the files that belong together, judged by the rules that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import FindingsReport
+from rigpact.contract.model.file import read_model
+from rigpact.contract.rules import Subject, check
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """Files to judge together, JSON artefacts read already, the model and recordings by their paths."""
+
+    documents: Sequence[Document]
+    recordings: Sequence[Path] = ()
+    model: Path | None = None
+    companion: Path | None = None
+    canary: Path | None = None
+
+
+def check_files(request: CheckRequest) -> FindingsReport:
+    """Judge a bundle or a system's contract file and everything that goes with it.
+
+    Raises UnusableInput for files that do not belong together.
+    """
+    contracts = [document for document in request.documents if document.kind is Kind.SYSTEM_CONTRACT]
+    if not contracts:
+        return _check_bundle_files(request)
+    # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
+    from rigpact.reports.checking.system_files import check_system_files
+
+    others = [document for document in request.documents if document.kind is not Kind.SYSTEM_CONTRACT]
+    if others:
+        raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
+    refuse_second([document.path for document in contracts], "system contracts")
+    for option, path in (("--companion", request.companion), ("--canary", request.canary)):
+        if path is not None:
+            raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
+    return check_system_files(contracts[0], request.model, request.recordings)
+
+
+def _check_bundle_files(request: CheckRequest) -> FindingsReport:
+    from rigpact.reports.engine.canary_report import with_canary
+
+    if request.recordings:
+        raise UnusableInput(request.recordings[0], "a trace", "clips or teacher files", "rigpact diff, rigpact explain")
+    subject = _subject(request)
+    return with_canary(check(subject), subject, request.canary)
+
+
+def _subject(request: CheckRequest) -> Subject:
+    companions = [document for document in request.documents if document.kind is Kind.COMPANION]
+    if request.companion is not None:
+        companions.append(read_document(request.companion, Kind.COMPANION))
+    if not request.documents and not companions and request.model is None:
+        raise UnusableInput(
+            "PATH", "no file", "at least one file to check", "for example rigpact check norm_template.json"
+        )
+    return Subject(
+        bundle=_only([document for document in request.documents if document.kind is Kind.BUNDLE], "bundles"),
+        companion=_only(companions, "companions"),
+        others=tuple(each for each in request.documents if each.kind not in {Kind.BUNDLE, Kind.COMPANION}),
+        model=read_model(request.model) if request.model else None,
+    )
+
+
+def _only(documents: list[Document], what: str) -> Document | None:
+    refuse_second([document.path for document in documents], what)
+    return documents[0] if documents else None
+
+
+def refuse_second(paths: list[Path], what: str) -> None:
+    """UnusableInput where there is more than one of something."""
+    if len(paths) > 1:
+        raise UnusableInput(paths[1], f"{len(paths)} {what}", "one", "check each with the files that belong to it")

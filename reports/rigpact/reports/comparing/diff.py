@@ -1,0 +1,46 @@
+"""`rigpact diff`: two recordings of any system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import FindingsReport
+from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reports.comparing.compare import compare
+from rigpact.reports.comparing.judgement import judge
+
+
+@dataclass(frozen=True)
+class DiffRequest:
+    """Two recordings; `stages` empty for all; `table` where to write every error."""
+
+    a: Path
+    b: Path
+    contract: ContractFiles
+    stages: Sequence[str] = ()
+    table: Path | None = None
+
+
+def diff(request: DiffRequest) -> FindingsReport:
+    """Compare any two recordings of one system; without a contract only published poses."""
+    contract = optional_contract(request.contract)
+    first, second = _recordings(request, contract)
+    comparison = compare(first, second, contract, only=tuple(request.stages))
+    if request.table is not None:
+        if comparison.pose is None:
+            raise UnusableInput("--table", "a recording without bones", "--format json")
+        from rigpact.reports.comparing.error_table import write_error_table  # pandas
+
+        write_error_table(comparison, request.table)
+    return judge(comparison)
+
+
+def _recordings(request: DiffRequest, contract: Any) -> Iterator[Recording]:
+    for path in (request.a, request.b):
+        yield read_recording(path) if contract is None else files_of(contract).recording(path, contract)
