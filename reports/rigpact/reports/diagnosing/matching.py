@@ -32,7 +32,8 @@ def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArr
     arrays = [array[:, place] for array in (error.recorded, error.replayed, error.tolerance)]
     known = np.isfinite(np.concatenate(arrays, axis=1)).all(axis=1)
     recorded, replayed, tolerance = (
-        array[known].reshape(int(known.sum()), -1, width).swapaxes(0, 1).astype(np.float64) for array in arrays
+        array[known].reshape(int(known.sum()), array.shape[1] // width, width).swapaxes(0, 1).astype(np.float64)
+        for array in arrays
     )
     return recorded, replayed, tolerance
 
