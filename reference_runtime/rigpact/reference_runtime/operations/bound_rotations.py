@@ -115,4 +115,5 @@ def _orthonormaliser(codec: SixNumbers, frames: FloatArray) -> Operation:
 
 
 def _completer(codec: SixNumbers, frames: FloatArray) -> Operation:
-    return cross(*(frames[index] for index in codec.cross_order), frames[codec.derived])
+    first, second = codec.cross_order
+    return cross(frames[first], frames[second], frames[codec.derived])

@@ -26,7 +26,6 @@ from rigpact.reference_runtime.operations.geometry import (
     is_short,
     length,
     most_perpendicular_axis,
-    normalised_or,
     perpendicular,
 )
 
@@ -134,7 +133,8 @@ def _perpendicular_unit(axis: FloatArray, first: FloatArray) -> FloatArray:
     """A unit axis at a right angle to `first`, as near to `axis` as possible; (M, 3) all."""
     rest = perpendicular(axis.astype(first.dtype), first)
     way_out = perpendicular(most_perpendicular_axis(first), first)
-    return normalised_or(rest, is_short(rest), way_out / length(way_out))
+    chosen = np.where(is_short(rest), way_out, rest)
+    return np.asarray(chosen / length(chosen))
 
 
 def room_for_frames(count: int, dtype: type[np.floating]) -> FloatArray:
