@@ -29,7 +29,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
     TeacherInputs,
     clip_rows,
 )
-from rigpact.reference_runtime.systems.enemy_animation.output import KeptRun, OutputRun, OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputRun, OutputStages
 
 Mode = Literal["teacher", "free", "playback"]
 MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
@@ -113,7 +113,7 @@ class Loop:
         rows, runs = [], []
         for _ in frames:
             stages, run, following = self._run_frame()
-            runs.append(KeptRun(run))
+            runs.append(run.kept())
             if following is not None:
                 stages["x_raw_next"] = following
             rows.append(stages)
