@@ -104,7 +104,7 @@ class Loop:
         return stages
 
     def advance(self) -> FloatArray:
-        """Run one frame and return what it publishes, y_out (Dy,); the same frame as `step`, whose stages nobody keeps."""
+        """Run one frame and return what it publishes, y_out (Dy,): the frame of `step`, without keeping its stages."""
         published: FloatArray = self._run_frame()[1].y_out[0]
         return published
 
