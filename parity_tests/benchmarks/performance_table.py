@@ -39,7 +39,7 @@ _NOTES = """\
 A frame of one run is about ninety numpy calls of less than a microsecond each around one call of the network, whose weights
 leave little of the cache to them: it costs about twice the bare network, not one and a half times. Tried: binding every call to
 its buffers once; IO binding; carrying what the next frame's inputs share with this one's; both Gram–Schmidts of ΔR and of the
-previous pose in one pass; reciprocals instead of divisions; three rows at once for a few bones and single rows for many. A
+previous pose in one pass; reciprocals instead of divisions; three rows at once, blocks that fit the cache. A
 crowd in lockstep is bounded by tanh over its histories and by memory, float64 more than float32. Times of that section are
 processor time of the calling thread. Given the same network output every arrangement gives the same bits; the network's own
 sums depend on how many rows it gets.

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
 from . import scalar_oracle as oracle
-from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, components, rotations, vectors
+from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, rotations, vectors
 
 torch = pytest.importorskip("torch")
 from rigpact.fixtures.training import geometry as training  # noqa: E402  (torch is optional)
@@ -266,18 +266,6 @@ def test_wrapping_many_turns_changes_the_angle_by_whole_turns(dtype, angle):
     assert abs(got) <= math.pi + limit
     turns = (mpmath.mpf(float(value)) - mpmath.mpf(got)) / (2 * mpmath.pi)
     assert abs(turns - mpmath.nint(turns)) * 2 * mpmath.pi <= limit
-
-
-@given(v=st.tuples(components, components, components))
-@example(v=(1e-4, 0.0, 0.0))
-@example(v=(9.999e-5, 0.0, 0.0))
-@example(v=(0.0, 0.0, 0.0))
-def test_safe_normal_is_zero_below_the_engines_threshold(v):
-    """Where the engine says 'no direction', a unit vector of noise spins the character."""
-    got = geometry.safe_normal(np.array(v))
-    assume(abs(oracle.length(v) / 1e-4 - 1.0) > 1e-12 or v == (1e-4, 0.0, 0.0))
-    want = oracle.times(1 / oracle.length(v), v) if oracle.length(v) >= 1e-4 else (0.0, 0.0, 0.0)
-    np.testing.assert_allclose(got, want, rtol=0, atol=4 * UNIT[np.float64])
 
 
 def test_leading_axes_broadcast_as_a_loop_over_frames():

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.rotation6d import matrix_to_rot6d, rot6d_to_matrix
-from rigpact.reference_runtime.operations.rot6d import DERIVED_SIGN, PACKING, Rot6d
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, PACKING
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import scalar_oracle as oracle

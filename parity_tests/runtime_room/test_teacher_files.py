@@ -120,10 +120,12 @@ def test_recording_of_any_kind_pairs_each_frame_with_the_next_pose(session, kind
     pose = [[x for rotation in tiny.pose(frame) for x in oracle.encode_xz(rotation)] for frame in range(7)]
     rows = STEPS if kind == "clip" else STEPS - 1  # only the clip itself knows the pose after its last step
     limit = 16 * STORE  # stored once, and through a z-score for the prediction
-    np.testing.assert_allclose(recording.targets6d[:rows], pose[1 : rows + 1], rtol=0, atol=limit)
-    np.testing.assert_allclose(recording.copied6d, pose[:STEPS], rtol=0, atol=limit)
+    frames = np.arange(len(recording.trace.frame))
+    targets = recording.targets_at(frames)
+    np.testing.assert_allclose(targets[:rows], pose[1 : rows + 1], rtol=0, atol=limit)
+    np.testing.assert_allclose(recording.copied_at(frames), pose[:STEPS], rtol=0, atol=limit)
     if kind != "clip":
-        assert np.isnan(recording.targets6d[-1]).all()
+        assert np.isnan(targets[-1]).all()
         np.testing.assert_allclose(recording.trace.stages["y_out"], session.trace.stages["y_out"], rtol=0, atol=limit)
 
 
@@ -136,4 +138,4 @@ def test_gap_in_a_trace_has_no_target(session):
     trace = replace(session.trace, frame=session.trace.frame[kept], time_s=session.trace.time_s[kept], stages=stages)
     write_trace(trace, session.folder / "gap.trace.safetensors")
     recording = read_recording(session.folder / "gap.trace.safetensors", session.contract)
-    assert np.isnan(recording.targets6d).all(axis=1).tolist() == [False, True, False, True]
+    assert np.isnan(recording.targets_at(np.arange(4))).all(axis=1).tolist() == [False, True, False, True]

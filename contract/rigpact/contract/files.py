@@ -194,15 +194,11 @@ def _directory_hint(folder: Path) -> str:
     return ""
 
 
-def find_repeated_keys(content: bytes, data: Any) -> Iterator[str]:
+def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
     """Yield a pointer to every key that stands more than once in one object of JSON text; `data` is what it parsed to.
 
     The text's `":` are counted first: a file without repeats has as many as the parsed value has keys, and is done.
     """
-    return _repeated_keys(content, data, _census(content, data))
-
-
-def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
     keys = census.keys
     if keys is None:
         keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)

@@ -1,8 +1,8 @@
-"""What the loop does with six numbers a bone, bound to buffers of R frames of B bones: reproject, decode, compose.
+"""Reproject, decode and compose R frames of B bones, in buffers that are allocated once.
 
-Whoever runs frame after frame keeps an operation and calls it again; whoever has an array makes one for a block of it. The
-rooms to fill and to read are (2, 3, R, B): the two axes of every bone, see `Rot6d.lanes`. One operation belongs to one
-thread at a time. Not here: the arithmetic itself (lanes.py), which stage comes when (pose_plan.py).
+A loop builds an operation once and calls it in every frame; `Rot6d` builds one for each block of a long array. Input and
+output stand in arrays (2, 3, R, B), the two axes of every bone, see `SixNumbers.lanes`. An operation serves one thread at a
+time. Not here: the arithmetic itself (lanes.py), the order of the stages (pose_plan.py).
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.lanes import FEW, Frames, GramSchmidt, product
-
-if TYPE_CHECKING:
-    from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.lanes import Operation, cross, gram_schmidt, product, room_for_frames
+from rigpact.reference_runtime.operations.six_numbers import SixNumbers
 
 Factors = tuple[FloatArray, FloatArray]
 COMPOSE: Mapping[str, Callable[[FloatArray, FloatArray], Factors]] = {
@@ -35,13 +32,13 @@ DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 class Reprojection:
-    """Main-path Gram–Schmidt of R frames: fill `axes` (2, 3, R, B), call, read them again.
+    """Main-path Gram–Schmidt of R frames: fill `axes` (2, 3, R, B), call, read `axes`.
 
-    looked_back: whether an axis was lost and taken from the published pose, in any call so far.
+    looked_back: whether any call so far replaced a lost axis by that of the published pose.
     """
 
-    def __init__(self, codec: Rot6d, shape: tuple[int, int], dtype: type[np.floating]) -> None:
-        """Make room for (R, B) bones."""
+    def __init__(self, codec: SixNumbers, shape: tuple[int, int], dtype: type[np.floating]) -> None:
+        """Allocate (R, B) bones."""
         axes = np.empty((2, 3, math.prod(shape)), dtype)
         self.axes = axes.reshape(2, 3, *shape)
         self._codec = codec
@@ -49,7 +46,7 @@ class Reprojection:
         self.looked_back = False
         canonical = codec.canonical_lanes(dtype, math.prod(shape))
         fallback = self._published_lanes if codec.falls_back_on_previous else lambda: canonical
-        self._orthonormalise = GramSchmidt(axes[0], axes[1], codec.reproject_guard, fallback)
+        self._orthonormalise = gram_schmidt(axes[0], axes[1], codec.reproject_guard, fallback)
 
     def __call__(self, published: FloatArray) -> None:
         """Orthonormalise; published (R, 6·B) is the pose published one frame before."""
@@ -64,28 +61,28 @@ class Reprojection:
 class Decoding:
     """The rotation matrices of R frames: fill `held` (2, 3, R, B), call, read `matrices` (3, 3, R, B)."""
 
-    def __init__(self, codec: Rot6d, shape: tuple[int, int], dtype: type[np.floating]) -> None:
-        """Make room for (R, B) bones."""
-        frames, room = _decoder(codec, math.prod(shape), dtype)
-        self.held = room.reshape(2, 3, *shape)
-        self._steps = (_orthonormaliser(codec, frames, slice(None)), codec.cross(frames, slice(None)))
-        self.matrices = _matrices(codec, frames).reshape(3, 3, *shape)
+    def __init__(self, codec: SixNumbers, shape: tuple[int, int], dtype: type[np.floating]) -> None:
+        """Allocate (R, B) bones."""
+        frames = room_for_frames(math.prod(shape), dtype)
+        self.held = codec.held(frames).reshape(2, 3, *shape)
+        self.matrices = codec.matrices(frames).reshape(3, 3, *shape)
+        self._orthonormalise, self._complete = _orthonormaliser(codec, frames), _completer(codec, frames)
 
     def __call__(self) -> None:
-        """Orthonormalise the two held axes and complete them."""
-        for step in self._steps:
-            step()
+        """Orthonormalise the two held axes, then derive the third."""
+        self._orthonormalise()
+        self._complete()
 
 
 class Composition:
     """R_next of R frames: fill `delta` and `previous` (2, 3, R, B), call, read `result` (2, 3, R, B).
 
-    A delta that nothing orthonormalised is decoded as it stands: `decodes_delta` False.
+    decodes_delta: False uses the delta as it stands, without Gram–Schmidt.
     """
 
     def __init__(
         self,
-        codec: Rot6d,
+        codec: SixNumbers,
         shape: tuple[int, int],
         dtype: type[np.floating],
         *,
@@ -93,47 +90,30 @@ class Composition:
         direct: Callable[[FloatArray], FloatArray] = DIRECTION["forward"],
         decodes_delta: bool = True,
     ) -> None:
-        """Make room for (R, B) pairs; deltas stand in the first half of every row, previous rotations in the second."""
+        """Allocate (R, B) pairs. In every row the deltas come first, then the previous rotations: one call decodes both."""
         count = math.prod(shape)
-        frames, room = _decoder(codec, 2 * count, dtype)
-        delta, previous = slice(None, count), slice(count, None)
-        self.delta = room[..., delta].reshape(2, 3, *shape)
-        self.previous = room[..., previous].reshape(2, 3, *shape)
+        frames = room_for_frames(2 * count, dtype)
+        deltas, previous = frames[..., :count], frames[..., count:]
+        self.delta, self.previous = (codec.held(half).reshape(2, 3, *shape) for half in (deltas, previous))
         result = np.empty((2, 3, count), dtype)
         self.result = result.reshape(2, 3, *shape)
-        matrices = _matrices(codec, frames)
-        turn, before = direct(matrices[..., delta]), matrices[..., previous]
-        left, right = compose(turn, before)
-        # of one factor only the two lines that the six numbers hold are looked at; a few bones are quicker all at once
-        partial_factor = left if codec.are_rows else right
-        skips_delta = partial_factor is turn and direct is DIRECTION["forward"] and count > FEW
-        skips_previous = partial_factor is before and count > FEW
-        whole = slice(count if skips_delta else 0, count if skips_previous else 2 * count)
-        self._steps = (
-            _orthonormaliser(codec, frames, slice(None) if decodes_delta else previous),
-            codec.cross(frames, whole),
-            product(left, right, codec.lines, result, by_rows=codec.are_rows),
-        )
+        left, right = compose(direct(codec.matrices(deltas)), codec.matrices(previous))
+        self._orthonormalise = _orthonormaliser(codec, frames if decodes_delta else previous)
+        self._complete = _completer(codec, frames)
+        self._multiply = product(left, right, codec.lines, result, by_rows=codec.are_rows)
 
     def __call__(self) -> None:
-        """Decode both, multiply, keep the lines that six numbers hold."""
-        orthonormalise, complete, multiply = self._steps
-        orthonormalise()
-        complete()
-        multiply()
+        """Decode both, multiply, keep the two lines that the six numbers hold."""
+        self._orthonormalise()
+        self._complete()
+        self._multiply()
 
 
-def _decoder(codec: Rot6d, count: int, dtype: type[np.floating]) -> tuple[Frames, FloatArray]:
-    """Room for N frames, and of it what the six numbers fill: (2, 3, N), in their order."""
-    frames = Frames(count, dtype)
-    return frames, frames.axes[codec.lines]
+def _orthonormaliser(codec: SixNumbers, frames: FloatArray) -> Operation:
+    a, b = frames[codec.first, :3], frames[codec.second, :3]
+    return gram_schmidt(a, b, codec.decode_guard, partial(codec.canonical_lanes, a.dtype, a.shape[1]))
 
 
-def _orthonormaliser(codec: Rot6d, frames: Frames, lanes: slice) -> Callable[[], None]:
-    a, b = (frames.axes[index][:, lanes] for index in (codec.first, codec.second))
-    return GramSchmidt(a, b, codec.decode_guard, partial(codec.canonical_lanes, a.dtype, a.shape[1]))
-
-
-def _matrices(codec: Rot6d, frames: Frames) -> FloatArray:
-    """matrix[row, column], (3, 3, N): the axes are columns, or rows where the six numbers are."""
-    return frames.axes if codec.are_rows else frames.axes.swapaxes(0, 1)
+def _completer(codec: SixNumbers, frames: FloatArray) -> Operation:
+    first, second = codec.cross_order
+    return cross(frames[first], frames[second], frames[codec.derived])

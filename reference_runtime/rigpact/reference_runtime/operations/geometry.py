@@ -1,8 +1,9 @@
-"""Rotations: the numbers that every parity verdict rests on.
+"""Rotations, defined: every parity verdict rests on the numbers that these functions give.
 
 Convention: a rotation matrix holds the bone's axes as **columns** and acts on column vectors; leading axes broadcast.
 Quaternions are xyzw unless a name says otherwise. Angles are radians. Thresholds are the engine's.
-Belongs here: maths on rotations. Not here: which convention a bundle uses (rot6d.py), the loop (loop.py).
+Belongs here: the maths of a rotation, written for the reader. Not here: the same maths written for speed (lanes.py; tests
+compare the two), which convention a bundle uses (six_numbers.py), the loop (loop.py).
 Depends on numpy only, so an engine team can port this file by reading it.
 """
 
@@ -38,22 +39,14 @@ def length(v: FloatArray) -> FloatArray:
     return np.sqrt(dot(v, v))
 
 
-def safe_normal(v: FloatArray) -> FloatArray:
-    """v / |v|, the zero vector where |v| < 1e-4. Source: engine `GetSafeNormal`."""
-    size = length(v)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(size < KINDA_SMALL_NUMBER, 0.0, v / size).astype(v.dtype, copy=False)
-
-
 def is_short(v: FloatArray) -> BoolArray:
     """Whether |v| < 1e-4, (..., 1). Source: engine `Reproject6D`."""
     return length(v) < KINDA_SMALL_NUMBER
 
 
-def normalised_or(v: FloatArray, degenerate: BoolArray, fallback: FloatArray) -> FloatArray:
-    """v / |v|, or `fallback` where `degenerate` holds. NaN is not degenerate: it goes on, to be found."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(degenerate, fallback, v / length(v)).astype(v.dtype, copy=False)
+def normalised(v: FloatArray) -> FloatArray:
+    """v · (1/|v|): a unit vector. Source: engine `GetSafeNormal`, which multiplies by the reciprocal as well."""
+    return v * (1.0 / length(v))
 
 
 def perpendicular(v: FloatArray, axis: FloatArray) -> FloatArray:
@@ -62,9 +55,18 @@ def perpendicular(v: FloatArray, axis: FloatArray) -> FloatArray:
 
 
 def most_perpendicular_axis(v: FloatArray) -> FloatArray:
-    """The coordinate axis least aligned with v: a way out when even a fallback axis is parallel to v."""
+    """The coordinate axis least aligned with v, (..., 3): it is never parallel to v."""
     axes: FloatArray = np.eye(3, dtype=v.dtype)[np.argmin(np.abs(v), axis=-1)]
     return axes
+
+
+def gram_schmidt(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two orthonormal axes from two (..., 3) axes that are neither short nor parallel: `a` keeps its direction.
+
+    Why no guard: what replaces a short axis is a convention, see `Guard` in lanes.py.
+    """
+    first = normalised(a)
+    return first, normalised(perpendicular(b, first))
 
 
 def compose(delta: FloatArray, previous: FloatArray) -> FloatArray:
@@ -104,8 +106,8 @@ def _skew_part(matrix: FloatArray) -> FloatArray:
 def matrix_to_quat(matrix: FloatArray) -> FloatArray:
     """Rotation matrix (..., 3, 3) to a unit quaternion (..., 4), xyzw.
 
-    The largest of the four components is found first and is positive; the others are divided by it, so that no
-    precision is lost near half turns.
+    The largest of the four components is found first and made positive; the others are divided by it. So no precision
+    is lost near half turns.
     """
     r = np.moveaxis(matrix, (-2, -1), (0, 1))
     trace = r[0, 0] + r[1, 1] + r[2, 2]
@@ -132,7 +134,7 @@ def rotation_vector(matrix: FloatArray) -> FloatArray:
     quat = np.where(quat[..., 3:] < 0.0, -quat, quat)
     vector, scalar = quat[..., :3], quat[..., 3:]
     size = length(vector)
-    # sin(θ/2) below the smallest normal float: θ/sin(θ/2) has reached its limit 2 long before
+    # where sin(θ/2) is below the smallest normal float, θ/sin(θ/2) is its limit 2 to the last bit
     tiny = size < np.finfo(matrix.dtype).tiny
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(tiny, 2.0, 2.0 * np.arctan2(size, scalar) / size)

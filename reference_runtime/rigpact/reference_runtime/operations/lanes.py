@@ -1,21 +1,19 @@
-"""Rotations as lanes: one row of memory for each number, one column for each bone.
+"""Rotations as lanes: one row of memory holds one number of every bone, one column belongs to one bone.
 
-A numpy call costs more than the arithmetic of one character, and three numbers side by side are too few for a vector
-unit. So the maths runs over rows that hold the same number of every bone, in buffers that are made once. An operation here
-is a list of numpy calls bound to their arrays when it is built; calling it computes in place. For a few bones a call takes
-three rows at once, for many one row while it is in the first-level cache. Every bone goes through the same arithmetic in the
-same order either way: a frame, a clip and a crowd agree to the bit.
+Why: a numpy call costs more than the arithmetic of one character, and a vector unit needs long rows. Three numbers side by
+side, as a bundle stores them, are too short. So an operation works on rows, and it allocates its arrays once, when it is
+built. Calling it computes in place. Every bone goes through the same arithmetic in the same order, whatever stands beside
+it: one frame, a clip and a crowd agree to the bit.
 
-Belongs here: what the loop does with axes in every frame. Not here: which number stands where (rot6d.py), which stage
-does what (pose_stages.py). To add a guard against short axes: a constant beside `SHORT`.
+geometry.py defines the same operations for one rotation; tests compare the two.
+Belongs here: what the loop does with axes in every frame. Not here: which number stands where (six_numbers.py), which stage
+does what (pose_plan.py). To add a guard against short axes: a constant beside `SHORT`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,28 +26,26 @@ from rigpact.reference_runtime.operations.geometry import (
     is_short,
     length,
     most_perpendicular_axis,
-    normalised_or,
     perpendicular,
 )
 
 Indices = NDArray[np.intp]
+Operation = Callable[[], None]
+"""Reads and writes the arrays that it was built with."""
 
-BLOCK = 4096
-"""Bones computed at a time: their rows stay in a core's second-level cache."""
+BLOCK = 6144
+"""How many bones are computed at a time: fewer pay more for numpy calls, more need fresh memory from the system each time."""
 CLEARLY_LONG = 2e-4
-"""No guard replaces an axis of this length: sqrt(3)·1e-4, whose components are all within 1e-4, is the longest that one does."""
-FEW = 256
-"""Up to so many bones a numpy call costs more than its arithmetic: whole triples of rows are handed over, not one by one."""
-_ROWS = 5  # x y z x y: any two neighbouring triples are what a cross product multiplies
-Step = Callable[[], object]
+"""No guard replaces an axis of this length: the longest axis that a guard replaces is sqrt(3)·1e-4, see `NEARLY_ZERO`."""
+_ROWS = 5  # x y z x y: rows 1-3 and 2-4 are the axis with its numbers rotated, as a cross product needs them
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What is done about an axis that is too short to normalise.
+    """What happens to an axis that is too short to normalise.
 
-    is_lost: (3, M) axes and their (M,) lengths to (M,), the axes to replace; None replaces nothing.
-    least_divisor: what a length is raised to before it divides.
+    is_lost: takes (3, M) axes and their (M,) lengths, returns (M,): the axes to replace. None replaces nothing.
+    least_divisor: a shorter length is raised to this before it divides.
     """
 
     is_lost: Callable[[FloatArray, FloatArray], BoolArray] | None
@@ -63,174 +59,121 @@ NEARLY_ZERO = Guard(lambda axis, _size: np.asarray(np.all(np.abs(axis) <= KINDA_
 FLOORED = Guard(None, TRAINING_EPSILON)
 """Divide by max(|v|, 1e-8): a zero vector stays zero. Source: training `reproject_rot6d`."""
 UNGUARDED = Guard(None)
-"""Divide by the length whatever it is."""
+"""Divide by the length, even if it is zero."""
 
 
 def blocks(rows: int, bones: int) -> Iterator[slice]:
-    """Consecutive slices of `rows` frames that hold about `BLOCK` bones each."""
+    """Consecutive slices of `rows` frames, each with about `BLOCK` bones."""
     step = max(1, BLOCK // max(bones, 1))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def pour(lanes: FloatArray, room: FloatArray) -> None:
-    """Copy (2, 3, R, B) lanes into a view of flat vectors: row by row where there are many, numpy would go bone by bone."""
-    if lanes[0, 0].size <= FEW:
-        room[...] = lanes
-        return
-    for axis in range(2):
-        for number in range(3):
-            room[axis, number] = lanes[axis, number]
+    """Copy (2, 3, R, B) lanes into a view of flat vectors.
 
-
-class Operation:
-    """Numpy calls in a row."""
-
-    def __init__(self, steps: Iterable[Step]) -> None:
-        """Keep them."""
-        self._steps = tuple(steps)
-
-    def __call__(self) -> None:
-        """Compute."""
-        for step in self._steps:
-            step()
-
-
-class _Room:
-    """Rows for what is computed on the way: three for a few bones, one for many."""
-
-    def __init__(self, count: int, dtype: np.dtype[np.floating]) -> None:
-        self.size = np.empty(count, dtype)
-        self.products = np.empty((3 if count <= FEW else 1, count), dtype)
-        self.is_small = count <= FEW
-
-    def dot(self, a: FloatArray, b: FloatArray) -> Iterator[Step]:
-        """size = a · b, (x + y) + z."""
-        size, products = self.size, self.products
-        if self.is_small:
-            yield partial(np.multiply, a, b, products)
-            yield partial(np.add, products[0], products[1], size)
-            yield partial(np.add, size, products[2], size)
-            return
-        yield partial(np.multiply, a[0], b[0], size)
-        for row in (1, 2):
-            yield partial(np.multiply, a[row], b[row], products[0])
-            yield partial(np.add, size, products[0], size)
-
-    def scale(self, v: FloatArray) -> Iterator[Step]:
-        """v = v · size."""
-        for part in (v,) if self.is_small else v:
-            yield partial(np.multiply, part, self.size, part)
-
-    def take_away(self, b: FloatArray, a: FloatArray) -> Iterator[Step]:
-        """b = b - a · size."""
-        for mine, other in ((b, a),) if self.is_small else zip(b, a, strict=True):
-            product = self.products if self.is_small else self.products[0]
-            yield partial(np.multiply, other, self.size, product)
-            yield partial(np.subtract, mine, product, mine)
-
-
-class GramSchmidt(Operation):
-    """a/|a|, then b without its part along it, normalised: two (3, N) arrays of axes, changed in place.
-
-    A lost axis is taken from `fallback`, which gives (2, 3, N) when it is asked; the second one is made orthogonal, and
-    where even that is parallel to the first, the most perpendicular coordinate axis serves. NaN is not lost: it goes on,
-    to be found.
+    Why not `room[...] = lanes`: an assignment follows the memory of `room`, three numbers at a time; a ufunc follows the rows.
     """
+    np.positive(lanes, room)
 
-    def __init__(self, a: FloatArray, b: FloatArray, guard: Guard, fallback: Callable[[], FloatArray]) -> None:
-        """Bind both axes and make room for what is computed on the way."""
-        self._a, self._b, self._guard, self._fallback = a, b, guard, fallback
-        self._room = _Room(a.shape[1], a.dtype)
-        room = self._room
-        first = self._normalise(a, self._first_instead)
-        without = chain(room.dot(a, b), room.take_away(b, a))
-        super().__init__((*first, *without, *self._normalise(b, self._second_instead)))
 
-    def _normalise(self, v: FloatArray, instead: Callable[[Indices], FloatArray]) -> Iterator[Step]:
-        """v · (1/|v|) in place, as the engine's `GetSafeNormal` scales."""
-        size = self._room.size
-        yield from self._room.dot(v, v)
-        yield partial(np.sqrt, size, size)
-        yield partial(self._replace_lost, v, instead)
-        yield partial(np.reciprocal, size, size)
-        yield from self._room.scale(v)
+def gram_schmidt(a: FloatArray, b: FloatArray, guard: Guard, fallback: Callable[[], FloatArray]) -> Operation:
+    """The operation that makes two axes (3, N) orthonormal, in place: a/|a|, then b without its part along a, normalised.
 
-    def _replace_lost(self, v: FloatArray, instead: Callable[[Indices], FloatArray]) -> None:
-        size = self._room.size
-        if size.item(size.argmin()) >= CLEARLY_LONG:  # false for NaN too, which hides the smallest length
-            return
-        guard = self._guard
-        if guard.least_divisor is not None:
-            np.maximum(size, guard.least_divisor, out=size)
-        if guard.is_lost is not None:
-            lost = np.flatnonzero(guard.is_lost(v, size))
-            if lost.size:
-                v[:, lost] = instead(lost)
-                size[lost] = 1.0
+    A lost axis is replaced by the same axis of `fallback()`, (2, 3, N). A replaced second axis is made orthogonal to the
+    first; where the two are parallel, the most perpendicular coordinate axis takes its place. NaN is not lost: it stays
+    NaN, so that the rules find it.
+    """
+    products, size = np.empty(a.shape, a.dtype), np.empty(a.shape[1], a.dtype)
+    x, y, z = products
 
-    def _first_instead(self, lost: Indices) -> FloatArray:
-        axes: FloatArray = self._fallback()[0][:, lost]
+    def dot(left: FloatArray, right: FloatArray) -> None:
+        """size = left · right."""
+        np.multiply(left, right, products)
+        np.add(x, y, size)
+        np.add(size, z, size)
+
+    def normalise(v: FloatArray, instead: Callable[[Indices], FloatArray]) -> None:
+        """v = v · (1/|v|), as the engine's `GetSafeNormal` scales."""
+        dot(v, v)
+        np.sqrt(size, size)
+        if not size.item(size.argmin()) >= CLEARLY_LONG:  # argmin finds a NaN first
+            _replace_lost(v, size, guard, instead)
+        np.reciprocal(size, size)
+        np.multiply(v, size, v)
+
+    def first_instead(lost: Indices) -> FloatArray:
+        axes: FloatArray = fallback()[0][:, lost]
         return axes
 
-    def _second_instead(self, lost: Indices) -> FloatArray:
-        """A unit axis at a right angle to the first, as near to the fallback as can be."""
-        first, axis = self._a[:, lost].T, self._fallback()[1][:, lost].T
-        rest = perpendicular(axis.astype(first.dtype), first)
-        way_out = perpendicular(most_perpendicular_axis(first), first)
-        return normalised_or(rest, is_short(rest), way_out / length(way_out)).T
+    def second_instead(lost: Indices) -> FloatArray:
+        return _perpendicular_unit(fallback()[1][:, lost].T, a[:, lost].T).T
+
+    def compute() -> None:
+        normalise(a, first_instead)
+        dot(a, b)
+        np.multiply(a, size, products)
+        np.subtract(b, products, b)
+        normalise(b, second_instead)
+
+    return compute
 
 
-class Frames:
-    """N right-handed frames being put together: three axes, any two of which give the third. axes: (3, 3, N)."""
+def _replace_lost(v: FloatArray, size: FloatArray, guard: Guard, instead: Callable[[Indices], FloatArray]) -> None:
+    """Replace the axes of v (3, N) that the guard calls lost; size (N,) becomes what each axis is divided by."""
+    if guard.least_divisor is not None:
+        np.maximum(size, guard.least_divisor, out=size)
+    if guard.is_lost is not None:
+        lost = np.flatnonzero(guard.is_lost(v, size))
+        if lost.size:
+            v[:, lost] = instead(lost)
+            size[lost] = 1.0
 
-    def __init__(self, count: int, dtype: type[np.floating]) -> None:
-        """Make room for N frames."""
-        self._rows = np.empty((3, _ROWS, count), dtype)
-        self.axes = self._rows[:, :3]
 
-    def cross(self, first: int, second: int, derived: int, lanes: slice) -> Operation:
-        """The operation `derived` = `first` × `second`, for some of the lanes."""
-        rows = self._rows[..., lanes]
-        a, b, c = rows[first], rows[second], rows[derived, :3]
-        if c.shape[1] <= FEW:
-            product = np.empty(c.shape, c.dtype)
-            return Operation(
-                (
-                    partial(np.copyto, a[3:], a[:2]),
-                    partial(np.copyto, b[3:], b[:2]),
-                    partial(np.multiply, a[1:4], b[2:], c),
-                    partial(np.multiply, a[2:], b[1:4], product),
-                    partial(np.subtract, c, product, c),
-                )
-            )
-        row = np.empty(c.shape[1], c.dtype)
-        return Operation(
-            chain.from_iterable(
-                (
-                    partial(np.multiply, a[y], b[z], c[x]),
-                    partial(np.multiply, a[z], b[y], row),
-                    partial(np.subtract, c[x], row, c[x]),
-                )
-                for x, y, z in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-            )
-        )
+def _perpendicular_unit(axis: FloatArray, first: FloatArray) -> FloatArray:
+    """A unit axis at a right angle to `first`, as near to `axis` as possible; (M, 3) all."""
+    rest = perpendicular(axis.astype(first.dtype), first)
+    way_out = perpendicular(most_perpendicular_axis(first), first)
+    chosen = np.where(is_short(rest), way_out, rest)
+    return np.asarray(chosen / length(chosen))
+
+
+def room_for_frames(count: int, dtype: type[np.floating]) -> FloatArray:
+    """Room for three axes of N bones, (3, 5, N): rows 0-2 of each axis are x, y, z; `cross` writes to the others."""
+    return np.empty((3, _ROWS, count), dtype)
+
+
+def cross(a: FloatArray, b: FloatArray, result: FloatArray) -> Operation:
+    """The operation result = a × b, for three axes (5, N) of `room_for_frames`."""
+    c = result[:3]
+    term = np.empty(c.shape, c.dtype)
+    a_xy, a_end, a_yzx, a_zxy = a[:2], a[3:], a[1:4], a[2:]
+    b_xy, b_end, b_yzx, b_zxy = b[:2], b[3:], b[1:4], b[2:]
+
+    def compute() -> None:
+        a_end[...] = a_xy
+        b_end[...] = b_xy
+        np.multiply(a_yzx, b_zxy, c)
+        np.multiply(a_zxy, b_yzx, term)
+        np.subtract(c, term, c)
+
+    return compute
 
 
 def product(left: FloatArray, right: FloatArray, lines: slice, result: FloatArray, *, by_rows: bool) -> Operation:
-    """Two lines of left · right for N pairs of matrices: left (3, 3, N), right (3, 3, N), each matrix[row, column].
+    """The operation result = two lines of left · right, for N pairs of matrices (3, 3, N), each matrix[row, column].
 
-    `result` (2, 3, N) gets the columns named by `lines`, or the rows where `by_rows` says so.
+    `result` (2, 3, N) receives the columns that `lines` names; with `by_rows` it receives those rows.
     """
     if by_rows:  # term k of result[i, j] is left[i, k] · right[k, j]
         lefts, rights = left[lines].swapaxes(0, 1)[:, :, None], right[:, None]
     else:  # term k of result[j, i] is left[i, k] · right[k, j]
         lefts, rights = left.swapaxes(0, 1)[:, None], right[:, lines][:, :, None]
-    if result.shape[2] <= FEW:
-        terms = np.empty((3, *result.shape), result.dtype)
-        steps = [partial(np.multiply, lefts, rights, terms), partial(np.add, terms[0], terms[1], result)]
-        return Operation((*steps, partial(np.add, result, terms[2], result)))
-    term = np.empty(result.shape, result.dtype)
-    steps = [partial(np.multiply, lefts[0], rights[0], result)]
-    for k in (1, 2):
-        steps += [partial(np.multiply, lefts[k], rights[k], term), partial(np.add, result, term, result)]
-    return Operation(steps)
+    terms = np.empty((3, *result.shape), result.dtype)
+    first, second, third = terms
+
+    def compute() -> None:
+        np.multiply(lefts, rights, terms)
+        np.add(first, second, result)
+        np.add(result, third, result)
+
+    return compute

@@ -18,10 +18,10 @@ def compute_dtype(conventions: Conventions) -> type[np.floating]:
 
 
 QUIETLY = np.errstate(divide="ignore", invalid="ignore", over="ignore")
-"""Decorates what computes with any number a file may hold: what is not finite goes on, and is found by the rules."""
+"""Decorates functions that compute with any number of a file: numbers that are not finite go on, the rules find them."""
 
 
 def stored(value: FloatArray) -> FloatArray:
-    """Round to float32, as the engine does on storing; an overflow becomes infinite and is found by the rules."""
+    """Round to float32, as the engine does on storing. An overflow becomes infinite, and the rules find it."""
     with np.errstate(over="ignore"):
         return value.astype(np.float32)

@@ -1,132 +1,26 @@
-"""Six numbers for a rotation: how a bundle packs two axes, and how both sides turn them into SO(3).
+"""Six numbers to a rotation and back: reproject, decode, compose.
 
-A `Rot6d` is built once from the conventions; its methods take flat (..., 6·B) vectors, B bones side by side. Arrays of any
-length go through bound_rotations.py block by block. To add a packing or a degenerate-axis policy: a row in the table below.
+A `Rot6d` is built once from the conventions; its methods take flat (..., 6·B) vectors of any length. Long arrays go through
+bound_rotations.py block by block. Not here: which number stands where (six_numbers.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.bound_rotations import Composition, Decoding, Reprojection
-from rigpact.reference_runtime.operations.geometry import cross, matrix_to_quat
-from rigpact.reference_runtime.operations.lanes import (
-    FLOORED,
-    NEARLY_ZERO,
-    SHORT,
-    Frames,
-    Guard,
-    Operation,
-    blocks,
-    pour,
-)
+from rigpact.reference_runtime.operations.geometry import matrix_to_quat
+from rigpact.reference_runtime.operations.lanes import blocks, pour
 from rigpact.reference_runtime.operations.precision import QUIETLY
-
-Axes = tuple[FloatArray, FloatArray]
-"""Two (..., B, 3) vectors: the axes that the six numbers hold."""
+from rigpact.reference_runtime.operations.six_numbers import SixNumbers
 
 
-class _Packing(NamedTuple):
-    pair: Callable[[FloatArray], FloatArray]
-    are_rows: bool
-
-
-def _halves(six: FloatArray) -> FloatArray:
-    return six.reshape(*six.shape[:-1], 2, 3)
-
-
-def _every_other(six: FloatArray) -> FloatArray:
-    return six.reshape(*six.shape[:-1], 3, 2).swapaxes(-1, -2)
-
-
-PACKING: Mapping[str, _Packing] = {
-    # how (..., 6) numbers are viewed as (..., 2, 3), two axes
-    "columns": _Packing(_halves, are_rows=False),
-    "rows": _Packing(_halves, are_rows=True),
-    "interleaved": _Packing(_every_other, are_rows=False),
-}
-DERIVED_SIGN: Mapping[str, Callable[[float], float]] = {
-    # second × first, flipped when det < 0: that happens exactly when the two axes are in cyclic order (xy, yz, zx)
-    "second_cross_first": lambda parity: parity,
-    # first × second, and nobody looks at the determinant
-    "first_cross_second": lambda parity: 1.0,  # noqa: ARG005 - one signature for the table
-}
-GUARDS: Mapping[str, tuple[Guard, Guard]] = {
-    # on the main path, and where poses, deltas and seeds are decoded
-    "previous_frame": (SHORT, NEARLY_ZERO),
-    "canonical": (SHORT, NEARLY_ZERO),
-    "zero": (FLOORED, FLOORED),
-}
-
-
-class Rot6d:
-    """The 6D codec of one set of conventions.
-
-    Flat vectors are (..., 6·B); matrices are (..., B, 3, 3) with axes as columns. `rows` holds the first two rows of R,
-    whatever `rot6d_columns` says.
-    """
-
-    def __init__(self, conventions: Conventions) -> None:
-        """Look every convention up once."""
-        self._packing = PACKING[conventions.rot6d_packing]
-        names = "xy" if self._packing.are_rows else conventions.rot6d_columns
-        self.first, self.second = ("xyz".index(name) for name in names)
-        self.derived = 3 - self.first - self.second
-        parity = 1.0 if (self.second - self.first) % 3 == 1 else -1.0
-        self._derived_sign = DERIVED_SIGN[conventions.derived_axis](parity)
-        self.reproject_guard, self.decode_guard = GUARDS[conventions.degenerate_axis]
-        self.falls_back_on_previous = conventions.degenerate_axis == "previous_frame"
-
-    @property
-    def are_rows(self) -> bool:
-        """Whether the six numbers are rows of R."""
-        return self._packing.are_rows
-
-    @property
-    def lines(self) -> slice:
-        """The two held axes among three, in the order in which they are held."""
-        step = self.second - self.first
-        end = self.second + (1 if step > 0 else -1)
-        return slice(self.first, end if end >= 0 else None, step)
-
-    def split(self, flat: FloatArray) -> Axes:
-        """Unpack (..., 6·B) into two (..., B, 3) axes."""
-        pair = self._packing.pair(flat.reshape(*flat.shape[:-1], -1, 6))
-        return pair[..., 0, :], pair[..., 1, :]
-
-    def join(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Pack two (..., B, 3) axes into (..., 6·B)."""
-        six = np.empty((*a.shape[:-1], 6), np.result_type(a, b))
-        pair = self._packing.pair(six)
-        pair[..., 0, :], pair[..., 1, :] = a, b
-        return six.reshape(*six.shape[:-2], -1)
-
-    def lanes(self, flat: FloatArray) -> FloatArray:
-        """View (R, 6·B) as (2, 3, R, B): the two axes of every bone."""
-        return self._packing.pair(flat.reshape(len(flat), -1, 6)).transpose(2, 3, 0, 1)
-
-    def identity(self, bones: int, dtype: np.dtype[np.floating] | type = np.float64) -> FloatArray:
-        """The six numbers of no rotation, for each bone: (6·B,)."""
-        return self.encode(np.broadcast_to(np.eye(3, dtype=dtype), (bones, 3, 3)))
-
-    def canonical_axes(self, dtype: np.dtype[np.floating] | type[np.floating]) -> Axes:
-        """The coordinate axes that the two slots stand for."""
-        eye = np.eye(3, dtype=dtype)
-        return eye[self.first], eye[self.second]
-
-    def canonical_lanes(self, dtype: np.dtype[np.floating] | type[np.floating], count: int) -> FloatArray:
-        """The same for `count` bones, (2, 3, N)."""
-        return np.broadcast_to(np.stack(self.canonical_axes(dtype))[..., None], (2, 3, count))
-
-    def cross(self, frames: Frames, lanes: slice) -> Operation:
-        """The operation that completes frames whose two held axes are there."""
-        order = (self.first, self.second) if self._derived_sign > 0 else (self.second, self.first)
-        return frames.cross(*order, self.derived, lanes)
+class Rot6d(SixNumbers):
+    """The 6D codec of one set of conventions."""
 
     @QUIETLY
     def reproject(self, flat: FloatArray, previous: FloatArray) -> FloatArray:
@@ -181,18 +75,6 @@ class Rot6d:
     def decode_as_is(self, flat: FloatArray) -> FloatArray:
         """Turn (..., 6·B) into (..., B, 3, 3) with no Gram–Schmidt: what an engine does that forgot to reproject."""
         return self.assemble(*self.split(flat))
-
-    def assemble(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Place two axes and their cross product as the columns (or rows) of (..., B, 3, 3)."""
-        lines = np.empty((*a.shape, 3), a.dtype)
-        lines[..., self.first], lines[..., self.second] = a, b
-        lines[..., self.derived] = self._derived_sign * cross(a, b)
-        return np.swapaxes(lines, -1, -2) if self.are_rows else lines
-
-    def encode(self, matrix: FloatArray) -> FloatArray:
-        """Pack the two named axes of (..., B, 3, 3) into (..., 6·B)."""
-        lines = np.swapaxes(matrix, -1, -2) if self.are_rows else matrix
-        return self.join(lines[..., self.first], lines[..., self.second])
 
 
 def _rows(flat: FloatArray) -> FloatArray:

@@ -60,16 +60,6 @@ class Recording:
         copied: FloatArray = self.poses6d[rows]
         return copied
 
-    @property
-    def targets6d(self) -> FloatArray | None:
-        """Every row's target, (T, 6·B); None where the file has no poses."""
-        return None if self.poses6d is None else self.targets_at(np.arange(len(self.trace.frame)))
-
-    @property
-    def copied6d(self) -> FloatArray | None:
-        """Every row's own pose, (T, 6·B); None where the file has no poses."""
-        return None if self.poses6d is None else self.copied_at(np.arange(len(self.trace.frame)))
-
 
 def read_recording(path: str | Path, contract: Contract | None = None) -> Recording:
     """Read a trace, a teacher batch or prediction, or a raw clip as a partial trace.

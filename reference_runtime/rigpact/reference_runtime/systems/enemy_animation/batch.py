@@ -1,8 +1,8 @@
-"""A teacher-driven clip in one go: every frame's inputs are known beforehand, so the network is called once.
+"""A teacher-driven clip in one go: the inputs of every frame are known beforehand, so the network is called once.
 
-Each stage function takes leading axes, so all stages but the network's have the bits of a loop over the frames. The
-network's own matrix products are summed in another order for another number of rows, which float32 shows in its last
-bits; `y_norm` agrees with a loop's to `stage_tolerances`.
+Stage functions take leading axes: given the same `y_norm`, every stage has the bits that a loop over the frames computes.
+`y_norm` itself agrees with a loop's to `stage_tolerances`: for another number of rows the network adds up its matrix
+products in another order, which changes the last bits of float32.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: s
 
 
 def _answers(contract: Contract, network: Network, stages: Stages, count: int) -> FloatArray:
-    if isinstance(network, ReplayNetwork):  # a recording has its answers by frame
+    if isinstance(network, ReplayNetwork):  # it answers by frame, one at a time
         answers = network.outputs[:count]
     else:
         vectors = [stages[name] for name in contract.conventions.input_order]
@@ -56,8 +56,8 @@ def _answers(contract: Contract, network: Network, stages: Stages, count: int) -
 def _published(outputs: OutputStages, y_norm: FloatArray, previous6d: FloatArray) -> Stages:
     """The stages after the network.
 
-    A lost axis is taken from the pose published one frame before, which is itself computed here: what that changes is
-    computed again until nothing changes, once for every frame in a row that lost the same axis.
+    A lost axis takes the one of the pose published one frame before, which this function computes too. So it repeats the
+    stages until no pose changes: once for every frame in a row that lost the same axis.
     """
     identity = outputs.identity_pose()[None]
     published = np.repeat(identity, len(y_norm), axis=0)

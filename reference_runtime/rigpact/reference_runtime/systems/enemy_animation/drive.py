@@ -1,8 +1,8 @@
 """What a clip gives the loop: one row a frame for every input stage.
 
-`ClipRows` are the facts of a clip under a contract; `TeacherInputs` and `FreeRunInputs` turn them, frame by frame, into
-the stages before the network. Teacher-driven: every row comes from the clip. Free-run: the pose comes from the loop's
-own output, the player's intent (condition) and the contacts from the clip, which loops.
+`ClipRows` are the facts of a clip under a contract. `TeacherInputs` and `FreeRunInputs` turn them, frame by frame, into the
+stages before the network. Teacher-driven: every row comes from the clip. Free-run: the pose comes from the loop's own
+output; the player's intent (condition) and the contacts come from the clip, which starts again at its end.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class TeacherInputs:
     """
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
-        """Compute every row at once; stepping only picks them."""
+        """Compute every row at once; `at` only picks one."""
         lag = int(contract.conventions.previous_pose_lag)
         available = len(rows.poses) - max(lag, 0)
         self.frame_limit: int | None = min(rows.steps, available)
@@ -146,7 +146,7 @@ def _pose_history_rows(contract: Contract, rows: ClipRows, steps: int) -> Stages
 
 
 class FreeRunInputs:
-    """Free-run: the state is the loop's own output; condition and contacts come from the clip, which loops."""
+    """Free-run: the state is the loop's own output; condition and contacts come from the clip, again and again."""
 
     frame_limit: int | None = None
 
@@ -166,15 +166,29 @@ class FreeRunInputs:
             raise UnusableInput("previous_pose_lag=+1", "a clip of one pose", "a clip with the pose after it")
         self.seed = _read_only(rows.x_raw[0])
         self.current = self.before = self.seed
-        self._carried = CarriedInputs(contract, self._writeback.renewed)
+        renewed = self._writeback.renewed
+        is_slicewise = renewed is not None and all(map(self._normaliser.is_plain, renewed))
+        self._renewed = renewed if is_slicewise else None
+        place = contract.state[ANGULAR_VELOCITIES].range
+        self._keeps_angvel = self._angvel.reads_one_slice and place not in (renewed or ())
         self._recent: deque[FloatArray] = deque([rows.poses[0]], maxlen=self._history.reach)
+
+    @property
+    def current(self) -> FloatArray:
+        """The raw state that the next frame starts from."""
+        return self._current
+
+    @current.setter
+    def current(self, state: FloatArray) -> None:
+        self._current = state
+        self._known: tuple[FloatArray, FloatArray] | None = None  # the inputs of another state
 
     def at(self, frame: int) -> Stages:
         """The input stages of one frame, from the carried state."""
         pose_hist_raw = self._history.raw_row(self._recent, frame, self._padding)
-        state, angvel = self._carried.inputs(self)
+        state, angvel = self._state_and_angvel()
         return {
-            "x_raw": self.current,
+            "x_raw": self._current,
             "state": state,
             **self.driven(frame),
             "angvel": angvel,
@@ -188,13 +202,22 @@ class FreeRunInputs:
         cond_raw = self._rows.cond_raw[row]
         return {"cond_raw": cond_raw, "cond": self._window.push(cond_raw), "contacts": self._rows.contacts[row]}
 
-    def normalised(self) -> FloatArray:
-        """The State input of the current raw state."""
-        return self._normaliser.normalise(self.current)
+    def _state_and_angvel(self) -> tuple[FloatArray, FloatArray]:
+        """The State and AngVel inputs, arrays of their own.
 
-    def renew(self, z: FloatArray, place: slice) -> None:
-        """Bring the z-scores of a slice that the write-back wrote up to date."""
-        self._normaliser.renew(z, self.current, place)
+        After a write-back only the slices that it wrote are computed again: no channel depends on another one.
+        """
+        if self._known is None or self._renewed is None:
+            state = self._normaliser.normalise(self._current)
+            angvel = self.angular_velocity(state)
+        else:
+            state, angvel = self._known
+            for place in self._renewed:
+                self._normaliser.renew(state, self._current, place)
+            if not self._keeps_angvel:
+                angvel = self.angular_velocity(state)
+        self._known = state, angvel
+        return state.copy(), angvel.copy()
 
     def angular_velocity(self, state: FloatArray) -> FloatArray:
         """The AngVel input, from the current state or from what stands for it in free-run."""
@@ -207,17 +230,16 @@ class FreeRunInputs:
         """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
         if self._lag > 0:
             return target_pose(self._rows, frame)
-        carried: FloatArray = (self.before if self._lag < 0 else self.current)[..., self._rotations]
+        carried: FloatArray = (self.before if self._lag < 0 else self._current)[..., self._rotations]
         return carried
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray:
         """Write the output back into the raw state and push the new pose into the history."""
-        following = self._writeback(self.current, y_out)
-        if following is self.current:
+        following = self._writeback(self._current, y_out)
+        if following is self._current:
             following = following.copy()
-        following.setflags(write=False)  # nobody who looks at a stage can steer the loop with it
-        self._carried.follow(self.current, following)
-        self.before, self.current = self.current, following
+        following.setflags(write=False)  # a caller that changes a stage must not change the run
+        self.before, self._current = self._current, following  # not by the setter: the known inputs are renewed
         self._recent.append(following[..., self._rotations])
         return following
 
@@ -234,51 +256,14 @@ def _read_only(x_raw: FloatArray) -> FloatArray:
     return kept
 
 
-class CarriedInputs:
-    """The State and AngVel inputs of a free run, computed anew only where the write-back wrote.
-
-    Channels do not look at each other, so the others keep their bits. What somebody else put in place of the carried
-    state is normalised as a whole.
-    """
-
-    def __init__(self, contract: Contract, renewed: tuple[slice, ...] | None) -> None:
-        """renewed: the slices that the write-back renews; None where it may renew anything."""
-        normaliser, angvel = StateNormaliser(contract), AngularVelocityInput(contract)
-        place = contract.state[ANGULAR_VELOCITIES].range
-        self._renewed = renewed or ()
-        self._is_slicewise = renewed is not None and all(map(normaliser.is_plain, renewed))
-        self._keeps_angvel = self._is_slicewise and angvel.reads_one_slice and place not in self._renewed
-        self._origin: FloatArray | None = None
-        self._following: FloatArray | None = None
-        self._of: FloatArray | None = None
-        self._state = self._angvel = np.empty(0, np.float32)
-
-    def follow(self, origin: FloatArray, following: FloatArray) -> None:
-        """Remember that the write-back made `following` from `origin`."""
-        self._origin, self._following = origin, following
-
-    def inputs(self, run: FreeRunInputs) -> tuple[FloatArray, FloatArray]:
-        """State and AngVel inputs of the run's current raw state, arrays of their own."""
-        follows = run.current is self._following and self._of is self._origin and self._is_slicewise
-        if follows:
-            for place in self._renewed:
-                run.renew(self._state, place)
-        else:
-            self._state = run.normalised()
-        if not (follows and self._keeps_angvel):
-            self._angvel = run.angular_velocity(self._state)
-        self._of = run.current
-        return self._state.copy(), self._angvel.copy()
-
-
 def _current(inputs: FreeRunInputs) -> FloatArray:
     frames: FloatArray = inputs.current[None]
     return frames
 
 
 FREE_RUN_FRAMES: Mapping[str, Callable[[FreeRunInputs], FloatArray]] = {
-    # there is no future in free-run: the newest pair of poses stands for every lag
+    # free-run knows no future frame: the newest pair of poses serves every lag
     "rotations": lambda inputs: np.stack((inputs.before, inputs.current)),
     "frozen": lambda inputs: inputs.seed[None],
 }
-"""Which raw states the AngVel input of a free-run frame is read from; the current one where nothing is said."""
+"""The raw states from which a free-run frame computes its AngVel input; every other source reads the current state."""

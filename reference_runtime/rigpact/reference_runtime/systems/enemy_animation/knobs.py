@@ -22,7 +22,7 @@ from rigpact.reference_runtime.operations import (
 )
 from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
 from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
-from rigpact.reference_runtime.operations.rot6d import DERIVED_SIGN, GUARDS, PACKING
+from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, GUARDS, PACKING
 from rigpact.reference_runtime.systems.enemy_animation import output
 from rigpact.reference_runtime.systems.enemy_animation.hints import knob_hints
 

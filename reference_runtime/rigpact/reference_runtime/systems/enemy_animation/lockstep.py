@@ -1,7 +1,7 @@
 """Many free runs of one character at once: R starts or R clips, one network call a frame.
 
-The same stage functions as `FreeRunInputs`, with a leading axis of runs. Row r is what a loop of its own would compute, up
-to the rounding of a batched network.
+The stages are those of `FreeRunInputs`, with a leading axis of runs. Row r is what a `Loop` of its own would compute, up to
+the rounding of a batched network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputRun, OutputStages
 
 ROWWISE_ANGVEL = {"aux_stats", "state_slice", "zeros"}
-"""Sources that read one frame of one run; the others are taken run by run."""
+"""Sources that read one frame of one run: all runs are computed at once. The others are computed run by run."""
 
 
 class LockstepInputs(FreeRunInputs):
@@ -44,7 +44,7 @@ class LockstepInputs(FreeRunInputs):
         poses = starts[:, self._rotations]
         source = contract.conventions.angvel_source
         self._is_rowwise, self._reads_pairs = source in ROWWISE_ANGVEL, source == "rotations"
-        # in free-run every lag reads the current frame; here a lag would read another run
+        # in free-run every lag reads the current frame; here the axis of frames holds the runs, a lag would mix them
         self._angvel = AngularVelocityInput(contract.with_conventions({"angvel_lag": "0"}))
         own_seed = contract.conventions.pose_history_start == "seed_pose"
         self._padding = poses if own_seed else self._spread([self._history.padding(rows.poses) for rows in sources])
@@ -52,7 +52,7 @@ class LockstepInputs(FreeRunInputs):
 
     def _spread(self, values: Sequence[FloatArray]) -> FloatArray:
         """One vector a clip as one a run, (R, width)."""
-        return np.stack(values) if len(values) > 1 else np.tile(values[0], (len(self.current), 1))
+        return np.stack(values) if len(values) > 1 else np.repeat(values[0][None], len(self.current), axis=0)
 
     def previous6d(self, frame: int) -> FloatArray:
         """The poses that ΔR is applied to, (R, 6·B)."""
@@ -89,7 +89,7 @@ class Lockstep:
     def __init__(
         self, contract: Contract, network: Network, clips: Clip | Sequence[Clip], starts: FloatArray | None = None
     ) -> None:
-        """clips: one that drives every run, or one a run. starts: (R, Dx) raw states; the clips' first frames where None.
+        """clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames.
 
         UnusableInput where the clips differ in frame rate, or in number from the starts.
         """

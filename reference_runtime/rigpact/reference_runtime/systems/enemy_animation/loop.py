@@ -28,7 +28,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
     TeacherInputs,
     clip_rows,
 )
-from rigpact.reference_runtime.systems.enemy_animation.output import KeptRun, OutputRun, OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputRun, OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 Mode = Literal["teacher", "free", "playback"]
@@ -104,7 +104,7 @@ class Loop:
         return stages
 
     def advance(self) -> FloatArray:
-        """Run one frame and return what it publishes, y_out (Dy,); the same frame as `step`, whose stages nobody keeps."""
+        """Run one frame and return what it publishes, y_out (Dy,): the frame of `step`, without keeping its stages."""
         published: FloatArray = self._run_frame()[1].y_out[0]
         return published
 
@@ -113,7 +113,7 @@ class Loop:
         rows, runs = [], []
         for _ in frames:
             stages, run, following = self._run_frame()
-            runs.append(KeptRun(run))
+            runs.append(run.kept())
             if following is not None:
                 stages["x_raw_next"] = following
             rows.append(stages)

@@ -1,8 +1,8 @@
 """From the network's output to the published pose: denormalise, reproject, compose, encode, publish.
 
 Engine: `DenormY_Z_To_Raw`, `Reproject6D`, the delta composition and `FPoseMailbox`. `OutputStages` is built once from a
-contract; each stage is then a pure function of the stages before it, and `run` does them all for a loop. The rotations'
-part is pose_plan.py. To add a value of a knob: a row in its table, here or in bound_rotations.py.
+contract; each stage is then a pure function of the stages before it. The stages of the rotations stand in pose_plan.py. To
+add a value of a knob: a row in its table, here or in bound_rotations.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rigpact.reference_runtime.operations.lanes import blocks, pour
 from rigpact.reference_runtime.operations.normalisation import SQUASH, YAW
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.systems.enemy_animation.pose_plan import PoseConventions, PosePlan
+from rigpact.reference_runtime.systems.enemy_animation.pose_plan import PoseConventions, PosePlan, PoseStep
 
 Affine = tuple[FloatArray, FloatArray]
 """Factor and summand: y_raw = y_norm · factor + summand."""
@@ -34,7 +34,7 @@ DENORM: Mapping[str, Callable[[Statistics, Statistics], Affine]] = {
     "state_stats": lambda _own, state: (state.std, state.mean),
 }
 ADDS_MEAN: Mapping[str, bool] = {"delta": True, "residual": False, "absolute": True}
-"""Whether MuY enters the rotations. It is a mean pose, so it has no place in a residual."""
+"""Whether MuY is added to the rotations. It is a mean pose, so it has no place in a residual."""
 ADDS_IDENTITY: Mapping[str, bool] = {"delta": False, "residual": True, "absolute": False}
 REPROJECTS: Mapping[str, tuple[bool, bool]] = {
     "both": (True, True),
@@ -51,30 +51,28 @@ MIRROR: Mapping[str, tuple[float, float, float] | None] = {
 QUATERNION_ORDER: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
 
 
-class OutputRun(NamedTuple):
-    """What a run of R frames left: y_raw and y_out (R, Dy), and in the plan's buffers the stages between them."""
-
-    y_raw: FloatArray
-    y_out: FloatArray
-    plan: PosePlan
-
-
 _PLANS_KEPT = 4
 
 
-class KeptRun:
-    """A run's stages, kept for good: what a recorder holds of a frame until it is asked for."""
+class OutputRun(NamedTuple):
+    """The stages of R frames: y_raw and y_out (R, Dy); delta and next are lanes (2, 3, R, B), see `PosePlan`."""
 
-    def __init__(self, run: OutputRun) -> None:
-        """Copy what the next run would fill again."""
-        self.y_raw, self.y_out = run.y_raw, run.y_out
-        self.delta, self.next = run.plan.delta.copy(), run.plan.next.copy()
+    y_raw: FloatArray
+    delta: FloatArray
+    next: FloatArray
+    y_out: FloatArray
+
+    def kept(self) -> OutputRun:
+        """The same numbers in arrays that the next run does not overwrite."""
+        return self._replace(delta=self.delta.copy(), next=self.next.copy())
 
 
 class OutputStages:
     """The stages after the network, under one contract. float32 in, float32 out, leading axes broadcast.
 
-    The buffers of the stages are kept: one object serves one thread at a time.
+    `run` computes all stages of R frames; a call runs an array of any size, block by block. The methods that are named after
+    a stage run one step of the same plan on recorded inputs. All of them share buffers: one object serves one thread at a
+    time.
     """
 
     codec_type: type[Rot6d] = Rot6d
@@ -87,53 +85,157 @@ class OutputStages:
         self._proper_codec = Rot6d(conventions.replaced({"derived_axis": "second_cross_first"}))
         self.rotations = contract.output[ROTATIONS].range
         self._bones = contract.bone_count
-        self._factor, self._summand = self._denormalisation(contract)
-        self._inverse = _inverse_features(contract, self._dtype)
-        # two float32 have an exact product in float64: rounded once, it is their product in float32
-        self._factor32 = self._factor.astype(np.float32)
-        adds_nothing = not self._summand.any() and not self._inverse
-        self._is_product = adds_nothing and bool(np.array_equal(self._factor32, self._factor))
-        self._own = self._pose_conventions(contract)
+        self._denormalise = Denormalisation(contract)
+        self._own = _pose_conventions(contract, self.codec)
         self._components = QUATERNION_ORDER[conventions.quaternion_order]
         self._plans: dict[int, PosePlan] = {}
         self._looked_back = False
-
-    def _pose_conventions(self, contract: Contract) -> PoseConventions:
-        conventions = contract.conventions
-        before, after = REPROJECTS[conventions.reproject]
-        adds_identity = ADDS_IDENTITY[conventions.output_mode]
-        return PoseConventions(
-            codec=self.codec,
-            bones=self._bones,
-            dtype=self._dtype,
-            is_pose=conventions.output_mode == "absolute",
-            offset=self.codec.identity(self._bones, self._dtype) if adds_identity else None,
-            before=before,
-            after=after,
-            compose=COMPOSE[conventions.compose_order],
-            direct=DIRECTION[conventions.delta_direction],
-            signs=MIRROR[conventions.mirror],
-            order=None if contract.bone_permutation is None else list(contract.bone_permutation),
-        )
-
-    def _denormalisation(self, contract: Contract) -> Affine:
-        conventions = contract.conventions
-        factor, summand = DENORM[conventions.denorm](contract.output_statistics, _state_statistics_for_output(contract))
-        factor, summand = factor.astype(self._dtype), summand.astype(self._dtype)
-        if not ADDS_MEAN[conventions.output_mode]:
-            summand[self.rotations] = 0.0  # not a product: a MuY that is NaN and never used must not come through
-        return factor, summand
 
     def identity_pose(self) -> FloatArray:
         """The published rotations before the first frame: no rotation, (6·B,)."""
         return stored(self.codec.identity(self._bones))
 
     @QUIETLY
+    def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
+        """Every output stage by name, in loop order; delta6d only where there is a delta."""
+        leading = y_norm.shape[:-1]
+        poses = (np.broadcast_to(pose, (*leading, 6 * self._bones)) for pose in (previous6d, published6d))
+        rows, previous, published = (flat.reshape(-1, flat.shape[-1]) for flat in (y_norm, *poses))
+        runs = [self.run(rows[b], previous[b], published[b]).kept() for b in blocks(len(rows), self._bones)]
+        stages = {name: values.reshape(*leading, -1) for name, values in self.stages_of_kept(runs).items()}
+        return {"y_norm": y_norm, **stages}
+
+    def run(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> OutputRun:
+        """All stages of R frames at once; (R, Dy), (R, 6·B), (R, 6·B).
+
+        The next run overwrites `delta` and `next` of the answer. The caller turns numpy's warnings off: numbers that are
+        not finite go on, and the rules find them.
+        """
+        y_raw = self._denormalise(y_norm)
+        plan = self._plan(len(y_norm))
+        plan.run(y_raw[:, self.rotations], previous6d, published6d)
+        y_out = y_raw.copy()
+        pour(plan.out, self.codec.lanes(y_out[:, self.rotations]))
+        return OutputRun(y_raw, plan.delta, plan.next, y_out)
+
+    def stages_of(self, run: OutputRun) -> dict[str, FloatArray]:
+        """Every stage of the latest run of R frames by name, from y_raw on; (R, width), arrays of their own."""
+        return self.stages_of_kept([run])
+
+    def stages_of_kept(self, runs: Sequence[OutputRun]) -> dict[str, FloatArray]:
+        """The stages of consecutive runs, (frames of all runs, width). No stage depends on `quat`: it is computed here."""
+        y_raw, y_out = (np.concatenate(rows) for rows in ([run.y_raw for run in runs], [run.y_out for run in runs]))
+        delta = {} if self._own.is_pose else {"delta6d": self._flat([run.delta for run in runs])}
+        next6d = self._flat([run.next for run in runs])
+        return {"y_raw": y_raw, **delta, "next6d": next6d, "y_out": y_out, "quat": self.quat(y_out)}
+
+    def _flat(self, lanes: Sequence[FloatArray]) -> FloatArray:
+        """Lanes of consecutive frames, each (2, 3, R, B), as one (·, 6·B)."""
+        joined = np.concatenate(lanes, axis=2)
+        result = np.empty((joined.shape[2], 6 * self._bones), np.float32)
+        pour(joined, self.codec.lanes(result))
+        return result
+
+    @QUIETLY
     def y_raw(self, y_norm: FloatArray) -> FloatArray:
         """`DenormY_Z_To_Raw`: y_norm · StdY + MuY, no floor on StdY; yaw and velocities undo their features."""
-        return self._y_raw(y_norm)
+        return self._denormalise(y_norm)
 
-    def _y_raw(self, y_norm: FloatArray) -> FloatArray:
+    def y_norm_of(self, y_raw: FloatArray) -> FloatArray:
+        """The network output that a y_raw came from, float64; 0 on channels without spread."""
+        return self._denormalise.undo(y_raw)
+
+    def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
+        """ΔR of each bone, (..., 6·B), reprojected; None when the output is the pose itself.
+
+        published6d: (..., 6·B), the pose published one frame before, where degenerate axes come from.
+        """
+        return None if self._own.is_pose else self._step(PosePlan.turn, y_raw[..., self.rotations], published6d)
+
+    def next6d(self, y_raw: FloatArray, delta6d: FloatArray | None, previous6d: FloatArray) -> FloatArray:
+        """R_next = ΔR · R_prev, encoded; previous6d (..., 6·B) is the raw state's rotation slice."""
+        return y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
+
+    def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
+        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is taken as it stands where nothing reprojects it before."""
+        return self._step(PosePlan.compose, delta6d, previous6d)
+
+    def y_out(self, y_raw: FloatArray, next6d: FloatArray, published6d: FloatArray) -> FloatArray:
+        """What the engine publishes as `Y_denorm`: reprojected rotations in its bone order and handedness."""
+        published = y_raw.copy()
+        published[..., self.rotations] = self._step(PosePlan.publish, next6d, published6d)
+        return published
+
+    def quat(self, y_out: FloatArray) -> FloatArray:
+        """Local rotations as unit quaternions, (..., 4·B); of a reflection, those of its proper twin."""
+        quats = self._proper_codec.decode_to_quat(y_out[..., self.rotations].astype(self._dtype))
+        return stored(quats[..., self._components].reshape(*quats.shape[:-2], -1))
+
+    @QUIETLY
+    def _step(self, step: PoseStep, flat: FloatArray, other: FloatArray) -> FloatArray:
+        """One step of the plan on two (..., 6·B), a block of frames at a time."""
+        width = flat.shape[-1]
+        rows, others = flat.reshape(-1, width), np.broadcast_to(other, flat.shape).reshape(-1, width)
+        result = np.empty(rows.shape, np.float32)
+        for block in blocks(len(rows), self._bones):
+            plan = self._plan(block.stop - block.start)
+            pour(step(plan, self.codec.lanes(rows[block]), others[block]), self.codec.lanes(result[block]))
+        return result.reshape(flat.shape)
+
+    def _plan(self, rows: int) -> PosePlan:
+        if rows not in self._plans:
+            if len(self._plans) == _PLANS_KEPT:
+                self._looked_back = self.looked_back
+                self._plans.clear()
+            self._plans[rows] = PosePlan(self._own, rows)
+        return self._plans[rows]
+
+    @property
+    def looked_back(self) -> bool:
+        """Whether any stage so far took a lost axis from the pose published before."""
+        return self._looked_back or any(plan.looked_back for plan in self._plans.values())
+
+
+def _pose_conventions(contract: Contract, codec: Rot6d) -> PoseConventions:
+    conventions = contract.conventions
+    before, after = REPROJECTS[conventions.reproject]
+    dtype = compute_dtype(conventions)
+    adds_identity = ADDS_IDENTITY[conventions.output_mode]
+    return PoseConventions(
+        codec=codec,
+        bones=contract.bone_count,
+        dtype=dtype,
+        is_pose=conventions.output_mode == "absolute",
+        offset=codec.identity(contract.bone_count, dtype) if adds_identity else None,
+        before=before,
+        after=after,
+        compose=COMPOSE[conventions.compose_order],
+        direct=DIRECTION[conventions.delta_direction],
+        signs=MIRROR[conventions.mirror],
+        order=None if contract.bone_permutation is None else list(contract.bone_permutation),
+    )
+
+
+class Denormalisation:
+    """y_norm (..., Dy) to y_raw, float32, and back, under one contract."""
+
+    def __init__(self, contract: Contract) -> None:
+        """Look the conventions up once and keep the statistics in the precision of the maths."""
+        conventions = contract.conventions
+        self._dtype = compute_dtype(conventions)
+        affine = DENORM[conventions.denorm](contract.output_statistics, _state_statistics_for_output(contract))
+        self._factor, self._summand = (values.astype(self._dtype) for values in affine)
+        if not ADDS_MEAN[conventions.output_mode]:
+            # not times zero: a MuY that is NaN must have no effect where it is not used
+            self._summand[contract.output[ROTATIONS].range] = 0.0
+        self._inverse = _inverse_features(contract, self._dtype)
+        # two float32 have an exact product in float64: rounded once, it is their product in float32
+        self._factor32 = self._factor.astype(np.float32)
+        adds_nothing = not self._summand.any() and not self._inverse
+        self._is_product = adds_nothing and bool(np.array_equal(self._factor32, self._factor))
+
+    def __call__(self, y_norm: FloatArray) -> FloatArray:
+        """y_raw of a network output."""
         if self._is_product and y_norm.dtype == np.float32:
             return np.multiply(y_norm, self._factor32)
         value = y_norm.astype(self._dtype)
@@ -145,8 +247,8 @@ class OutputStages:
             value[..., inverse.place] = inverse.undo_before(value[..., inverse.place])
         return value.astype(np.float32)
 
-    def y_norm_of(self, y_raw: FloatArray) -> FloatArray:
-        """The network output that a y_raw came from, float64; 0 on channels without spread."""
+    def undo(self, y_raw: FloatArray) -> FloatArray:
+        """The y_norm of a y_raw, float64; 0 on channels without spread."""
         value: FloatArray = y_raw.astype(np.float64)
         for inverse in self._inverse:
             value[..., inverse.place] = inverse.before(value[..., inverse.place])
@@ -155,125 +257,6 @@ class OutputStages:
         for inverse in self._inverse:
             value[..., inverse.place] = inverse.after(value[..., inverse.place])
         return value
-
-    @QUIETLY
-    def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
-        """ΔR of each bone, (..., 6·B), reprojected; None when the output is the pose itself.
-
-        published6d: (..., 6·B), the pose published one frame before, where degenerate axes come from.
-        """
-        if self._own.is_pose:
-            return None
-
-        def turn(plan: PosePlan, rotations: FloatArray, published: FloatArray) -> FloatArray:
-            plan.turn(rotations, published)
-            return plan.delta
-
-        return self._in_blocks(turn, y_raw[..., self.rotations], published6d)
-
-    def next6d(self, y_raw: FloatArray, delta6d: FloatArray | None, previous6d: FloatArray) -> FloatArray:
-        """R_next = ΔR · R_prev, encoded; previous6d (..., 6·B) is the raw state's rotation slice."""
-        return y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
-
-    @QUIETLY
-    def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
-        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is taken as it stands where nothing reprojects it before."""
-
-        def compose(plan: PosePlan, delta: FloatArray, previous: FloatArray) -> FloatArray:
-            plan.delta[...] = self.codec.lanes(delta)
-            plan.compose(previous)
-            return plan.next
-
-        return self._in_blocks(compose, delta6d, previous6d)
-
-    @QUIETLY
-    def y_out(self, y_raw: FloatArray, next6d: FloatArray, published6d: FloatArray) -> FloatArray:
-        """What the mailbox publishes as `Y_denorm`: reprojected rotations in the engine's bone order and handedness."""
-
-        def publish(plan: PosePlan, pose: FloatArray, before: FloatArray) -> FloatArray:
-            plan.next[...] = self.codec.lanes(pose)
-            plan.publish(before)
-            return plan.out
-
-        published = y_raw.copy()
-        published[..., self.rotations] = self._in_blocks(publish, next6d, published6d)
-        return published
-
-    def _in_blocks(
-        self,
-        stage: Callable[[PosePlan, FloatArray, FloatArray], FloatArray],
-        flat: FloatArray,
-        other: FloatArray,
-    ) -> FloatArray:
-        """A stage of two (..., 6·B), a block of frames at a time."""
-        width = flat.shape[-1]
-        rows, others = flat.reshape(-1, width), np.broadcast_to(other, flat.shape).reshape(-1, width)
-        result = np.empty(rows.shape, np.float32)
-        for block in blocks(len(rows), self._bones):
-            plan = self._plan(block.stop - block.start)
-            pour(stage(plan, rows[block], others[block]), self.codec.lanes(result[block]))
-        return result.reshape(flat.shape)
-
-    def _plan(self, rows: int) -> PosePlan:
-        if rows not in self._plans:
-            if len(self._plans) == _PLANS_KEPT:
-                self._looked_back = self.looked_back
-                self._plans.clear()
-            self._plans[rows] = PosePlan(self._own, rows)
-        return self._plans[rows]
-
-    def quat(self, y_out: FloatArray) -> FloatArray:
-        """Local rotations as unit quaternions, (..., 4·B); of a reflection, those of its proper twin."""
-        quats = self._proper_codec.decode_to_quat(y_out[..., self.rotations].astype(self._dtype))
-        return stored(quats[..., self._components].reshape(*quats.shape[:-2], -1))
-
-    def run(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> OutputRun:
-        """All stages of R frames at once; (R, Dy), (R, 6·B), (R, 6·B).
-
-        What the answer holds beside y_raw and y_out stands in buffers that the next run of R frames fills again. A loop
-        calls this with numpy's warnings off: what is not finite goes on.
-        """
-        y_raw = self._y_raw(y_norm)
-        plan = self._plan(len(y_norm))
-        plan.run(y_raw[:, self.rotations], previous6d, published6d)
-        y_out = y_raw.copy()
-        pour(plan.out, self.codec.lanes(y_out[:, self.rotations]))
-        return OutputRun(y_raw, y_out, plan)
-
-    def stages_of(self, run: OutputRun) -> dict[str, FloatArray]:
-        """Every stage of the latest run of R frames by name, from y_raw on; (R, width), arrays of their own."""
-        kept = KeptRun(run)
-        return self.stages_of_kept([kept])
-
-    def stages_of_kept(self, runs: Sequence[KeptRun]) -> dict[str, FloatArray]:
-        """The stages of consecutive runs of R frames each: (runs · R, width). Nothing depends on `quat`: it comes last."""
-        y_raw, y_out = (
-            np.concatenate(values) for values in zip(*((run.y_raw, run.y_out) for run in runs), strict=True)
-        )
-        delta6d, next6d = (self._flat(values) for values in zip(*((run.delta, run.next) for run in runs), strict=True))
-        delta = {} if self._own.is_pose else {"delta6d": delta6d}
-        return {"y_raw": y_raw, **delta, "next6d": next6d, "y_out": y_out, "quat": self.quat(y_out)}
-
-    def _flat(self, lanes: Sequence[FloatArray]) -> FloatArray:
-        """Lanes of consecutive frames, each (2, 3, R, B), as one (·, 6·B)."""
-        result = np.empty((len(lanes), lanes[0].shape[2], 6 * self._bones), np.float32)
-        for room, kept in zip(result, lanes, strict=True):
-            pour(kept, self.codec.lanes(room))
-        return result.reshape(-1, 6 * self._bones)
-
-    @property
-    def looked_back(self) -> bool:
-        """Whether any stage so far took a lost axis from the pose published before."""
-        return self._looked_back or any(plan.looked_back for plan in self._plans.values())
-
-    def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
-        """Every output stage by name, in loop order; delta6d only where there is a delta."""
-        y_raw = self.y_raw(y_norm)
-        delta6d = self.delta6d(y_raw, published6d)
-        next6d = self.next6d(y_raw, delta6d, previous6d)
-        y_out = self.y_out(y_raw, next6d, published6d)
-        stages = {"y_norm": y_norm, "y_raw": y_raw, "delta6d": delta6d, "next6d": next6d, "y_out": y_out}
-        return {name: value for name, value in stages.items() if value is not None} | {"quat": self.quat(y_out)}
 
 
 def _state_statistics_for_output(contract: Contract) -> Statistics:

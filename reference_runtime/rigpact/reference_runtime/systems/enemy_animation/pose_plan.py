@@ -1,8 +1,8 @@
 """The rotation stages after the network, bound to buffers: ΔR, the composed pose, the published pose.
 
-A `PosePlan` serves R frames at a time and keeps every stage as float32 lanes until its next run, so that recording them is
-reading them. Between stages the numbers are rounded to float32, as the engine rounds on storing. `OutputStages` makes one
-for each number of frames; the stage functions there and the loop run the same steps.
+A `PosePlan` serves R frames at a time. It keeps every stage as float32 lanes until its next run: a recorder only reads them.
+Between stages the numbers are rounded to float32, as the engine rounds on storing. `OutputStages` makes one plan for each
+number of frames.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 class PoseConventions:
     """What the conventions say about the rotations of an output, looked up once.
 
-    offset (6·B,) is added to the output's rotations, None adds nothing; `is_pose`: they are the next pose, not a delta.
-    before, after: where Gram–Schmidt runs. signs: diagonal of the mirror; order: which rotation each published bone takes.
+    offset (6·B,) is added to the output's rotations, None adds nothing. is_pose: these rotations are the next pose, not a
+    delta. before, after: where Gram–Schmidt runs. signs: the diagonal of the mirror. order: for each published bone, the
+    rotation that it takes.
     """
 
     codec: Rot6d
@@ -39,13 +40,14 @@ class PoseConventions:
 
 
 class PosePlan:
-    """The stages of R frames: each takes flat float32 vectors or what the stage before it left, see `delta`, `next`, `out`.
+    """The stages of R frames, in buffers that every run fills again.
 
-    delta, next, out: float32 (2, 3, R, B) lanes of the stages `delta6d`, `next6d` and the rotations of `y_out`.
+    delta, next, out: float32 lanes (2, 3, R, B) of the stages `delta6d`, `next6d` and of the rotations of `y_out`. A step
+    takes the lanes of the stage before it and returns its own; every other vector is flat, (R, 6·B).
     """
 
     def __init__(self, conventions: PoseConventions, rows: int) -> None:
-        """Make every buffer for `rows` frames."""
+        """Allocate every buffer for `rows` frames."""
         self._own, self._codec = conventions, conventions.codec
         shape, dtype = (rows, conventions.bones), conventions.dtype
         self._reproject = Reprojection(self._codec, shape, dtype)
@@ -69,42 +71,49 @@ class PosePlan:
 
     def run(self, rotations: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> None:
         """Every stage of the rotations (R, 6·B) of y_raw."""
+        lanes = self._codec.lanes(rotations)
         if self._own.is_pose:
-            self.next[...] = self._codec.lanes(rotations)
+            self.next[...] = lanes
         else:
-            self.turn(rotations, published6d)
-            self.compose(previous6d)
-        self.publish(published6d)
+            self.compose(self.turn(lanes, published6d), previous6d)
+        self.publish(self.next, published6d)
 
-    def turn(self, rotations: FloatArray, published6d: FloatArray) -> None:
-        """`delta`: identity added where the output is a residual, reprojected."""
+    def turn(self, rotations: FloatArray, published6d: FloatArray) -> FloatArray:
+        """`delta` of the rotations of y_raw: the identity added where they are a residual, then reprojected."""
         axes = self._reproject.axes
-        axes[...] = self._codec.lanes(rotations)
+        axes[...] = rotations
         if self._offset is not None:
             np.add(axes, self._offset, axes)
         if self._own.before:
             self._reproject(published6d)
         self.delta[...] = axes
+        return self.delta
 
-    def compose(self, previous6d: FloatArray) -> None:
+    def compose(self, delta: FloatArray, previous6d: FloatArray) -> FloatArray:
         """`next`: `delta` applied to the rotations of the raw state."""
         operation = self._composition
-        operation.delta[...] = self.delta
+        operation.delta[...] = delta
         operation.previous[...] = self._codec.lanes(previous6d)
         operation()
         self.next[...] = operation.result
+        return self.next
 
-    def publish(self, published6d: FloatArray) -> None:
-        """`out`: `next` reprojected, in the engine's handedness and bone order."""
+    def publish(self, pose: FloatArray, published6d: FloatArray) -> FloatArray:
+        """`out`: the pose `next` reprojected, in the engine's handedness and bone order."""
         axes = self._reproject.axes
-        axes[...] = self.next
+        axes[...] = pose
         if self._own.after:
             self._reproject(published6d)
         if self._mirror is not None:
             np.multiply(axes, self._mirror, axes)
         self.out[...] = axes if self._own.order is None else axes[..., self._own.order]
+        return self.out
 
     def _mirror_signs(self, signs: tuple[float, float, float]) -> FloatArray:
         """S·R·S with S = diag(signs): entry i of axis j takes both signs; (2, 3, 1, 1)."""
         both = np.multiply.outer(signs, signs)[[self._codec.first, self._codec.second]]
         return np.asarray(both, self._own.dtype)[..., None, None]
+
+
+PoseStep = Callable[[PosePlan, FloatArray, FloatArray], FloatArray]
+"""A step of the plan: its own input as lanes, and the other pose that it needs, flat."""
