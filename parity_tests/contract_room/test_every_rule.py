@@ -17,7 +17,7 @@ import pytest
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.rules import ALL_RULES, RETIRED
 from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
-from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.model import canary
 
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
@@ -65,7 +65,7 @@ ELSEWHERE = {
     "gate_room/test_gate_rules.py": gate.RULES,
     "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
     "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
-    "systems_room/system_rule_cases.py": (*systems.RULES, *system_data.RULES),
+    "systems_room/system_rule_cases.py": (*system_loading.RULES, *systems.RULES, *system_data.RULES),
 }
 """Rules about two recordings, a model that runs, waivers, a whole project and functions have their cases there."""
 HERE = {rule.code for rule in ALL_RULES} - {rule.code for rules in ELSEWHERE.values() for rule in rules}

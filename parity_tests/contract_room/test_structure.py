@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
 from rigpact.contract.documents import Kind
 from rigpact.contract.files import find_repeated_keys
-from rigpact.contract.rules.bundle.structure import check_against_schema, load_schema
+from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
 SCHEMAS = (*(kind.value for kind in Kind), "trace_header", "findings_report", "baseline")
 SCALARS = st.one_of(

@@ -1,8 +1,7 @@
 """The contract as a value: one schema bundle, read as the engine reads it.
 
-`load_contract` is the only way in. Everything downstream takes the `Contract` it returns; every size comes from it.
-What the engine refuses, this refuses (ContractRefused); what the engine silently accepts is loaded the same way and is
-for the rules to report.
+`load_contract` is the only way in. Everything downstream takes the `Contract` that it returns; every size comes from it.
+It refuses what the engine refuses (ContractRefused). It loads what the engine silently accepts, and the rules report it.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import KNOBS, Conventions
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.findings import Severity
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
+from rigpact.contract.rules.bundle.loading import refusals
+from rigpact.contract.rules.bundle.view import DEFAULT_FPS
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 
-DEFAULT_FPS = 60.0
-"""What the engine assumes when the bundle has no root `fps`."""
 CONDITION_WIDTH = 7
 """Four action bits, planar direction, speed."""
 CONTACTS_WIDTH = 2
@@ -36,7 +34,7 @@ class Contract:
     """What both sides agreed on: layouts, statistics, skeleton, conventions. Immutable.
 
     `pose_history` and `angular_velocity` are None when neither the bundle nor the companion has them;
-    `pose_history_length` is then None too and comes from the network's own width.
+    `pose_history_length` is then None too, and the network's own width gives it.
     """
 
     path: Path
@@ -129,7 +127,9 @@ def load_contract(
 
 def document_to_contract(document: Document, companion: Document | None = None) -> Contract:
     """Build the contract from documents that were read already."""
-    _refuse_what_cannot_load(document, companion)
+    refused = refusals(document, companion)
+    if refused:
+        raise ContractRefused(document.path, refused)
     root, meta = document.data, document.data["meta"]
     state = json_to_layout(meta["state_layout"], root.get("input_dim"))
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
@@ -152,16 +152,6 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
         conventions=_declared_conventions(meta, has_angvel_statistics=angvel is not None),
     )
-
-
-def _refuse_what_cannot_load(document: Document, companion: Document | None) -> None:
-    from rigpact.contract.rules import check_bundle  # the rules read documents, this file builds on both
-
-    findings = list(check_bundle(document, companion))
-    refused = [finding for finding in findings if finding.rule.engine_refuses]
-    if refused:
-        errors_first = sorted(refused, key=lambda finding: finding.rule.severity is not Severity.ERROR)
-        raise ContractRefused(document.path, errors_first)
 
 
 def _statistics(root: Mapping[str, Any], letter: str) -> Statistics:

@@ -1,7 +1,7 @@
 """What a system is, and the contract file that a studio exports for it (`rigpact-system`, version 1).
 
 A `SystemDefinition` is what rigpact knows of a system: its vectors, its knobs. A `SystemContract` is what one exported file
-declares. Whether the two agree is for rules/systems.py; here a file is only read.
+declares. The rules of rules/hosted judge whether the two agree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The systems that rigpact knows, by name. To add one: its module beside this one, a row here."""
+"""The systems that rigpact knows, by name. To add one: a module beside this one, a row here."""
 
 from __future__ import annotations
 

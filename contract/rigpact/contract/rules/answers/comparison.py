@@ -1,6 +1,7 @@
-"""Rules about two recordings of the same run. The comparing itself is in rigpact.reports.comparing.compare."""
+"""Rules about two recordings of the same run. rigpact.reports.comparing.compare compares them."""
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need
 
 STAGE_DIFFERS = Rule(
     code="RP801",
@@ -87,3 +88,4 @@ RULES = (
     CUT_OFF,
     INPUT_ALIGNED,
 )
+FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

@@ -1,6 +1,7 @@
-"""RP960-RP979: what the gate says about a whole project. The measuring is in rigpact.reports.gate."""
+"""RP960-RP979: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need
 
 PART_NOT_JUDGED = Rule(
     code="RP960",
@@ -137,3 +138,4 @@ RULES = (
     FREE_RUN_NOT_FINITE, FREE_RUN_DIVERGES, OUTSIDE_ENVELOPE, BREAKING_CHANGE, CHANGE_ACKNOWLEDGED, CLIPS_CANNOT_SHOW,
     OVER_BUDGET, OVER_TIME_BUDGET, PART_WAIVED, PART_WAIVER_EXPIRED, PART_WAIVER_UNUSED,
 )  # fmt: skip
+FAMILY = Family(__name__, RULES, (Need.PROJECT,))

@@ -1,12 +1,13 @@
 """RP850-RP882: a training side's own rotation functions, measured against the definitions.
 
-Only the texts stand here: the contract cannot run functions. rigpact.reports.geometry_parity does and hands over the
-numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
+This module holds only the texts, because the contract cannot run functions. rigpact.reports.geometry_parity runs them and
+gives the numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
 """
 
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
@@ -215,3 +216,4 @@ RULES = (
     TYPE_REFUSED, TYPE_CHANGED, INTEGERS_CUT, PRECISION_LOST, INPUT_CHANGED, NOT_REPEATABLE, GRADIENT_NOT_FINITE,
     NOT_WRAPPED,
 )  # fmt: skip
+FAMILY = Family(__name__, RULES, (Need.FUNCTIONS,))

@@ -1,6 +1,7 @@
 """RP108-RP129: what means, deviations and scales say together, and whether any data can have them.
 
-Each array alone is judged in statistics.py; here two arrays, or an array and what its feature is, contradict each other.
+statistics.py judges each array alone. The rules here find contradictions between two arrays, or between an array and the
+meaning of its feature.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS, Layout
 from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.companion import Auxiliary
-from rigpact.contract.rules.bundle.statistics import one_slice
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32
+from rigpact.contract.rules.bundle.auxiliary import Auxiliary
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
+from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -121,9 +123,9 @@ RULES = (
 )  # fmt: skip
 
 FASTEST_M_S = 50.0
-"""No animal on land is faster than 33 m/s, and a walk in cm/s (150) is beyond it: a speed above this is no m/s."""
+"""No land animal is faster than 33 m/s, and a walk in cm/s (150) is above it. So a higher speed is not in m/s."""
 _FURTHEST_M = 8192.0
-"""2^13: from here on one float32 step is a millimetre (2^-10)."""
+"""2^13: at this distance one float32 step is a millimetre (2^-10)."""
 _UNIT_SLACK = 0.1
 """How far mean² + deviation² may be from 1. Exact for one data set; trimmed or smoothed statistics lose a percent."""
 _SAME_MOTION_RAD = np.radians(30.0)
@@ -131,11 +133,21 @@ _SAME_MOTION_RAD = np.radians(30.0)
 _SLACK = 1.001
 """A naive float32 sum over 2^14 frames errs by a thousandth (see statistics.py)."""
 _FEWEST_CHANNELS = 6
-"""Three exact zeros may be a root that never moves; six in a row are no accident."""
+"""Three exact zeros may be a root that never moves; six in a row are not a coincidence."""
 
 
-def check_statistics_meaning(view: BundleView) -> Iterator[Finding]:
-    """Yield what the bundle's own statistics say together."""
+def check_statistics_meaning(subject: Subject) -> Iterator[Finding]:
+    """Yield what means, deviations and scales say together: those of the bundle, then those of the auxiliary inputs."""
+    if subject.view is not None:
+        yield from _check_own(subject.view)
+        for file in subject.auxiliaries:
+            yield from _check_auxiliary(file, subject.view.fps)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), check_statistics_meaning)
+
+
+def _check_own(view: BundleView) -> Iterator[Finding]:
     for letter, layout in (("X", view.state), ("Y", view.output)):
         mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
         yield from check_pair(mean, std)
@@ -145,8 +157,7 @@ def check_statistics_meaning(view: BundleView) -> Iterator[Finding]:
     yield from _check_mean_poses(view)
 
 
-def check_auxiliary_meaning(file: Auxiliary, fps: float) -> Iterator[Finding]:
-    """Yield what the statistics of the auxiliary inputs in one file say together."""
+def _check_auxiliary(file: Auxiliary, fps: float) -> Iterator[Finding]:
     layouts = (
         ("PoseHist", "tanh_scales_pose_hist", file.pose_history_layout, 1.0),
         ("AngVel", "tanh_scales_angvel", file.angvel_layout, fastest_rad_s(fps)),
@@ -158,7 +169,7 @@ def check_auxiliary_meaning(file: Auxiliary, fps: float) -> Iterator[Finding]:
         scale = file.array(scale_key, layout)
         yield from _check_squash(scale, mean, bound)
         yield from _check_squash(scale, std, bound)
-    if file.document.kind is Kind.COMPANION:  # the bundle's own is the state's, and was judged with the state
+    if file.document.kind is Kind.COMPANION:  # the bundle's scale is judged with the state
         yield from check_angular_scale(file.array("tanh_scales_angvel", file.angvel_layout), fps)
 
 
@@ -254,7 +265,7 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
         return
     positive = np.isfinite(scale.values) & (scale.values > 0) & np.isfinite(statistic.values)
     reach = np.tanh(bound / np.where(positive, scale.values, 1.0))
-    # a floored deviation may stand above what is left of the feature
+    # a floored deviation may be larger than the feature itself
     beyond = positive & (np.abs(statistic.values) > np.maximum(reach * _SLACK * _largest(statistic), 2 * STD_FLOOR))
     for index, others in scale.first_of_each_slice(beyond):
         values = {"scale": scale.name, "index": index, "value": scale.values[index], "reach": reach[index]}
@@ -293,7 +304,7 @@ def _column_sums(view: BundleView, letter: str, layout: Layout | None) -> FloatA
 
 
 def _is_residual(view: BundleView, means: FloatArray) -> bool:
-    """A residual's mean is near zero, a pose's columns are not: the nearer of the two tells which MuY holds."""
+    """The mean of residuals is near zero; the mean of a pose's columns is not. The nearer of the two shows what MuY holds."""
     return view.output_mode == "residual" and float(np.abs(means).mean()) < float(np.abs(means - 1 / 3).mean()) / 3
 
 

@@ -1,7 +1,6 @@
-"""A bundle as rules look at it: every part typed, None where the file does not hold it in readable form.
+"""A bundle as rules read it: every part has a type, and is None where the file does not hold it in readable form.
 
-Rules run on broken files too. What is unreadable has been reported by structure.py; a rule about its meaning passes
-over it.
+Rules run on broken files too. structure.py reports a part that cannot be read; a rule about its meaning skips it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
@@ -25,12 +23,14 @@ from rigpact.contract.rules.wording import is_beyond_float64
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray, frozen_float32
 
+DEFAULT_FPS = 60.0
+"""What the engine assumes when the bundle has no root `fps`."""
 POSE_HISTORY = "PoseHistory"
 _CHANNELS_PER_BONE = {ROTATIONS: 6, POSE_HISTORY: 6, ANGULAR_VELOCITIES: 3}
 
 
 def json_to_numbers(value: Any) -> FloatArray | None:
-    """Read a flat array of JSON numbers as float64, infinite where float64 ends; None for anything else."""
+    """Read a flat array of JSON numbers as float64, infinite beyond its range; None for anything else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
         return None
     return np.array([np.inf if is_beyond_float64(number) else number for number in value], dtype=np.float64)
@@ -53,7 +53,7 @@ def json_to_rate(value: Any) -> float | None:
 
 
 def is_finite_float32(values: FloatArray) -> bool:
-    """Whether every number is finite where either side holds it; only then is there any use in computing with them."""
+    """Whether every number is finite in float32; only then can rules compute with them."""
     return bool((np.abs(values) <= np.finfo(np.float32).max).all())  # False for NaN too
 
 
@@ -63,13 +63,13 @@ def json_to_names(value: Any) -> tuple[str, ...] | None:
 
 
 def finite_array(rows: Any) -> FloatArray | None:
-    """Read nested JSON arrays as float64; None if they are ragged, no numbers, or not finite in float32."""
+    """Read nested JSON arrays as float64; None if they are ragged, hold anything but numbers, or are not finite in float32."""
     array = json_to_array(rows)
     return array if array is not None and is_finite_float32(array) else None
 
 
 def json_to_skeleton(declared: Any) -> Skeleton | None:
-    """Read names, parents and offsets; None if a part is missing or broken, or if the parents are no tree."""
+    """Read names, parents and offsets; None if a part is missing or broken, or if the parents form a cycle."""
     names, parents = json_to_names(member(declared, "bone_names")), member(declared, "parents")
     offsets = finite_array(member(declared, "ref_local_offsets_m"))
     if names is None or not isinstance(parents, list) or {type(parent) for parent in parents} != {int}:
@@ -81,7 +81,7 @@ def json_to_skeleton(declared: Any) -> Skeleton | None:
 
 
 def member(value: Any, *keys: str) -> Any:
-    """Walk down objects by key; None where a step is missing or no object."""
+    """Walk down objects by key; None where a step is missing or is not an object."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
@@ -99,7 +99,7 @@ class NamedArray:
 
     @property
     def float32(self) -> NDArray[np.float32]:
-        """The numbers as either side holds them."""
+        """The numbers in float32, as both sides hold them."""
         with np.errstate(over="ignore"):
             return self.values.astype(np.float32)
 
@@ -143,7 +143,7 @@ class BundleView:
 
     @cached_property
     def meta(self) -> Mapping[str, Any]:
-        """`meta`, empty if it is no object."""
+        """`meta`, empty if it is not an object."""
         meta = self.root.get("meta")
         return meta if isinstance(meta, Mapping) else {}
 
@@ -163,7 +163,7 @@ class BundleView:
 
     @cached_property
     def bone_count(self) -> int | None:
-        """Bones of the output's rotation slice, which is what everything else must agree with."""
+        """Bones of the output's rotation slice; every other count must agree with it."""
         if self.output is None or ROTATIONS not in self.output:
             return None
         return max(self.output[ROTATIONS].size // 6, 0)
@@ -180,7 +180,7 @@ class BundleView:
 
     @cached_property
     def columns(self) -> str:
-        """Which columns the six numbers are; the contract's where the bundle does not say it intelligibly."""
+        """Which columns the six numbers are; the contract's default if the bundle declares none that rigpact knows."""
         declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
         return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
 
@@ -208,7 +208,7 @@ class BundleView:
         return None if channels is None else rot6d_to_matrix(channels, self.columns)
 
     def rotations_of(self, values: FloatArray, layout: Layout) -> FloatArray | None:
-        """The six numbers of each bone, (..., B, 6), out of vectors of a layout; None without a sound slice."""
+        """The six numbers of each bone, (..., B, 6), from vectors of a layout; None without a usable slice."""
         if ROTATIONS not in layout or not self.bone_count:
             return None
         channels = values[..., layout[ROTATIONS].range]
@@ -235,6 +235,11 @@ class BundleView:
         if values is None or layout is None or len(values) != layout.width:
             return None
         return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
+def one_slice(name: str, size: int) -> Layout:
+    """The layout of an array that is one feature."""
+    return Layout((Slice(0, size, name),), size)
 
 
 def columns_word(declared: Any) -> str | None:
