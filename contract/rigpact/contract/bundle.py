@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import KNOBS, Conventions
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
 from rigpact.contract.rules.bundle.loading import refusals
-from rigpact.contract.rules.bundle.view import DEFAULT_FPS
+from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 
@@ -150,7 +150,7 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         pose_history=_squashed(sources, "pose_hist", "PoseHist"),
         angular_velocity=angvel,
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
-        conventions=_declared_conventions(meta, has_angvel_statistics=angvel is not None),
+        conventions=_declared_conventions(BundleView(document), has_angvel_statistics=angvel is not None),
     )
 
 
@@ -188,16 +188,9 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
     return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
-def _declared_conventions(meta: Mapping[str, Any], *, has_angvel_statistics: bool) -> Conventions:
-    spec = meta.get("rot6d_spec")
-    spec = spec if isinstance(spec, Mapping) else {}
-    declared: dict[str, Any] = {} if has_angvel_statistics else {"angvel_source": "state_slice"}
-    columns = "".join(str(name) for name in spec.get("columns", ())).lower()
-    if columns in KNOBS["rot6d_columns"].values:
-        declared["rot6d_columns"] = columns
-    if spec.get("output_mode") in KNOBS["output_mode"].values:
-        declared["output_mode"] = spec["output_mode"]
-    return Conventions().replaced(declared)
+def _declared_conventions(view: BundleView, *, has_angvel_statistics: bool) -> Conventions:
+    declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
+    return Conventions().replaced(declared if has_angvel_statistics else declared | {"angvel_source": "state_slice"})
 
 
 def _numbered_bones(count: int) -> tuple[str, ...]:

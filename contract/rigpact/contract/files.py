@@ -84,7 +84,7 @@ def read_json(path: str | Path) -> JsonFile:
 
 
 def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
-    """Parse the bytes of a JSON file, wherever they were kept; `path` is what it is called."""
+    """Parse the bytes of a JSON file; errors call it `path`."""
     data, standard = _parsed(content, path)
     census = _census(content, data)
     _refuse_deep_nesting(census, data, path)
@@ -92,7 +92,7 @@ def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
 
 
 def _parsed(content: bytes, place: object) -> tuple[Any, bool]:
-    """Return (value, standard) of JSON text; `place` is what errors call it."""
+    """Return (value, standard) of JSON text; errors call it `place`."""
     content = content.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
     try:
         return orjson.loads(content), True
@@ -194,15 +194,11 @@ def _directory_hint(folder: Path) -> str:
     return ""
 
 
-def find_repeated_keys(content: bytes, data: Any) -> Iterator[str]:
-    """Yield a pointer to every key that stands more than once in one object of JSON text; `data` is what it parsed to.
+def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
+    """Yield a pointer to every key that stands more than once in one object; `data` is the parsed text.
 
     The `":` of the text are counted first. In a file without repeated keys there are as many as the parsed value has keys.
     """
-    return _repeated_keys(content, data, _census(content, data))
-
-
-def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
     keys = census.keys
     if keys is None:
         keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)

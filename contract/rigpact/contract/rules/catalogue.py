@@ -2,9 +2,8 @@
 
 A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one:
 
- 1. write the `Rule` and its generator in the module of its family;
- 2. list the rule in that module's `RULES`;
- 3. call the generator from the function that the module's `FAMILY` names.
+ 1. write the `Rule` in the module of its family, above `RULES`;
+ 2. write the generator, and call it from the function that the module's `FAMILY` names.
 
 To add a family: a module with `RULES` and a `FAMILY`, and its name in `FAMILIES`. Codes are never reused: a rule that goes
 leaves its code in `RETIRED`.

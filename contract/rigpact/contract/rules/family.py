@@ -77,6 +77,11 @@ class Family:
         return self.check is not None and given.issuperset(self.needs)
 
 
+def rules_in(names: Mapping[str, object]) -> tuple[Rule, ...]:
+    """Every rule among the `globals()` of a module, in the order of definition. Such a module imports no rule by its name."""
+    return tuple(value for value in names.values() if isinstance(value, Rule))
+
+
 def on_documents(check: Callable[[Document], Iterator[Finding]]) -> Check:
     """Check every JSON file by itself."""
     return lambda subject: _each(check, subject.documents)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from rigpact.contract.documents import Document
 from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, json_to_numbers, one_slice
-from rigpact.contract.statistics import FloatArray
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, FileView, one_slice
 
 POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
@@ -18,21 +16,16 @@ TARGET_KEYS = ("tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget")
 
 
 @dataclass(frozen=True, eq=False)
-class Auxiliary:
+class Auxiliary(FileView):
     """The auxiliary statistics in one file, bundle or companion, of a character of so many bones."""
 
-    document: Document
     bone_count: int
-    bone_names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
-    def path(self) -> Path:
-        """The file."""
-        return self.document.path
-
-    def numbers(self, key: str) -> FloatArray | None:
-        """A flat array at the root."""
-        return json_to_numbers(self.document.data.get(key))
+    def bone_names(self) -> tuple[str, ...]:
+        """The bundle's names."""
+        return self.names
 
     @cached_property
     def history_length(self) -> int | None:
@@ -56,13 +49,6 @@ class Auxiliary:
     def angvel_layout(self) -> Layout:
         """One slice, three numbers a bone."""
         return one_slice(ANGULAR_VELOCITIES, 3 * self.bone_count)
-
-    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
-        """An array whose channels are a layout's; None if either cannot be read or the lengths differ."""
-        values = self.numbers(key)
-        if values is None or layout is None or len(values) != layout.width:
-            return None
-        return NamedArray(self.path, key, values, layout, self.bone_names)
 
 
 def auxiliaries(view: BundleView | None, companion: Document | None) -> tuple[Auxiliary, ...]:

@@ -14,7 +14,7 @@ from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, tra
 from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
 from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
@@ -101,11 +101,7 @@ AUXILIARY_POSE_DIFFERS = Rule(
     hint="take both statistics from the same character, in one bone order",
     why="history and state are the same motion: with statistics of another one the network reads another pose",
 )
-RULES = (
-    POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED, ANGVEL_STATISTICS_ABSENT,
-    ANGVEL_STATISTICS_UNMERGED, STATISTICS_INCOMPLETE, ANGVEL_SCALE_CLOBBERED_BY_MERGE,
-    MERGED_STATISTICS_DIFFER, DECLARED_DIMENSION_DIFFERS, AUXILIARY_POSE_DIFFERS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _ANOTHER_POSE_RAD = np.radians(90.0)
 """Means of other clips of the same character may differ by tens of degrees. A quarter turn shows another bone."""
@@ -125,7 +121,7 @@ def check_companion(subject: Subject) -> Iterator[Finding]:
             yield from _check_mean_poses(file, view)
     if subject.companion is not None and subject.auxiliaries:
         *merged, apart = subject.auxiliaries
-        yield from check_scale(apart.array("tanh_scales_angvel", apart.angvel_layout))
+        yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
         for file in merged:
             yield from _check_both(file, apart)
 
@@ -151,13 +147,13 @@ def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Find
 
 def _check_values(file: Auxiliary) -> Iterator[Finding]:
     target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-    yield from check_scale(file.array("tanh_scales_pose_target", target))
+    yield from check_scale(file.statistic("tanh_scales_pose_target", target))
     for layout, name in (
         (file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel"), (target, "PoseTarget"),
     ):  # fmt: skip
-        yield from check_mean(file.array(f"Mu{name}", layout))
-        yield from check_std(file.array(f"Std{name}", layout))
-    yield from check_scale(file.array("tanh_scales_pose_hist", file.pose_history_layout))
+        yield from check_mean(file.statistic(f"Mu{name}", layout))
+        yield from check_std(file.statistic(f"Std{name}", layout))
+    yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))
 
 
 def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
@@ -184,7 +180,7 @@ def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
         ("MuPoseHist", "tanh_scales_pose_hist", file.pose_history_layout),
         ("MuPoseTarget", "tanh_scales_pose_target", target),
     ):
-        mean, scale = file.array(name, layout), file.array(key, layout)
+        mean, scale = file.statistic(name, layout), file.statistic(key, layout)
         if mean is None or scale is None or view.mean_pose is None:
             continue
         if is_finite_float32(mean.values) and is_finite_float32(scale.values):
@@ -215,7 +211,7 @@ def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
     if apart.pose_history_layout is not None:
         pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in POSE_HISTORY_KEYS]
     for rule, key, layout in pairs:
-        yield from _check_same(rule, merged.array(key, layout), apart.array(key, layout))
+        yield from _check_same(rule, merged.statistic(key, layout), apart.statistic(key, layout))
 
 
 def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None) -> Iterator[Finding]:

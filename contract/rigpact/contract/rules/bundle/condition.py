@@ -8,7 +8,7 @@ from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import BundleView, member
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import number_text
 
 ENGINE_MODES = ("Raw", "ZScore")
@@ -38,7 +38,7 @@ CONDITION_RANGE_DIFFERS = Rule(
     hint="normalise all seven channels: start 0, size 7",
     why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
 )
-RULES = (CONDITION_MODE_UNKNOWN, CONDITION_MODE_IGNORED, CONDITION_RANGE_DIFFERS)
+RULES = rules_in(globals())
 
 
 def check_condition(view: BundleView) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.symmetry import across_body
 from rigpact.contract.rules.bundle.view import BundleView, json_to_numbers, member
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import json_value
 from rigpact.contract.statistics import FloatArray
 
@@ -83,10 +83,7 @@ TRAJECTORY_TIMES = Rule(
     hint="export the window's times from the past to the future, an odd number of them",
     why="the engine takes the middle entry as the present direction: another one turns the character early or late",
 )
-RULES = (
-    UNITS_NOT_METRES, HANDEDNESS_CONTRADICTS, AXES_NO_FRAME, AXES_CONTRADICT_SKELETON, YAW_NOT_RADIANS,
-    ALIGNMENT_NOT_NEXT, SPACES_NOT_LOCAL, TRAJECTORY_TIMES,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 METRES = ("meters", "metres", "meter", "metre", "m")
 RADIANS = ("radians", "radian", "rad")

@@ -22,7 +22,7 @@ from rigpact.contract.rules.bundle.view import (
     json_to_rate,
     member,
 )
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more, number_text
 from rigpact.contract.statistics import FloatArray
 
@@ -69,10 +69,7 @@ STD_BELOW_DECLARED_FLOOR = Rule(
     hint="apply the floor before writing the statistics, or correct the declaration",
     why="who reads the declaration divides by another number than who reads the statistics",
 )
-RULES = (
-    EFFECTIVE_SCALE_LENGTH_DIFFERS, EFFECTIVE_SCALE_DIFFERS, GROUP_PRIORS_DO_NOT_FIT, GROUP_PRIOR_IMPLAUSIBLE,
-    STD_BELOW_DECLARED_FLOOR,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _RELATIVE = 1e-5
 """Products of two float32 numbers agree to this if they are written with at least six digits."""
@@ -109,11 +106,8 @@ def _check_effective_scale(view: BundleView, letter: str, layout: Layout, owner:
         return
     array = NamedArray(view.path, key, values, layout, view.bone_names)
     wrong = ~(np.abs(values - expected) <= _RELATIVE * np.abs(expected))
-    for index, others in array.first_of_each_slice(wrong & np.isfinite(values)):
-        texts = {"array": key, "index": index, "found": values[index], "expected": expected[index], "std": std.name}
-        more = and_more(others, "in this slice")
-        pointer = json_pointer(key, index)
-        yield EFFECTIVE_SCALE_DIFFERS.at(view.path, pointer, where=array.where(index), more=more, **texts)
+    shown: dict[str, Any] = {"found": values, "expected": expected, "std": std.name}
+    yield from array.at_slices(EFFECTIVE_SCALE_DIFFERS, wrong & np.isfinite(values), "slice", **shown)
 
 
 def _effective_scale(view: BundleView, std: NamedArray) -> FloatArray | None:

@@ -19,7 +19,7 @@ from rigpact.contract.layout import (
     Slice,
 )
 from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import listed
 
 SLICES_OVERLAP = Rule(
@@ -97,10 +97,7 @@ UNKNOWN_SLICE = Rule(
     hint="spell it as the contract does, or leave it out",
     why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
 )
-RULES = (
-    SLICES_OVERLAP, LAYOUT_GAP, ARRAY_FORM_ENTRY, OBJECT_ENTRY_DROPPED, DECLARED_WIDTH_DIFFERS, SLICE_SIZE_WRONG,
-    CONTACTS_SLICE_ABSENT, OUTPUT_NOT_WRITTEN_BACK, UNKNOWN_SLICE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
 _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}

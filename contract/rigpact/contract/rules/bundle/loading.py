@@ -14,7 +14,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
 from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
 from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.json_text import check_json_text
 from rigpact.contract.rules.files.structure import check_structure
 from rigpact.contract.rules.subject import Subject
@@ -84,10 +84,7 @@ AUXILIARY_LENGTH_DIFFERS = Rule(
     " another bone's statistics",
     engine_refuses=True,
 )
-RULES = (
-    REQUIRED_SLICE_MISSING, LAYOUT_EMPTY, ROTATIONS_NOT_SIXES, SLICE_OUT_OF_RANGE, SLICE_EMPTY, LENGTH_DIFFERS,
-    AUXILIARY_LENGTH_DIFFERS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _REQUIRED = {
     "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),

@@ -12,7 +12,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad
 from rigpact.contract.rules.bundle.view import BundleView, columns_word, is_finite_float32, member
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_UNDECLARED = Rule(
@@ -66,10 +66,7 @@ SPEC_UNSUPPORTED = Rule(
     hint="export columns of the rotation, the first named one first",
     why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
 )
-RULES = (
-    COLUMNS_UNDECLARED, COLUMNS_UNKNOWN, OUTPUT_MODE_UNDECLARED, OUTPUT_MODE_UNKNOWN, MEAN_POSE_READ_AS_DELTA,
-    SPEC_UNSUPPORTED,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _SPEC = ("meta", "rot6d_spec")
 _SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}

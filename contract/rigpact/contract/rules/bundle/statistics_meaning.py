@@ -19,7 +19,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELO
 from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.auxiliary import Auxiliary
 from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
@@ -116,11 +116,7 @@ MEAN_POSES_DISAGREE = Rule(
     hint="export MuX and MuY from one run, with one bone order",
     why="the state says where a bone is with one set of statistics and the output where it goes with another",
 )
-RULES = (
-    STEP_BEYOND_SIGMA, CHANNELS_ON_FLOOR, POSITION_BEYOND_FLOAT32, ROOT_SCALE_NOT_METRES,
-    ANGULAR_SCALE_BEYOND_SAMPLING, MEAN_BEYOND_SQUASH, NEVER_FITTED, COLUMNS_NOT_UNIT, DEVIATION_INFLATED,
-    MEAN_POSES_DISAGREE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 FASTEST_M_S = 50.0
 """No land animal is faster than 33 m/s, and a walk in cm/s (150) is above it. So a higher speed is not in m/s."""
@@ -164,13 +160,13 @@ def _check_auxiliary(file: Auxiliary, fps: float) -> Iterator[Finding]:
         ("PoseTarget", "tanh_scales_pose_target", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
     )
     for name, scale_key, layout, bound in layouts:
-        mean, std = file.array(f"Mu{name}", layout), file.array(f"Std{name}", layout)
+        mean, std = file.statistic(f"Mu{name}", layout), file.statistic(f"Std{name}", layout)
         yield from check_pair(mean, std)
-        scale = file.array(scale_key, layout)
+        scale = file.statistic(scale_key, layout)
         yield from _check_squash(scale, mean, bound)
         yield from _check_squash(scale, std, bound)
     if file.document.kind is Kind.COMPANION:  # the bundle's scale is judged with the state
-        yield from check_angular_scale(file.array("tanh_scales_angvel", file.angvel_layout), fps)
+        yield from check_angular_scale(file.statistic("tanh_scales_angvel", file.angvel_layout), fps)
 
 
 def fastest_rad_s(fps: float) -> float:
@@ -186,10 +182,7 @@ def check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Find
         return
     step = np.spacing(np.abs(mean.float32)).astype(np.float64)
     sigma = step / np.maximum(np.abs(std.values), STD_FLOOR)
-    for index, others in std.first_of_each_slice(sigma > 1):
-        values = {"array": std.name, "index": index, "std": std.values[index], "mean": mean.values[index]}
-        values |= {"sigma": sigma[index], "where": std.where(index), "more": and_more(others, "in this slice")}
-        yield STEP_BEYOND_SIGMA.at(std.path, json_pointer(std.name, index), **values)
+    yield from std.at_slices(STEP_BEYOND_SIGMA, sigma > 1, std=std.values, mean=mean.values, sigma=sigma)
     floored = (std.float32 > 0) & (std.float32 <= np.float32(STD_FLOOR)) & (sigma <= 1)
     if floored.any():
         index = int(np.flatnonzero(floored)[np.argmax(sigma[floored])])
@@ -253,11 +246,8 @@ def check_angular_scale(scale: NamedArray | None, fps: float) -> Iterator[Findin
     if scale is None:
         return
     limit = fastest_rad_s(fps)
-    for index, others in scale.first_of_each_slice(np.isfinite(scale.values) & (scale.values > limit)):
-        values = {"array": scale.name, "index": index, "value": scale.values[index], "where": scale.where(index)}
-        more = and_more(others, "in this array")
-        pointer = json_pointer(scale.name, index)
-        yield ANGULAR_SCALE_BEYOND_SAMPLING.at(scale.path, pointer, fps=fps, limit=limit, more=more, **values)
+    beyond = np.isfinite(scale.values) & (scale.values > limit)
+    yield from scale.at_slices(ANGULAR_SCALE_BEYOND_SAMPLING, beyond, "array", fps=fps, limit=limit)
 
 
 def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound: float) -> Iterator[Finding]:
@@ -267,11 +257,8 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
     reach = np.tanh(bound / np.where(positive, scale.values, 1.0))
     # a floored deviation may be larger than the feature itself
     beyond = positive & (np.abs(statistic.values) > np.maximum(reach * _SLACK * _largest(statistic), 2 * STD_FLOOR))
-    for index, others in scale.first_of_each_slice(beyond):
-        values = {"scale": scale.name, "index": index, "value": scale.values[index], "reach": reach[index]}
-        values |= {"array": statistic.name, "found": statistic.values[index], "where": scale.where(index)}
-        more = and_more(others, "in this slice")
-        yield MEAN_BEYOND_SQUASH.at(scale.path, json_pointer(scale.name, index), more=more, **values)
+    values: dict[str, Any] = {"scale": scale.name, "array": statistic.name, "reach": reach, "found": statistic.values}
+    yield from scale.at_slices(MEAN_BEYOND_SQUASH, beyond, "slice", **values)
 
 
 def _largest(statistic: NamedArray) -> float:

@@ -1,4 +1,6 @@
-"""RP228-RP232: the bone table as a body: lengths, sides, order. skeleton.py judges the table itself."""
+"""RP228-RP232: the bone table as a body: lengths, sides, order.
+
+skeleton.py judges the table itself."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import BundleView, finite_array, json_to_names, member
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.skeleton import Skeleton, left_right_permutation
 from rigpact.contract.statistics import FloatArray
@@ -55,7 +57,7 @@ PARENT_AFTER_CHILD = Rule(
     hint="sort the table so that every parent precedes its children",
     why="loops that walk the table once, as training does, use the parent's transform of the frame before",
 )
-RULES = (OFFSETS_NOT_METRES, LENGTHS_NOT_MIRRORED, PARENTS_NOT_MIRRORED, SIDES_SWAPPED, PARENT_AFTER_CHILD)
+RULES = rules_in(globals())
 
 _LOWEST_M, _HIGHEST_M = 0.1, 10.0
 """The longest offset of a human (floor to pelvis) is about 1 m. A factor of 10 is half of the way to centimetres."""

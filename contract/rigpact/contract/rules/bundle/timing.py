@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView, json_to_rate, member
-from rigpact.contract.rules.family import Family, Need, on_bundle
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import number_text
 
 FPS_ABSENT = Rule(
@@ -33,7 +33,7 @@ FPS_IMPLAUSIBLE = Rule(
     hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
     why="the engine steps the network fps times a second: the character races, or freezes between steps",
 )
-RULES = (FPS_ABSENT, FPS_NOT_POSITIVE, FPS_IMPLAUSIBLE)
+RULES = rules_in(globals())
 
 _LOWEST, _HIGHEST = 5.0, 1000.0
 """A gait has two steps a second, so fewer than 5 frames a second do not sample it. No capture rig or game loop exceeds 1000."""

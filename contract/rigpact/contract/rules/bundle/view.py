@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from rigpact.contract.conventions import KNOBS
 from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
 from rigpact.contract.rotation6d import rot6d_to_matrix
-from rigpact.contract.rules.wording import is_beyond_float64
+from rigpact.contract.rules.wording import and_more, is_beyond_float64
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray, frozen_float32
 
@@ -116,6 +118,14 @@ class NamedArray:
         number = (index - entry.start) // channels if channels else len(self.bone_names)
         return self.bone_names[number] if number < len(self.bone_names) else ""
 
+    def at_slices(self, rule: Rule, bad: NDArray[np.bool_], place: str = "slice", **values: Any) -> Iterator[Finding]:
+        """Yield one finding for each slice with bad channels; a value that is an array gives its number there."""
+        for index, others in self.first_of_each_slice(bad):
+            here = {key: value[index] if isinstance(value, np.ndarray) else value for key, value in values.items()}
+            here = {"array": self.name, "index": index, "value": self.values[index], **here}
+            here |= {"where": self.where(index), "more": and_more(others, f"in this {place}")}
+            yield rule.at(self.path, json_pointer(self.name, index), **here)
+
     def first_of_each_slice(self, bad: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         """For each slice with bad channels: the first one's index, and how many more there are."""
         seen: dict[Slice | None, list[int]] = {}
@@ -126,20 +136,45 @@ class NamedArray:
 
 
 @dataclass(frozen=True, eq=False)
-class BundleView:
-    """The parts of a schema bundle that rules judge."""
+class FileView:
+    """One JSON file as rules read it."""
 
     document: Document
 
     @property
     def path(self) -> Path:
-        """The bundle's file."""
+        """Where the file is."""
         return self.document.path
 
     @property
     def root(self) -> dict[str, Any]:
         """The root object."""
         return self.document.data
+
+    @property
+    def bone_names(self) -> tuple[str, ...]:
+        """Names for messages; empty if there are none."""
+        return ()
+
+    def bone(self, index: int) -> str:
+        """A bone's name, or its number where there is no name."""
+        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
+
+    def numbers(self, key: str) -> FloatArray | None:
+        """A flat array at the root."""
+        return json_to_numbers(self.root.get(key))
+
+    def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
+        """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
+@dataclass(frozen=True, eq=False)
+class BundleView(FileView):
+    """The parts of a schema bundle that rules judge."""
 
     @cached_property
     def meta(self) -> Mapping[str, Any]:
@@ -181,8 +216,7 @@ class BundleView:
     @cached_property
     def columns(self) -> str:
         """Which columns the six numbers are; the contract's default if the bundle declares none that rigpact knows."""
-        declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
-        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+        return declared_columns(self.meta)
 
     @cached_property
     def skeleton(self) -> Skeleton | None:
@@ -215,31 +249,22 @@ class BundleView:
         sizes = (*values.shape[:-1], self.bone_count, 6)
         return channels.reshape(sizes) if channels.size == np.prod(sizes) else None
 
-    def bone(self, index: int) -> str:
-        """A bone's name, or its number where there is no name."""
-        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
-
     @cached_property
     def output_mode(self) -> str:
         """What the network's rotations mean; undeclared or unknown means `delta`."""
         declared = member(self.meta, "rot6d_spec", "output_mode")
         return declared if declared in KNOBS["output_mode"].values else KNOBS["output_mode"].values[0]
 
-    def numbers(self, key: str) -> FloatArray | None:
-        """A flat array at the root."""
-        return json_to_numbers(self.root.get(key))
-
-    def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
-        """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""
-        values = self.numbers(key)
-        if values is None or layout is None or len(values) != layout.width:
-            return None
-        return NamedArray(self.path, key, values, layout, self.bone_names)
-
 
 def one_slice(name: str, size: int) -> Layout:
     """The layout of an array that is one feature."""
     return Layout((Slice(0, size, name),), size)
+
+
+def declared_columns(meta: Any) -> str:
+    """Which columns the six numbers are; the contract's default if `meta` declares none that rigpact knows."""
+    declared = columns_word(member(meta, "rot6d_spec", "columns"))
+    return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
 
 
 def columns_word(declared: Any) -> str | None:

@@ -18,7 +18,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rotation6d import rotation_vector, transposed
 from rigpact.contract.rules.clips.root_motion import fit_slope
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need, on_clips
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.statistics import FloatArray
 
 ANGLE_SCALED = Rule(
@@ -64,7 +64,7 @@ DISAGREES = Rule(
     hint="export both from one animation, with one bone order",
     why="two of the network's inputs contradict each other in every frame",
 )
-RULES = (ANGLE_SCALED, IN_DEGREES, OTHER_FRAME, OTHER_MOMENT, DISAGREES)
+RULES = rules_in(globals())
 
 _FITS = 0.05
 """The part that a right reading may leave unexplained. Exporters leave 0.1 % (they use Euler angles); a lag of half a frame

@@ -10,7 +10,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need, on_clips
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -56,9 +56,7 @@ TRAJECTORY_SAMPLES_DIFFER = Rule(
     hint="export the same window in every frame, an odd number of entries with the present in the middle",
     why="the engine takes the middle entry as the present: with one entry more it is the future or the past",
 )
-RULES = (
-    TRAJECTORY_NOT_UNIT, TRAJECTORY_AGAINST_VELOCITY, ACTION_NOT_ONE_HOT, ACTION_CONTRADICTS, TRAJECTORY_SAMPLES_DIFFER,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 ACTIONS = ("idle", "walk", "run", "jump")
 """What the four bits stand for, in order."""

@@ -12,7 +12,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need, on_clips
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -58,7 +58,7 @@ FRAMES_REPEATED = Rule(
     hint="sample at the rate of the animation; 30 frames a second written as 60 repeats every other one",
     why="the character moves in steps: velocities alternate between zero and double",
 )
-RULES = (COLUMNS_NOT_UNIT, COLUMNS_NOT_ORTHOGONAL, COLUMNS_DEGENERATE, ROTATION_JUMPS, FRAMES_REPEATED)
+RULES = rules_in(globals())
 
 UNIT_TOLERANCE = 1e-3
 """Three decimals: each number is off by up to 5e-4, a column's length by at most sqrt(3) of that."""

@@ -14,7 +14,7 @@ from rigpact.contract.rules.bundle.view import (
     json_to_rate,
 )
 from rigpact.contract.rules.clips.view import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, number_text
 
@@ -82,10 +82,7 @@ CLIP_FPS_CONFLICTS = Rule(
     hint="keep one of the two keys",
     why="whichever key a reader looks for first decides the speed",
 )
-RULES = (
-    FRAME_COUNT_DIFFERS, CLIP_TOO_SHORT, CLIP_BONE_COUNT_DIFFERS, CLIP_VALUE_NOT_FINITE, CLIP_FPS_DIFFERS,
-    CLIP_FPS_ABSENT, CLIP_FPS_NOT_POSITIVE, CLIP_FPS_CONFLICTS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 
 def check_clips(subject: Subject) -> Iterator[Finding]:

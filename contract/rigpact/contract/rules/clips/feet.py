@@ -16,7 +16,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONTACTS
 from rigpact.contract.rules.bundle.view import BundleView, finite_array, member
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -81,10 +81,7 @@ PLANTED_FEET_SLIDE = Rule(
     hint="bring bones and root into one frame; a mesh that is turned within its actor is the usual cause",
     why="played in the game the character skates, whatever the network does",
 )
-RULES = (
-    EVIDENCE_ABSENT, SCORE_OUT_OF_RANGE, CONTACT_WHILE_HIGH, CONTACT_WHILE_MOVING, CONTACT_WITHOUT_GROUND,
-    NORMAL_NOT_UNIT, PLANTED_FEET_SLIDE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _LEAVES_M, _LEAVES_M_S, _LEAVES_AFTER_S = 0.05, 0.18, 0.05
 """The height, the speed and the time at which `UpdateFootContacts` ends a contact."""

@@ -11,7 +11,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need, on_clips
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -58,7 +58,7 @@ ROOT_NOT_METRES = Rule(
     hint="export positions and velocities in metres",
     why="every speed saturates the network's input: it cannot tell a walk from a run",
 )
-RULES = (POSITION_JUMPS, YAW_JUMPS, YAW_IN_DEGREES, VELOCITY_DISAGREES, ROOT_NOT_METRES)
+RULES = rules_in(globals())
 
 _TIMES_AROUND = 10.0
 """No body accelerates so that one step is ten times the two steps beside it together."""

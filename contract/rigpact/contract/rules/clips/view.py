@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from rigpact.contract.conventions import KNOBS
-from rigpact.contract.documents import Document
 from rigpact.contract.rotation6d import rot6d_to_matrix
 from rigpact.contract.rules.bundle.view import (
-    columns_word,
+    FileView,
+    declared_columns,
     is_finite_float32,
     json_to_array,
     json_to_names,
@@ -29,15 +27,8 @@ FPS_KEYS = ("fps", "FPS")
 
 
 @dataclass(frozen=True, eq=False)
-class ClipView:
+class ClipView(FileView):
     """The parts of a raw clip that rules judge."""
-
-    document: Document
-
-    @property
-    def path(self) -> Path:
-        """The clip's file."""
-        return self.document.path
 
     @cached_property
     def frames(self) -> tuple[Mapping[str, Any], ...]:
@@ -75,8 +66,7 @@ class ClipView:
     @cached_property
     def columns(self) -> str:
         """Which columns the six numbers are; the contract's default if the clip declares none that rigpact knows."""
-        declared = columns_word(member(self.document.data, "meta", "rot6d_spec", "columns"))
-        return declared if declared in KNOBS["rot6d_columns"].values else KNOBS["rot6d_columns"].values[0]
+        return declared_columns(self.root.get("meta"))
 
     @cached_property
     def rotations(self) -> FloatArray | None:
@@ -88,10 +78,6 @@ class ClipView:
     def skeleton(self) -> Skeleton | None:
         """The clip's own bone table; None if it is broken."""
         return json_to_skeleton(member(self.document.data, "meta", "skeleton"))
-
-    def bone(self, index: int) -> str:
-        """A bone's name, or its number where there is no name."""
-        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
 
 def same_rate(found: float, expected: float) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_containers, json_pointer
-from rigpact.contract.rules.family import Family, Need, on_documents
+from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
 REPEATED_KEY = Rule(
@@ -38,7 +38,7 @@ NOT_STRICT_JSON = Rule(
     hint="write it as UTF-8, every character whole",
     why="UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next",
 )
-RULES = (REPEATED_KEY, NON_FINITE_NUMBER, NOT_STRICT_JSON)
+RULES = rules_in(globals())
 
 
 def check_json_text(document: Document) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from jsonschema.validators import extend
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.rules.family import Family, Need, on_documents
+from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
 from rigpact.contract.rules.wording import and_more, json_type, json_value
 
 WRONG_TYPE = Rule(
@@ -67,7 +67,7 @@ MALFORMED_ANNOTATION = Rule(
     hint="correct it, or leave it out",
     why="tools that do read it fail on it, or guess",
 )
-RULES = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED, MALFORMED_ANNOTATION)
+RULES = rules_in(globals())
 
 _UNREAD = {
     Kind.BUNDLE: (

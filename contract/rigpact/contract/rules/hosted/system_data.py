@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.definition import SystemContract
@@ -91,10 +91,7 @@ OTHER_CONTRACT = Rule(
     hint="record again under the contract that ships",
     why="conventions or constants may have changed between the two",
 )  # fmt: skip
-RULES = (
-    NOT_FINITE, OUT_OF_RANGE, QUATERNION_NOT_UNIT, DIRECTION_NOT_UNIT, FLAG_IN_BETWEEN, DEAD_COLUMNS, ALL_ZERO, ONE_POSE,
-    DATA_CONTRADICTS, OTHER_SYSTEM, OTHER_CONTRACT,
-)  # fmt: skip
+RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.SYSTEM_DATA,))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.json_text import check_json_text
 from rigpact.contract.rules.files.structure import check_structure
 from rigpact.contract.systems.definition import SystemDefinition
@@ -87,10 +87,7 @@ CONSTANT_WRONG = Rule(
     hint="export the constants of the rig that the network was trained with",
     why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
 )  # fmt: skip
-RULES = (
-    UNKNOWN_SYSTEM, HASH_OF_OTHER_FIELDS, FIELD_DIFFERS, WIDTH_DIFFERS, FIELDS_OVERLAP, FIELDS_GAP,
-    REPEATED_NAME, VECTOR_MISSING, UNKNOWN_KNOB, UNKNOWN_VALUE, CONSTANT_WRONG,
-)  # fmt: skip
+RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 

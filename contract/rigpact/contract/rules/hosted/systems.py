@@ -12,9 +12,9 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files import structure
-from rigpact.contract.rules.hosted.system_loading import UNKNOWN_SYSTEM, check_loading
+from rigpact.contract.rules.hosted import system_loading
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.definition import SystemDefinition
 from rigpact.contract.systems.registry import find_system
@@ -63,17 +63,15 @@ MODEL_REFUSED = Rule(
     hint="export it again with an opset that the runtime has",
     why="the character does not start",
 )  # fmt: skip
-RULES = (
-    UNKNOWN_VECTOR, RATE_DIFFERS, MODEL_TENSORS, MODEL_WIDTH, MODEL_TYPE, MODEL_FIXED_AXIS, MODEL_REFUSED,
-)  # fmt: skip
+RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
 
 def check_contract_file(document: Document) -> Iterator[Finding]:
     """Yield every finding about a system's contract file; its meaning is judged only where its shape is right."""
-    found = list(check_loading(document))
+    found = list(system_loading.check_loading(document))
     yield from found
-    if any(finding.rule in structure.RULES or finding.rule is UNKNOWN_SYSTEM for finding in found):
+    if any(finding.rule in structure.RULES or finding.rule is system_loading.UNKNOWN_SYSTEM for finding in found):
         return
     root, definition = document.data, find_system(document.data["system"]).definition
     for name in root["vectors"]:

@@ -7,7 +7,7 @@ the numbers.
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 INPUTS_WIRED_OTHERWISE = Rule(
     code="RP415",
@@ -49,5 +49,5 @@ INPUT_WITHOUT_EFFECT = Rule(
     hint="look whether training dropped this input, or whether its weights were exported as zeros",
     why="the character ignores what stands there: the player's command, its feet or its past",
 )
-RULES = (INPUTS_WIRED_OTHERWISE, ENGINE_BOUND_OTHERWISE, NO_ORDER_MATCHES, ORDERS_ALIKE, INPUT_WITHOUT_EFFECT)
+RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.MODEL, Need.PREDICTION))

@@ -18,7 +18,7 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.bundle.auxiliary import history_length
 from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import listed
 
@@ -143,11 +143,7 @@ SEVERAL_OUTPUTS = Rule(
     hint="make sure that the first is the motion, or export it alone",
     why="an exporter that lists an auxiliary output first makes the engine play that",
 )
-RULES = (
-    INPUT_COUNT_DIFFERS, INPUT_NAME_DIFFERS, INPUTS_OUT_OF_ORDER, INPUT_WIDTH_DIFFERS, INPUT_DTYPE_DIFFERS,
-    INPUT_RANK_DIFFERS, INPUT_BATCH_FIXED, INPUT_WIDTH_DYNAMIC, HISTORY_WIDTH_NOT_WHOLE, INPUTS_INTERCHANGEABLE, OUTPUT_MISSING,
-    OUTPUT_WIDTH_DIFFERS, OUTPUT_WIDTH_DYNAMIC, OUTPUT_DTYPE_DIFFERS, SEVERAL_OUTPUTS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _RANK = 2
 

@@ -12,7 +12,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import ModelGraph, Node
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 
@@ -147,11 +147,7 @@ FLOW_CONTROL = Rule(
     hint="write it as tensor operations, or fix the choice before exporting",
     why="GPU runtimes refuse it, and the time of a frame depends on its input",
 )
-RULES = (
-    GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, OPSET_TOO_OLD, OPSET_TOO_NEW, OPSET_MISSING, BATCH_AXES_DIFFER, INPUT_UNUSED,
-    TRAINING_MODE, RANDOM_NODE, INPUT_CLAMPED, CLAMP_EMPTY, DOUBLE_PRECISION, HALF_PRECISION, QUANTISED,
-    FOREIGN_OPERATOR, FLOW_CONTROL,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _STANDARD = {"", "ai.onnx"}
 _ONLY_SHAPE = {"Shape", "Size"}

@@ -12,7 +12,7 @@ from rigpact.contract.conventions import INPUTS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, listed
 
@@ -99,10 +99,7 @@ WEIGHT_ALL_ZERO = Rule(
     hint="a layer that was never trained or never loaded; look at the checkpoint's missing keys",
     why="whatever goes through that layer does not arrive",
 )
-RULES = (
-    WEIGHT_NOT_FINITE, EXTERNAL_ESCAPES, EXTERNAL_MISSING, EXTERNAL_WEIGHTS, TOO_LARGE, WEIGHT_UNUSED, WEIGHT_REPEATED,
-    INPUT_HAS_DEFAULT, WEIGHTS_AS_INPUTS, WEIGHT_ALL_ZERO,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 
 def check_weights(subject: Subject) -> Iterator[Finding]:

@@ -14,9 +14,9 @@ from rigpact.contract.rules.bundle.symmetry import twins
 from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.teacher_rows import GRAPH_CLAMP, VALUE_CLIPPED
+from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.wording import and_more, json_value
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -79,10 +79,7 @@ CLIP_SIDES_SWAPPED = Rule(
     hint="export the clip again; a mirror or a bone map was applied to the names or to the rotations only",
     why="each limb plays the motion of the other side: the character limps, and contacts belong to the other foot",
 )
-RULES = (
-    CLIP_BONES_DIFFER, CLIP_PARENTS_DIFFER, CLIP_OFFSETS_DIFFER, CLIP_DECLARES_OTHERWISE, CLIP_FAR_FROM_STATISTICS,
-    SPEED_SATURATES, CLIP_SIDES_SWAPPED,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _SHARED_DECLARATIONS = (
     ("units",), ("handedness",), ("axes",), ("rot6d_spec", "columns"), ("rot6d_spec", "order"),
@@ -186,13 +183,13 @@ def _check_range(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
         yield CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
     z = (features - mean.values) / np.maximum(np.abs(std.values), STD_FLOOR)
     # near-constant channels cross the clamp by rounding; the value itself must move too
-    clipped = np.argwhere((np.abs(z) > GRAPH_CLAMP) & (np.abs(features - mean.values) > _MOVED))
+    clipped = np.argwhere((np.abs(z) > teacher_rows.GRAPH_CLAMP) & (np.abs(features - mean.values) > _MOVED))
     if len(clipped):
         row, column = (int(index) for index in clipped[0])
         values = {"array": "the state of the clip", "row": row, "column": column, "value": float(z[row, column])}
-        values |= {"limit": GRAPH_CLAMP, "where": f" ({mean.where(column)})"}
+        values |= {"limit": teacher_rows.GRAPH_CLAMP, "where": f" ({mean.where(column)})"}
         more = and_more(len(clipped) - 1, "in this clip")
-        yield VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
+        yield teacher_rows.VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
 
 
 def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:

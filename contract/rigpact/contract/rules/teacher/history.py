@@ -15,7 +15,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
-from rigpact.contract.rules.family import Family, Need, on_rows
+from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.rows import Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -63,7 +63,7 @@ HISTORY_START = Rule(
     hint="pad with the first frame of the clip",
     why="the first steps in the game start from another history than in training: a hitch at every start",
 )
-RULES = (HISTORY_UNRELATED, HISTORY_REVERSED, HISTORY_PHASE, HISTORY_HOLDS_TARGET, HISTORY_START)
+RULES = rules_in(globals())
 
 _PART_OF_A_STEP = 0.1
 """An entry is a pose when it is nearer than a tenth of the step from frame to frame; float32 rounding is 1e-5 of it."""

@@ -22,7 +22,7 @@ from rigpact.contract.rotation6d import (
 )
 from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
-from rigpact.contract.rules.family import Family, Need, on_rows
+from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -99,10 +99,7 @@ EQUALS_TARGET = Rule(
     hint="the rollout wrote the target instead of the network's pose",
     why="the error of zero says nothing about the network, and no engine can agree with it",
 )
-RULES = (
-    Y_RAW_DIFFERS, PREDICTION_HOLDS_RESIDUAL, NOT_A_POSE, COMPOSED_WITH_TARGET, DIAGNOSTICS_DIFFER, WORSE_THAN_COPYING,
-    PREDICTION_FROZEN, EQUALS_TARGET,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _UNIT_ROUNDOFF = 2.0**-24
 _STILL_DEG = 0.01

@@ -127,7 +127,7 @@ class Rows:
         """Scale, mean and std, from the companion if it has them, else from the bundle, as in `load_contract`."""
         for file in reversed(self.auxiliaries):
             layout = file.pose_history_layout if POSE_HISTORY_KEY in names[0] else one_slice("", 3 * file.bone_count)
-            arrays = [file.array(name, layout) for name in names]
+            arrays = [file.statistic(name, layout) for name in names]
             found = [array for array in arrays if array is not None and is_finite_float32(array.values)]
             if len(found) == len(names):
                 return found[0], found[1], found[2]

@@ -15,7 +15,7 @@ from rigpact.contract.rules.bundle.view import NamedArray, member
 from rigpact.contract.rules.clips.clip_features import clip_features, condition_of
 from rigpact.contract.rules.clips.feet import contact_scores
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.rows import COND, STATE, Rows
 from rigpact.contract.rules.wording import and_more
@@ -63,10 +63,7 @@ PAIRS_NOT_OF_CLIP = Rule(
     hint="export the rows again from the whole clip",
     why="row and frame are matched by index: what comes after the gap is another moment",
 )
-RULES = (
-    STATE_ROWS_DIFFER, CONDITION_ROWS_DIFFER, CONDITION_ALIGNMENT_DIFFERS, CONTACT_ROWS_DIFFER,
-    PAIRS_NOT_OF_CLIP,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""

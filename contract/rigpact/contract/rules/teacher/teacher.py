@@ -15,7 +15,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import Layout, json_to_layout
 from rigpact.contract.rules.bundle.view import BundleView, json_to_rate, member
 from rigpact.contract.rules.clips.view import same_rate
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.view import ARRAYS, TeacherView
 from rigpact.contract.rules.wording import and_more
@@ -77,10 +77,7 @@ AUX_INPUTS_AT_ROOT = Rule(
     why="the engine finds none and silently takes contacts, angular velocities and history from its own state: the"
     " comparison with the prediction compares other inputs",
 )
-RULES = (
-    ROW_COUNT_DIFFERS, ROW_WIDTH_DIFFERS, DIMS_DIFFER, LAYOUT_DIFFERS, TEACHER_FPS_DIFFERS, TEACHER_VALUE_NOT_FINITE,
-    AUX_INPUTS_AT_ROOT,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 
 def check_teachers(subject: Subject) -> Iterator[Finding]:

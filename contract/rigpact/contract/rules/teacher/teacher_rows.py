@@ -15,7 +15,7 @@ from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
-from rigpact.contract.rules.family import Family, Need
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows
 from rigpact.contract.rules.teacher.view import AUX_DIMS, TeacherView
@@ -114,11 +114,7 @@ TEACHER_ROWS_DIFFER = Rule(
     hint="run the prediction on the batch that is compared with it",
     why="two predictions on different inputs are compared as if only the network differed",
 )
-RULES = (
-    DIMS_CONTRADICT_LAYOUTS, TARGET_NOT_NEXT, STATE_NOT_A_POSE, VALUE_CLIPPED, COND_NOT_ONE_HOT,
-    COND_DIRECTION_NOT_UNIT, COND_SPEED_DIFFERS, COND_DIRECTION_DIFFERS, CONTACT_ROW_OUT_OF_RANGE, AUX_COPIES_DIFFER,
-    TEACHER_ROWS_DIFFER,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 GRAPH_CLAMP = 16.0
 """The exporter's graph clamps state and condition to ±16."""

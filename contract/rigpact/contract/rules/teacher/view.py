@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from rigpact.contract.documents import Document
-from rigpact.contract.rules.bundle.view import is_finite_float32, json_to_array, member
+from rigpact.contract.rules.bundle.view import FileView, is_finite_float32, json_to_array, member
 from rigpact.contract.statistics import FloatArray
 
 AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
@@ -25,15 +24,8 @@ ARRAYS: tuple[tuple[tuple[str, ...], str], ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class TeacherView:
+class TeacherView(FileView):
     """The parts of a teacher batch or prediction that rules judge."""
-
-    document: Document
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.document.path
 
     @property
     def clip_name(self) -> str:
