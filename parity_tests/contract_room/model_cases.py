@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.model.graph import Defect, External, ModelGraph, Node, Weight
-from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.model.tensor import TensorSignature
 
 Edit = Callable[[Any], object]
 WIDTHS = {"state": 35, "cond": 7, "contacts": 2, "angvel": 9, "pose_hist": 36}

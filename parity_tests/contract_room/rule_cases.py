@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.model.tensor import TensorSignature
 
 Edit = Callable[[Any], object]
 ARTEFACTS = ("bundle", "companion", "clip", "batch", "prediction", "model")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.model.tensor import TensorSignature
 
 from .rule_cases import F32, Case, outputs, reorder, reshape
 

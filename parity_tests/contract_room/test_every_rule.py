@@ -6,18 +6,24 @@ writes the reports anew; read the difference before it is committed.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import os
+import pkgutil
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rigpact.contract.findings import FindingsReport
-from rigpact.contract.rules import ALL_RULES, RETIRED
+import rigpact.contract.rules
+from rigpact.contract.findings import Finding, FindingsReport, Severity
+from rigpact.contract.rules import ALL_RULES, FAMILIES, RETIRED, check
 from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
-from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.bundle.loading import refusals
+from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.model import canary
 
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
@@ -65,7 +71,7 @@ ELSEWHERE = {
     "gate_room/test_gate_rules.py": gate.RULES,
     "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
     "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
-    "systems_room/system_rule_cases.py": (*systems.RULES, *system_data.RULES),
+    "systems_room/system_rule_cases.py": (*system_loading.RULES, *systems.RULES, *system_data.RULES),
 }
 """Rules about two recordings, a model that runs, waivers, a whole project and functions have their cases there."""
 HERE = {rule.code for rule in ALL_RULES} - {rule.code for rules in ELSEWHERE.values() for rule in rules}
@@ -130,6 +136,46 @@ def test_codes_and_names_are_unique_and_sorted() -> None:
     assert codes == sorted(set(codes))
     assert len({rule.name for rule in ALL_RULES}) == len(ALL_RULES)
     assert not set(codes) & set(RETIRED)
+
+
+def _rules_by_module() -> Iterator[tuple[str, list[str]]]:
+    """Every module under rules/ that makes a rule, whoever imports it, with the codes that it makes."""
+    for found in pkgutil.walk_packages(rigpact.contract.rules.__path__, f"{rigpact.contract.rules.__name__}."):
+        module = importlib.import_module(found.name)
+        names = re.findall(r"^(\w+) = Rule\(", inspect.getsource(module), flags=re.MULTILINE)
+        if names:
+            yield found.name, sorted(getattr(module, name).code for name in names)
+
+
+def test_every_rule_stands_in_one_family_of_the_catalogue() -> None:
+    """A forgotten family is never checked, and every test view looks as if it had passed."""
+    listed = {family.module: sorted(rule.code for rule in family.rules) for family in FAMILIES}
+
+    assert listed == dict(_rules_by_module())
+
+
+def test_only_errors_keep_an_engine_from_loading() -> None:
+    """The first refusal is what a caller reads: it must not be a warning."""
+    assert {rule.severity for rule in ALL_RULES if rule.engine_refuses} == {Severity.ERROR}
+
+
+@pytest.mark.parametrize("code", sorted(FIRST_CASE))
+def test_a_contract_is_refused_for_what_the_check_finds(sample: Any, code: str) -> None:
+    """A refusal that `rigpact check` does not show, or a check that shows one where the game loads, misleads a studio."""
+    FIRST_CASE[code].edit(sample)
+    subject = sample.subject()
+    if subject.bundle is None:
+        return
+    own = {str(document.path) for document in (subject.bundle, subject.companion) if document is not None}
+    shown = [each for each in check(subject).findings if each.rule.engine_refuses and each.file in own]
+
+    refused = refusals(subject.bundle, subject.companion)
+
+    assert sorted(map(_place, refused)) == sorted(map(_place, shown))
+
+
+def _place(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.rule.code, finding.file, finding.pointer, finding.message
 
 
 @pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)

@@ -16,8 +16,7 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import escapes_folder, read_model_graph
-from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.model.model import check_model
+from rigpact.contract.rules import Subject, check
 
 onnx = pytest.importorskip("onnx")
 helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
@@ -43,7 +42,7 @@ def honest_model() -> Any:
 
 def codes(path: Path) -> dict[str, str]:
     """What the rules say about a file: pointer by code."""
-    return {finding.rule.code: finding.pointer for finding in check_model(read_model(path))}
+    return {finding.rule.code: finding.pointer for finding in check(Subject(model=read_model(path))).findings}
 
 
 def save(model: Any, path: Path, **options: Any) -> Path:
@@ -58,9 +57,9 @@ def test_an_honest_model_is_clean(tmp_path: Path) -> None:
 
 def test_the_demo_model_says_where_it_clamps(demo_bundle: Path) -> None:
     """As torch exports it: the only thing to know is that state and cond are cut at ±16."""
-    view = BundleView(read_document(demo_bundle / "norm_template.json"))
+    subject = Subject(read_document(demo_bundle / "norm_template.json"), model=read_model(demo_bundle / "model.onnx"))
 
-    found = list(check_model(read_model(demo_bundle / "model.onnx"), view))
+    found = [finding for finding in check(subject).findings if finding.file == str(demo_bundle / "model.onnx")]
 
     assert [finding.message for finding in found] == [
         "state is clamped to [-16, 16] inside the graph",
@@ -250,7 +249,7 @@ def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
     for end in range(1, len(content), 211):
         path.write_bytes(content[:end])
         try:
-            found = {finding.rule.code for finding in check_model(read_model(path))}
+            found = {finding.rule.code for finding in check(Subject(model=read_model(path))).findings}
         except UnusableInput:
             continue
         assert found & {"RP400", "RP410", "RP420", "RP423"}
@@ -261,7 +260,7 @@ def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatc
     path = save(honest_model(), tmp_path / "model.onnx")
     monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
 
-    found = {finding.rule.code: finding for finding in check_model(read_model(path))}
+    found = {finding.rule.code: finding for finding in check(Subject(model=read_model(path))).findings}
 
     assert set(found) == {"RP419"}
     assert "rigpact[training]" in found["RP419"].rule.hint
@@ -269,7 +268,9 @@ def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatc
 
 def test_the_rules_about_graphs_need_no_onnx() -> None:
     """The gate's own modules load where only the core dependencies are installed."""
-    code = "import sys; sys.modules['onnx'] = None; import rigpact.contract.rules, rigpact.contract.model.file"
+    code = (
+        "import sys; sys.modules['onnx'] = None; import rigpact.contract.rules.catalogue, rigpact.contract.model.file"
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.signature import TensorSignature, read_model_signature
+from rigpact.contract.model.signature import read_model_signature
+from rigpact.contract.model.tensor import TensorSignature
 
 onnx = pytest.importorskip("onnx")
 

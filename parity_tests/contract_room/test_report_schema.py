@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reports.command_line import run_command_line
 
 from .rule_cases import Case

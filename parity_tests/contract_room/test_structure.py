@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
 from rigpact.contract.documents import Kind
 from rigpact.contract.files import bytes_to_json
-from rigpact.contract.rules.bundle.structure import check_against_schema, load_schema
+from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
 SCHEMAS = (*(kind.value for kind in Kind), "trace_header", "findings_report", "baseline")
 SCALARS = st.one_of(
@@ -94,7 +94,7 @@ def test_every_repeated_key_is_found_and_no_other(tree: Any) -> None:
     expected: list[str] = []
     content = as_text(tree, expected).encode()
 
-    assert sorted(bytes_to_json(content, "drawn").repeated_keys) == sorted(expected)
+    assert sorted(bytes_to_json(content, "tree.json").repeated_keys) == sorted(expected)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules import ALL_RULES
-from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.address import Address

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.rules.files.structure import check_against_schema
 
 from .conftest import FILES, TRACE, Command, gated, record
 

@@ -15,9 +15,8 @@ import pytest
 
 from rigpact.contract import Contract, load_contract, read_document
 from rigpact.contract.model.file import read_model
-from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules import Subject, check
 from rigpact.contract.rules.model import canary as rules
-from rigpact.contract.rules.model.model import check_model
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel, Probe, find_binding, matching, read_probe
 
@@ -68,8 +67,8 @@ def write(tmp_path: Path) -> Permuted:
 
 def static_codes(path: Path, demo_bundle: Path) -> set[str]:
     """The errors that the file alone gives away."""
-    view = BundleView(read_document(demo_bundle / "norm_template.json"))
-    found = check_model(read_model(path), view)
+    subject = Subject(read_document(demo_bundle / "norm_template.json"), model=read_model(path))
+    found = [finding for finding in check(subject).findings if finding.file == str(path)]
     return {finding.rule.code for finding in found if finding.rule.severity == "error"}
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
-from rigpact.contract.model.signature import ModelSignature, TensorSignature
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.hosted.systems import check_contract_file, check_system_model
 from rigpact.contract.systems import neurarig, rig_inversion
 from rigpact.contract.systems.reading import contract_in_memory, contract_to_json

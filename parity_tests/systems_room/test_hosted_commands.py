@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.systems.registry import SYSTEMS
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header

@@ -58,7 +58,7 @@ MEANINGS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], None]]] = {
 @pytest.mark.parametrize("with_new_hash", [False, True])
 def test_the_same_width_with_another_meaning_is_refused(tmp_path: Path, name: str, *, with_new_hash: bool) -> None:
     """Every size check passes: only the layout's hash tells the two apart, whether or not the exporter kept it true."""
-    from rigpact.contract.systems.reading import json_to_fields
+    from rigpact.contract.systems.layout import json_to_fields
 
     vector, change = MEANINGS[name]
     document = json.loads((BUNDLE / "imu_pose.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.hosted import system_data, system_loading, systems
 
 from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
 
@@ -57,7 +57,7 @@ def _check_golden(code: str, findings: list[dict[str, object]], folder: Path) ->
 
 def test_every_rule_has_its_case() -> None:
     """A rule that nothing ever triggered may as well not be there."""
-    codes = {rule.code for rule in (*systems.RULES, *system_data.RULES)}
+    codes = {rule.code for rule in (*system_loading.RULES, *systems.RULES, *system_data.RULES)}
     assert {case.code for case in SYSTEM_CASES} == codes
     assert {path.stem for path in GOLDEN.glob("RP*.json")} == codes
 

@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from rigpact.contract.layout import Layout, Slice
     from rigpact.contract.skeleton import Skeleton
     from rigpact.contract.statistics import SquashedStatistics, Statistics
-    from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-    from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 _HOME = {
-    "bundle": ("Contract", "load_contract"),
-    "conventions": ("INPUTS", "KNOBS", "STAGE_NAMES", "Conventions", "Knob"),
+    "bundle": ("INPUTS", "Contract", "load_contract"),
+    "conventions": ("Conventions", "Knob"),
     "documents": ("Document", "Kind", "read_document"),
     "errors": ("ContractRefused", "UnusableInput"),
     "findings": ("Finding", "FindingsReport", "Ledger", "Rule", "Severity"),
@@ -33,8 +31,6 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "INPUTS",
-    "KNOBS",
-    "STAGE_NAMES",
     "Contract",
     "ContractRefused",
     "Conventions",

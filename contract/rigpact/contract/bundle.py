@@ -1,8 +1,7 @@
 """The contract as a value: one schema bundle, read as the engine reads it.
 
-`load_contract` is the only way in. Everything downstream takes the `Contract` it returns; every size comes from it.
-What the engine refuses, this refuses (ContractRefused); what the engine silently accepts is loaded the same way and is
-for the rules to report.
+`load_contract` is the only way in. Everything downstream takes the `Contract` that it returns; every size comes from it.
+It refuses what the engine refuses (ContractRefused). It loads what the engine silently accepts, and the rules report it.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.findings import Severity
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
-from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES
+from rigpact.contract.rules.bundle.loading import refusals
+from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 from rigpact.contract.systems.layout import FieldLayout
@@ -30,8 +29,6 @@ from rigpact.contract.systems.system import System
 
 INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
 """The five network inputs, in the order in which the engine binds them."""
-DEFAULT_FPS = 60.0
-"""What the engine assumes when the bundle has no root `fps`."""
 CONDITION_WIDTH = 7
 """Four action bits, planar direction, speed."""
 CONTACTS_WIDTH = 2
@@ -43,7 +40,7 @@ class Contract:
     """What both sides agreed on: layouts, statistics, skeleton, conventions. Immutable.
 
     `pose_history` and `angular_velocity` are None when neither the bundle nor the companion has them;
-    `pose_history_length` is then None too and comes from the network's own width.
+    `pose_history_length` is then None too, and the network's own width gives it.
     """
 
     path: Path
@@ -137,7 +134,9 @@ def load_contract(
 
 def document_to_contract(document: Document, companion: Document | None = None) -> Contract:
     """Build the contract from documents that were read already."""
-    _refuse_what_cannot_load(document, companion)
+    refused = refusals(document, companion)
+    if refused:
+        raise ContractRefused(document.path, refused)
     root, meta = document.data, document.data["meta"]
     state = json_to_layout(meta["state_layout"], root.get("input_dim"))
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
@@ -158,18 +157,8 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         pose_history=_squashed(sources, "pose_hist", "PoseHist"),
         angular_velocity=angvel,
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
-        conventions=_declared_conventions(meta, has_angvel_statistics=angvel is not None),
+        conventions=_declared_conventions(BundleView(document), has_angvel_statistics=angvel is not None),
     )
-
-
-def _refuse_what_cannot_load(document: Document, companion: Document | None) -> None:
-    from rigpact.contract.rules import check_bundle  # the rules read documents, this file builds on both
-
-    findings = list(check_bundle(document, companion))
-    refused = [finding for finding in findings if finding.rule.engine_refuses]
-    if refused:
-        errors_first = sorted(refused, key=lambda finding: finding.rule.severity is not Severity.ERROR)
-        raise ContractRefused(document.path, errors_first)
 
 
 def _statistics(root: Mapping[str, Any], letter: str) -> Statistics:
@@ -206,15 +195,9 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
     return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
-def _declared_conventions(meta: Mapping[str, Any], *, has_angvel_statistics: bool) -> Conventions:
-    spec = meta.get("rot6d_spec")
-    spec = spec if isinstance(spec, Mapping) else {}
-    declared: dict[str, Any] = {} if has_angvel_statistics else {"angvel_source": "state_slice"}
-    columns = "".join(str(name) for name in spec.get("columns", ())).lower()
-    if columns in COLUMN_PAIRS:
-        declared["rot6d_columns"] = columns
-    if spec.get("output_mode") in OUTPUT_MODES:
-        declared["output_mode"] = spec["output_mode"]
+def _declared_conventions(view: BundleView, *, has_angvel_statistics: bool) -> Conventions:
+    declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
+    declared |= {} if has_angvel_statistics else {"angvel_source": "state_slice"}
     return find_system(ENEMY_ANIMATION).conventions(declared)
 
 

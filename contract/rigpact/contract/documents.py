@@ -1,6 +1,6 @@
-"""The kinds of file that the two halves exchange, and how to tell them apart.
+"""The kinds of file that the two halves exchange, and how to recognise them.
 
-A file is known by what it holds, never by its name. To add a kind: a row in `_MARKS`, a schema in schemas/.
+The content of a file shows its kind; its name does not count. To add a kind: a row in `_MARKS`, a schema in schemas/.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def _has_layout(meta: Any) -> bool:
 
 
 def kind_of(root: dict[str, Any]) -> Kind | None:
-    """Tell what a JSON object is from its keys; None when it is nothing that rigpact knows."""
+    """Find the kind of a JSON object by its keys; None if rigpact knows no such kind."""
     return next((kind for kind, is_marked in _MARKS if is_marked(root)), None)
 
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
-    """Read a JSON artefact; UnusableInput when it is no known kind, or not the expected one."""
+    """Read a JSON artefact; UnusableInput if its kind is unknown or not the expected one."""
     return file_to_document(read_json(path), expected)
 
 
 def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
-    """Tell what a parsed file is; UnusableInput when it is no known kind, or not the expected one."""
+    """Find the kind of a parsed file; UnusableInput if it is unknown or not the expected one."""
     path = file.path
     wanted = (
         expected.words

@@ -39,7 +39,7 @@ class ContractRefused(UnusableInput):
     """A bundle that `LoadSchemaAndStats` would refuse: the character would not initialise."""
 
     def __init__(self, place: object, findings: Sequence[Finding]) -> None:
-        """Speak of the first finding and count the others; all are kept in `findings`."""
+        """Describe the first finding and count the others; `findings` keeps them all."""
         self.findings = tuple(findings)
         first = self.findings[0]
         others = f" and {len(self.findings) - 1} more" if len(self.findings) > 1 else ""

@@ -1,7 +1,7 @@
 """Reading JSON strictly and writing files whole.
 
-Every file that a user hands over enters through here, so that the same bad input gets the same clear error in every
-command. Knows nothing of what the files mean (documents.py does).
+Every file of a user is read here, so that the same bad input gives the same clear error in every command. This module
+does not know what the files mean; documents.py does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rigpact.contract.json_pointer import json_containers, json_pointer
 MAX_FILE_BYTES = 2 << 30
 """Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
 MAX_JSON_DEPTH = 64
-"""The deepest honest file (a raw clip) nests 6 levels; orjson itself gives up at 1024."""
+"""The deepest valid file (a raw clip) nests 6 levels; orjson itself stops at 1024."""
 _SHOWN_CHARACTERS = 40
 _BLOCK_BYTES = 1 << 17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -52,7 +52,7 @@ class JsonFile:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the bytes; not worked out for the many files that nobody asks it of."""
+        """SHA-256 of the bytes, computed when first read."""
         return hashlib.sha256(self.content).hexdigest()
 
 
@@ -78,13 +78,13 @@ def read_bytes(path: str | Path) -> bytes:
 def read_json(path: str | Path) -> JsonFile:
     """Parse a JSON file; UnusableInput names line and column when it is not JSON.
 
-    NaN, Infinity and numbers beyond float64 are not JSON but Python writes them: they are kept, and `standard` says so.
+    NaN, Infinity and numbers beyond float64 are not JSON, but Python writes them. They are kept, and `standard` is False.
     """
     return bytes_to_json(read_bytes(path), path)
 
 
 def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
-    """Parse the bytes of a JSON file, wherever they were kept; `path` is what it is called."""
+    """Parse the bytes of a JSON file; errors call it `path`."""
     data, standard = _parsed(content, path)
     census = _census(content, data)
     _refuse_deep_nesting(census, data, path)
@@ -92,7 +92,7 @@ def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
 
 
 def _parsed(content: bytes, place: object) -> tuple[Any, bool]:
-    """Return (value, standard) of JSON text; `place` is what errors call it."""
+    """Return (value, standard) of JSON text; errors call it `place`."""
     content = content.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
     try:
         return orjson.loads(content), True
@@ -136,8 +136,8 @@ class _Census:
 def _census(content: bytes, data: Any) -> _Census:
     """Count containers without looking at numbers one by one.
 
-    A list that begins with a number is taken for a row of numbers. If as many containers are found as the text opens, none was
-    missed: every container of the value was opened by a bracket of its own.
+    A list that begins with a number counts as a row of numbers. No container was missed if the count equals the number of
+    opening brackets in the text: each container has its own bracket.
     """
     depth = found = keys = 0
     level = _containers([data])
@@ -195,9 +195,9 @@ def _directory_hint(folder: Path) -> str:
 
 
 def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
-    """Yield a pointer to every key that stands more than once in one object of JSON text; `data` is what it parsed to.
+    """Yield a pointer to every key that stands more than once in one object; `data` is the parsed text.
 
-    The text's `":` are counted first: a file without repeats has as many as the parsed value has keys, and is done.
+    The `":` of the text are counted first. In a file without repeated keys there are as many as the parsed value has keys.
     """
     keys = census.keys
     if keys is None:

@@ -19,7 +19,7 @@ EXIT_PASS, EXIT_FINDINGS, EXIT_CANNOT_JUDGE, EXIT_INTERNAL = 0, 1, 2, 3
 
 
 class Severity(StrEnum):
-    """How bad a finding is: an error fails the run, a warning does with `--strict`, information never does."""
+    """How bad a finding is. An error fails the run; a warning fails it with `--strict`; information never fails it."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -62,7 +62,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """A name for this finding that survives other machines' paths and changed numbers."""
+        """A name for this finding that stays the same under other paths and changed numbers."""
         identity = "\0".join((self.rule.code, PurePath(self.file).name, self.pointer))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -90,7 +90,7 @@ class Ledger:
 
     @property
     def missing(self) -> int:
-        """What was declared and neither compared nor waived."""
+        """How much was declared, but neither compared nor waived."""
         return self.declared - self.compared - self.waived
 
     @property
@@ -105,7 +105,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class FindingsReport:
-    """Findings, the ledger and a summary: everything that a verdict rests on."""
+    """Findings, the ledger and a summary: the whole basis of a verdict."""
 
     findings: tuple[Finding, ...]
     ledger: Ledger

@@ -1,6 +1,6 @@
 """RFC 6901 JSON pointers: the address of a value inside a JSON document.
 
-An artefact's findings carry these, so that an editor, a code review or a script can go to the very number.
+Each finding carries one, so that an editor, a code review or a script can go to the exact number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def json_pointer(*tokens: Token) -> str:
 
 
 def json_containers(value: Any, path: tuple[Token, ...] = ()) -> Iterator[tuple[tuple[Token, ...], Any]]:
-    """Yield every object and array with its path, parents first. Numbers are not visited one by one."""
+    """Yield every object and array with its path, parents first. It does not visit single numbers."""
     if type(value) not in (dict, list):
         return
     yield path, value

@@ -1,7 +1,7 @@
 """Named slices of a flat vector.
 
-A layout says where each feature of the state or the output stands. Reading it from JSON mirrors the engine; whether a
-layout makes sense (overlaps, gaps, sizes) is for rules/layout.py.
+A layout says where each feature of the state or the output stands. It is read from JSON as the engine reads it. The rules
+of rules/bundle/layout.py judge whether it makes sense (overlaps, gaps, sizes).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CONTACTS = "Contacts"
 
 @dataclass(frozen=True, order=True)
 class Slice:
-    """Half-open range [start, start + size) of a flat vector. Orders by place."""
+    """Half-open range [start, start + size) of a flat vector. Slices sort by their place."""
 
     start: int
     size: int

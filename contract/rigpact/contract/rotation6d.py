@@ -1,7 +1,7 @@
 """Just enough rotation arithmetic to judge files: decode six numbers, measure an angle.
 
 The runtime's own geometry (every convention, the engine's fallbacks, float32) is rigpact.reference_runtime; the
-contract may not import it, and a rule wants an answer for broken input too.
+contract may not import it, and a rule needs an answer for broken input too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COLUMN_PAIRS = ("xz", "xy", "zx", "yx", "yz", "zy")
 OUTPUT_MODES = ("delta", "residual", "absolute")
 """What the network's rotations may mean; the first is what a bundle means that declares none."""
 _SHORTEST = 1e-12
-"""Shorter vectors have no direction; dividing by this instead leaves their tiny length to be seen."""
+"""A shorter vector has no direction. It is divided by this number, so that its tiny length stays visible."""
 
 
 def identity_rot6d(columns: str = "xz") -> FloatArray:
@@ -60,8 +60,8 @@ def rotation_angle_rad(matrices: FloatArray) -> FloatArray:
 def rotation_vector(matrices: FloatArray) -> FloatArray:
     """Axis times angle of each rotation, the log map: (..., 3, 3) to (..., 3), radians.
 
-    The identity gives zeros. At exactly a half turn the axis has no sign and zeros are given too; a rule that meets
-    one has another rule beside it that measures the angle alone.
+    The identity gives zeros. At exactly a half turn the axis has no sign, and the result is zeros too; another rule then
+    measures the angle alone.
     """
     pairs = ((2, 1), (0, 2), (1, 0))
     vector = np.stack([matrices[..., i, j] - matrices[..., j, i] for i, j in pairs], axis=-1)

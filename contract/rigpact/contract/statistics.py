@@ -1,6 +1,6 @@
 """Means, standard deviations and tanh scales, as the engine holds them: float32, read-only.
 
-What is wrong with a statistic is for rules/statistics.py; what is done with one is for the reference runtime.
+The rules of rules/bundle judge statistics; the reference runtime applies them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 
-@cache  # looking through the installed packages costs more than many a frame
+@cache  # the search through the installed packages takes longer than some frames
 def rigpact_version() -> str:
     """Version of the installed distribution; `0+uninstalled` when the checkout runs without one."""
     try:

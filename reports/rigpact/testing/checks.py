@@ -6,17 +6,20 @@ and a row where its family is listed; `judgements` gives all of them in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rigpact.contract.rules.catalogue import FAMILIES
+from rigpact.contract.rules.family import Need
+from rigpact.contract.rules.model import canary
 from rigpact.testing.files import NotJudged, Refuted, UserFiles, short_names
 
 if TYPE_CHECKING:
-    from rigpact.contract.findings import Finding, Rule
+    from rigpact.contract.findings import Finding
     from rigpact.reference_runtime.recordings.recording import Recording
     from rigpact.reports.diagnosing.diagnose import Diagnosis, StageVerdict
 
@@ -67,65 +70,45 @@ def _contract(files: UserFiles) -> None:
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-_CHECKED = (
-    "json_text", "structure", "layout", "timing", "condition", "statistics", "statistics_meaning", "derived",
-    "rotation_spec", "skeleton", "symmetry", "declaration", "companion", "model", "model_graph", "model_weights", "clips",
-    "clip_rotations", "root_motion", "clip_condition", "feet", "angular_velocity", "teacher", "teacher_rows", "history",
-    "prediction", "across", "rows_of_clip", "canary", "baseline",
-)  # fmt: skip
-"""The families of rules, by module, whose rules are tests of their own: those that `rigpact check` runs on these files.
-
-What another family finds is caught by the account.
-"""
-
-
 def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
-    """One judgement a rule; families whose files are not given are one judgement that says so."""
+    """One judgement a rule; a family whose files are not given is one judgement that says so.
+
+    Families that need something else, such as a project, have no judgements; the account catches what they find.
+    """
     own: set[str] = set()
-    for name, family in _families():
-        missing = _missing_for(files, name)
-        if missing:
-            yield Judgement(("check", name), partial(_not_judged, missing))
+    for family in FAMILIES:
+        if not set(family.needs) <= _MISSING.keys():
             continue
-        judge = partial(_canary if name == "canary" else _rule, files, strict=strict)
-        for rule in family:
+        missing = next(filter(None, (_MISSING[need](files) for need in family.needs)), "")
+        if missing:
+            yield Judgement(("check", family.name), partial(_not_judged, missing))
+            continue
+        judge = partial(_canary if family is canary.FAMILY else _rule, files, strict=strict)
+        for rule in family.rules:
             own.add(rule.code)
             yield Judgement(("check", rule.code), partial(judge, rule.code))
     yield Judgement(("check", "account"), lambda: _account(files, own, strict=strict))
 
 
-def _families() -> Iterator[tuple[str, tuple[Rule, ...]]]:
-    from rigpact.contract.rules import FAMILIES
-
-    named = {family.__name__.rpartition(".")[2]: family.RULES for family in FAMILIES}
-    yield from ((name, named[name]) for name in _CHECKED)
-
-
 _ROWS = ("teacher_batch", "teacher_prediction")
 _NO_MODEL = "no model: --rigpact-onnx FILE"
+_NO_GRAPH = "the package onnx is not installed"
 _NO_CLIP = "no raw clip: --rigpact-clip FILE"
 _NO_ROWS = "no teacher batch or prediction: --rigpact-clip FILE"
 _NO_PREDICTION = "no teacher prediction: --rigpact-clip FILE"
-_NEEDS: tuple[tuple[tuple[str, ...], Callable[[UserFiles], bool], str], ...] = (
-    (("model", "model_graph", "model_weights", "canary"), lambda files: files.paths.onnx is not None, _NO_MODEL),
-    (("model_graph", "model_weights"), lambda _: find_spec("onnx") is not None, "the package onnx is not installed"),
-    (
-        ("clips", "clip_rotations", "root_motion", "clip_condition", "feet", "angular_velocity", "rows_of_clip"),
-        lambda files: bool(files.clips_of_kind("raw_clip")), _NO_CLIP,
-    ),
-    (("teacher", "teacher_rows", "history", "rows_of_clip"), lambda files: bool(files.clips_of_kind(*_ROWS)), _NO_ROWS),
-    (("prediction", "canary"), lambda files: bool(files.clips_of_kind("teacher_prediction")), _NO_PREDICTION),
-    (
-        ("baseline",), lambda files: files.configuration is not None and files.configuration.baseline is not None,
-        "no known findings: --rigpact-config FILE with a baseline",
-    ),
-)  # fmt: skip
-"""Families of rules, by module, that are judged only where some file is given: which, whether it is, what is missing."""
-
-
-def _missing_for(files: UserFiles, family: str) -> str:
-    """What a family of rules needs and nobody gave; '' where nothing is missing."""
-    return next((text for names, is_given, text in _NEEDS if family in names and not is_given(files)), "")
+_NO_BASELINE = "no known findings: --rigpact-config FILE with a baseline"
+_MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
+    Need.DOCUMENT: lambda _: "",
+    Need.BUNDLE: lambda _: "",
+    Need.STATISTICS: lambda _: "",
+    Need.MODEL: lambda files: "" if files.paths.onnx is not None else _NO_MODEL,
+    Need.GRAPH: lambda _: "" if find_spec("onnx") is not None else _NO_GRAPH,
+    Need.CLIP: lambda files: "" if files.clips_of_kind("raw_clip") else _NO_CLIP,
+    Need.ROWS: lambda files: "" if files.clips_of_kind(*_ROWS) else _NO_ROWS,
+    Need.PREDICTION: lambda files: "" if files.clips_of_kind("teacher_prediction") else _NO_PREDICTION,
+    Need.BASELINE: lambda files: "" if files.configuration and files.configuration.baseline else _NO_BASELINE,
+}
+"""What a family of rules may need here, and what the files lack of it: '' if nothing."""
 
 
 def _not_judged(reason: str) -> None:

@@ -65,12 +65,12 @@ class HostedFiles:
 
 def hosted_judgements(paths: Paths, *, strict: bool) -> Iterator[Judgement]:
     """Every judgement on a hosted system's files, in the order in which a defect would spread."""
-    from rigpact.contract.rules.hosted import system_data, systems
+    from rigpact.contract.rules.hosted import system_data, system_loading, systems
     from rigpact.testing.checks import Judgement
 
     files = HostedFiles(paths)
     yield Judgement(("contract",), lambda: _contract(files))
-    for rule in (*systems.RULES, *system_data.RULES):
+    for rule in (*system_loading.RULES, *systems.RULES, *system_data.RULES):
         yield Judgement(("check", rule.code), partial(_rule, files, rule.code, strict=strict))
     yield Judgement(("check", "account"), lambda: _account(files, strict=strict))
     for path, name in short_names(paths.traces, suffix=True).items():
@@ -99,10 +99,10 @@ def _rule(files: HostedFiles, code: str, *, strict: bool) -> None:
 
 def _account(files: HostedFiles, *, strict: bool) -> None:
     """Everything that the files declare was judged, and no finding goes without its own test."""
-    from rigpact.contract.rules.hosted import system_data, systems
+    from rigpact.contract.rules.hosted import system_data, system_loading, systems
     from rigpact.testing.checks import finding_text
 
-    own = {*systems.RULES, *system_data.RULES}
+    own = {*system_loading.RULES, *systems.RULES, *system_data.RULES}
     strays = [each for each in files.report.findings if each.rule not in own and _fails(each, strict=strict)]
     if strays:
         raise Refuted("\n".join(map(finding_text, strays)))

@@ -1,7 +1,7 @@
 """What changes for whom between two versions of a bundle.
 
     kinds          every kind of change as data: who is affected, why, what to do
-    change         one occurrence, the whole answer, the version it asks for
+    change         one change, all changes together, the version that they demand
     layouts, bones, skeletons, numbers, declarations    what differs, each in its own sense
     compare        compare_bundles(): the way in
     record         the entry for the contract document's change record

@@ -1,7 +1,7 @@
 """Bones of two bundles: renamed, reordered, relabelled, added, removed.
 
-Names alone cannot tell a renamed bone from a replaced one, nor a reordered table from one whose labels were moved. The
-statistics can: a bone's mean pose and deviation go with it.
+Names alone do not distinguish a renamed bone from a replaced one, or a reordered table from one whose labels were moved.
+The statistics do: a bone keeps its mean pose and its deviation.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 _NAMES = "/meta/bone_names"
 _SAME_SHIFT_SIGMA, _SAME_RATIO = 1.0, 2.0
-"""Two rows of statistics are one bone's when they are nearer than this; other bones' mean poses are many deviations off."""
+"""Two rows of statistics nearer than this belong to one bone; the mean poses of other bones are many deviations away."""
 
 
 @dataclass(frozen=True)
 class BoneMatch:
-    """Which bone of the old table is which of the new one.
+    """Which bone of the new table is the same as which bone of the old table.
 
     old_keys, new_keys: one key a bone; bones that are the same have the same key.
     """
@@ -63,7 +63,7 @@ class _Evidence:
     new: FloatArray | None
 
     def same(self, i: int, j: int, *, unknown: bool) -> bool:
-        """Whether old bone i and new bone j have the numbers of one bone; `unknown` where that cannot be told."""
+        """Whether old bone i and new bone j have the numbers of one bone; `unknown` where the files do not show it."""
         if self.old is None or self.new is None or i >= len(self.old) or j >= len(self.new):
             return unknown
         return rows_agree(self.old[i], self.new[j])
@@ -110,7 +110,7 @@ def _by_place(first: Sequence[str], second: Sequence[str]) -> BoneMatch:
 
 
 def _renamed(first: Sequence[str], second: Sequence[str], evidence: _Evidence) -> dict[str, str]:
-    """Old names that became new ones: at the same place of tables of one length, else by the same numbers."""
+    """Old names that became new ones: by their place if the tables have one length, else by their numbers."""
     gone = [place for place, name in enumerate(first) if name not in second]
     come = [place for place, name in enumerate(second) if name not in first]
     same_length = len(first) == len(second)
@@ -125,7 +125,7 @@ def _renamed(first: Sequence[str], second: Sequence[str], evidence: _Evidence) -
 
 
 def _is_relabelled(keys: Sequence[str], second: Sequence[str], evidence: _Evidence) -> bool:
-    """Whether a permuted table kept its numbers in place, by the bones whose two places can be told apart."""
+    """Whether a permuted table kept its numbers in place; only bones whose two places have different numbers count."""
     if sorted(keys) != sorted(second) or tuple(keys) == tuple(second):
         return False
     place = {name: index for index, name in enumerate(second)}

@@ -1,4 +1,4 @@
-"""One change between two bundles, and all of them with the version that they ask for."""
+"""One change between two bundles, and all changes together with the version that they demand."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Compatibility:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether anybody but a reader of notes has to do something."""
+        """Whether the change demands work from anyone except a reader of notes."""
         return any(consumer is not Consumer.COSMETIC for consumer in self.classes)
 
     @property

@@ -1,4 +1,4 @@
-"""Comparing two bundles: every difference judged in its own sense, none lost."""
+"""Compares two bundles. Each difference is judged by its own meaning, and none is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def compare_bundles(old: Document, new: Document, companions: tuple[Document, Do
     """Judge what changed from one bundle to another, for everybody who reads either.
 
     companions: the old and the new file with the auxiliary statistics. Bundles that the engine would refuse are compared
-    as far as they can be read; what cannot be is reported as such.
+    as far as they can be read; the parts that cannot be read are reported.
     """
     first, second = BundleView(old), BundleView(new)
     match = match_bones(first, second)
@@ -38,6 +38,6 @@ def compare_bundles(old: Document, new: Document, companions: tuple[Document, Do
 
 
 def _demand(found: Change) -> list[int]:
-    """The most demanding first, by classes in the order of `Consumer`; else as they were found."""
+    """Sort by how much a change demands, then by class in the order of `Consumer`."""
     order = list(Consumer)
     return [order.index(consumer) for consumer in found.classes]

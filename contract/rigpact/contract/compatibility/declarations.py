@@ -1,7 +1,7 @@
 """Everything else that a bundle declares: units, axes, rotation spec, rates, alignment, notes.
 
-A table says what each declaration means to whom; what stands in no row is a note that nobody computes with. Every
-difference between the two files is reported here unless another module compares that place in its own sense.
+A table says what each declaration means, and to whom. A declaration without a row is a note: no program computes with it.
+This module reports every difference between the two files, except at places that another module compares.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ELSEWHERE: frozenset[tuple[Token, ...]] = frozenset(
     + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
     + [("meta", "skeleton", key) for key in ("bone_names", "root_bone", "parents", "ref_local_offsets_m")]
 )
-"""Places that other modules compare in their own sense."""
+"""Places that other modules compare."""
 
 
 def _word(value: Any) -> Any:
@@ -45,7 +45,7 @@ def _unit(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A place (a path, or the beginning of one), the kind of its change, what is assumed where it is silent."""
+    """A place (a path, or the beginning of one), the kind of its change, the value that readers assume where it is absent."""
 
     path: tuple[Token, ...]
     kind: str
@@ -81,7 +81,7 @@ DECLARATIONS = (
     )),
     *(Declaration(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "alignment", "skeleton")),
 )  # fmt: skip
-"""What each declaration means, the more particular path first."""
+"""What each declaration means; the longer of two paths stands first."""
 _LENGTH = ("pose_hist_len",)
 _SHOWN_CHARACTERS = 80
 
@@ -115,7 +115,7 @@ def differences(first: Any, second: Any, path: tuple[Token, ...] = ()) -> Iterat
 def _every_member(
     holder: Mapping[str, Any], path: tuple[Token, ...], pair: Callable[[Any], tuple[Any, Any]]
 ) -> Iterator[tuple[tuple[Token, ...], Any, Any]]:
-    """A whole object that appears or disappears, member by member, so that each is judged by its own meaning."""
+    """Yield the members of an object that appears or disappears, so that each is judged by its own meaning."""
     if path == ("meta", "skeleton"):
         return  # reported as a whole
     if not holder:
@@ -143,7 +143,7 @@ def _judge(path: tuple[Token, ...], first: Any, second: Any) -> Change:
 
 
 def _meaningful_kind(row: Declaration, first: Any, second: Any) -> str:
-    """The row's kind where the meaning changed; a declaration come or gone, or a spelling, where it did not."""
+    """The row's kind if the meaning changed; else that a declaration was added or removed, or is spelled in another way."""
     meant = [row.meaning(row.default if value is _UNDECLARED else value) for value in (first, second)]
     silent = first is _UNDECLARED or second is _UNDECLARED
     if silent and (row.default is _UNDECLARED or _same(*meant)):

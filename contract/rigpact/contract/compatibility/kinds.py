@@ -1,4 +1,4 @@
-"""Every kind of change between two bundles, as data: whom it breaks, why, and what its mirror image is.
+"""Every kind of change between two bundles, as data: whom it breaks, why, and its mirror image.
 
 Swapping old and new turns each kind into its `mirror` (an addition into a removal); a test asks for that symmetry.
 """
@@ -40,7 +40,7 @@ _REBUILD, _RECOMPUTE, _DRIFT = (_E, _R, _T), (_M, _R, _T), (_M, _T)
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """One kind of change: name, classes, the sentence why, the kind it is seen from the other side."""
+    """One kind of change: its name, the classes that it breaks, the reason, and its name when old and new are swapped."""
 
     name: str
     classes: tuple[Consumer, ...]
@@ -49,7 +49,7 @@ class ChangeKind:
 
     @property
     def advice(self) -> str:
-        """What to do, in the order of who comes first."""
+        """What each class must do, in the order in which they do it."""
         return "; ".join(ADVICE[consumer] for consumer in self.classes)
 
     @property

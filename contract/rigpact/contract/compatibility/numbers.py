@@ -1,7 +1,7 @@
 """Statistics and scales of two bundles, channel by channel: moved by how many deviations, scaled by what.
 
-Channels are matched by what they are (slice, bone, component; frames of history counted from the newest), not by where
-they stand: a slice that moved, or bones that were reordered, do not make every mean look changed.
+Channels are matched by their meaning (slice, bone, component; frames of history are counted from the newest), not by
+their place. So a slice that moved, or bones in another order, do not make every mean look changed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Channel = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Side:
-    """One bundle with what its channels are called by."""
+    """One bundle, with the names of its channels."""
 
     view: BundleView
     bones: tuple[str, ...]
@@ -115,7 +115,7 @@ ARRAYS = (
     Array("MuAngVel", _ANGVEL, "training-statistics", "StdAngVel"),
     Array("StdAngVel", _ANGVEL, "training-statistics", floor=STD_FLOOR),
 )  # fmt: skip
-"""Every array that a bundle holds numbers in."""
+"""Every array of numbers in a bundle."""
 _OPTIONAL = {
     "history-statistics": ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist"),
     "angvel-statistics": ("MuAngVel", "StdAngVel"),

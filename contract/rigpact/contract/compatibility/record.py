@@ -1,6 +1,6 @@
 """The entry for the change record that section 6 of the contract document asks for, as Markdown.
 
-What changed, from which version to which, whom it concerns and who must do what before it ships.
+It says what changed, from which version to which, whom it concerns, and who must do what before it ships.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HASH_CHARACTERS = 12
 
 
 def record_key(found: Compatibility) -> str:
-    """What tells one entry from another: the hashes of both versions."""
+    """The identity of an entry: the hashes of both versions."""
     return f"{found.old_sha256[:_HASH_CHARACTERS]} → {found.new_sha256[:_HASH_CHARACTERS]}"
 
 

@@ -98,7 +98,7 @@ def _compare_offsets(first: Mapping[str, Any], second: Mapping[str, Any], match:
 
 
 def _is_offsets(rows: FloatArray | None, count: int) -> bool:
-    """Whether these are three numbers for each of so many bones, for any number of bones where none has a name."""
+    """Whether an array holds three numbers for each bone; any number of bones is right where no bone has a name."""
     return rows is not None and rows.ndim == 2 and rows.shape[1] == 3 and len(rows) == (count or len(rows))
 
 

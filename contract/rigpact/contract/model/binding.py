@@ -1,7 +1,7 @@
 """Binding by position: which input orders an engine cannot tell apart, and vectors that can.
 
-The engine binds five vectors to five inputs by position, as bytes. Here belongs what follows from the widths alone, and
-the canary vectors; feeding them to a model is for rigpact.reports.engine.canary.
+The engine binds five vectors to five inputs by position, as bytes. This module holds what follows from the widths alone, and
+the canary vectors; rigpact.reports.engine.canary runs a model on them.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def misfits(order: Order, vectors: Widths, inputs: Widths | None = None) -> tupl
 def accepted_orders(vectors: Widths, inputs: Widths | None = None) -> tuple[Order, ...]:
     """The orders, of 120, that an engine lets through when it checks nothing but byte sizes.
 
-    Only the contract's own remains where all widths differ; every other one plays noise without a word.
+    Where all widths differ, only the contract's own order remains. Any other order plays noise, and no error appears.
     """
     return tuple(order for order in ORDERS if not misfits(order, vectors, inputs))
 
 
 def interchangeable_pairs(widths: Widths) -> tuple[tuple[str, str], ...]:
-    """Pairs of inputs with the same byte size: swapped, nothing but the pose shows it."""
+    """Pairs of inputs with the same byte size: only the pose shows that they are swapped."""
     return tuple(
         (first, second) for first, second in combinations(INPUTS, 2) if widths[first] == widths[second] is not None
     )

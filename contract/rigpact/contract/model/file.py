@@ -18,7 +18,7 @@ NOT_INSTALLED = "the package onnx is not installed"
 def read_model(path: str | Path) -> ModelSignature:
     """Read everything that rules can judge; UnusableInput for a file that is no model.
 
-    A model that its own file describes but onnxruntime refuses is returned with the `refusal`: the graph may say why.
+    If onnxruntime refuses a model whose file can be read, the result carries the `refusal`; the graph may show the reason.
     """
     if not onnx_is_installed():
         return replace(read_model_signature(path), graph_not_read=NOT_INSTALLED)

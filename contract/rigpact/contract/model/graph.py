@@ -1,8 +1,8 @@
 """The nodes and weights of an ONNX model, as plain values that rules can judge.
 
 Reading needs the optional package `onnx`; it is imported here and nowhere else in the contract. Weights are summarised
-one by one and let go, so a large model is never held twice. Weights in other files are measured before they are read,
-and never read from outside the model's folder. What is wrong with a graph is for rules/model_graph.py.
+one by one and then released, so memory never holds a large model twice. The size of weights in other files is checked
+before they are read; files outside the model's folder are never read. The rules of rules/model judge a graph.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, read_bytes
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.model.tensor import TensorSignature
 
 ESCAPES, MISSING, SHORT = "escapes", "missing", "short"
 """What can be wrong with weights that stand in another file."""
 _DTYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 7: "int64", 6: "int32", 9: "bool"}
 _FLOATING = {"float32", "float64", "float16", "bfloat16"}
 _SMALL = 16
-"""Weights of so few numbers are kept whole: bounds, axes, flags."""
+"""Weights of at most so many numbers are kept whole: bounds, axes, flags."""
 
 
 @dataclass(frozen=True)

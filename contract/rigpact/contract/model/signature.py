@@ -1,6 +1,6 @@
 """What an ONNX model says about its inputs and outputs, read with onnxruntime alone.
 
-Whether the engine could bind them is for rules/model.py. The graph's nodes and weights are not looked at here.
+The rules of rules/model judge whether an engine can bind them. This module does not read the graph's nodes and weights.
 """
 
 from __future__ import annotations
@@ -9,38 +9,23 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-
-if TYPE_CHECKING:
-    from rigpact.contract.model.graph import ModelGraph
+from rigpact.contract.model.graph import ModelGraph
+from rigpact.contract.model.tensor import TensorSignature
 
 _DTYPES = {"float": "float32", "double": "float64"}
 _SHOWN_CHARACTERS = 160
 
 
 @dataclass(frozen=True)
-class TensorSignature:
-    """One input or output: name, element type, shape. A dynamic axis is its symbol, or None where it has none."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str | None, ...]
-
-    @property
-    def width(self) -> int | None:
-        """Length of the last axis; None where it is dynamic or there is no axis."""
-        return self.shape[-1] if self.shape and isinstance(self.shape[-1], int) else None
-
-
-@dataclass(frozen=True)
 class ModelSignature:
     """The inputs and outputs of a model, in the order in which an engine binds them.
 
-    graph: its nodes and weights, None where nobody looked; `graph_not_read` says why when somebody wanted to.
-    refusal: why onnxruntime does not load it, '' if it does; the rest is then what the file itself declares.
+    graph: its nodes and weights, None if they were not read. graph_not_read: why they could not be read, '' if they could.
+    refusal: why onnxruntime does not load the model, '' if it does. The other fields are then what the file declares.
     """
 
     path: Path
@@ -67,14 +52,14 @@ def session_signature(session: Any, path: str | Path) -> ModelSignature:
 def open_session(path: str | Path) -> Any:
     """Open a model in onnxruntime, on one CPU thread so that the same input gives the same bits.
 
-    Raises UnusableInput for anything that is no model: a directory, junk, a graph without its weights.
+    Raises UnusableInput for anything that is not a model: a directory, other bytes, a graph without its weights.
     """
     import onnxruntime
 
-    read_bytes(path)  # says clearly what is wrong with a path, which onnxruntime does not
+    read_bytes(path)  # names what is wrong with a path; onnxruntime does not
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is said once, by the error below
+    options.log_severity_level = 4  # the error below says once what went wrong
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except onnxruntime_errors() as error:

@@ -1,16 +1,20 @@
-"""What one check looks at, and the account of what it could judge."""
+"""What one check looks at: the artefacts that were given, and what the rules read out of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 from rigpact.contract.documents import Document, Kind
-from rigpact.contract.findings import Finding, Ledger
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.bundle.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE
+from rigpact.contract.rules.bundle.auxiliary import Auxiliary, auxiliaries
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.teacher.rows import Rows
+from rigpact.contract.rules.teacher.view import TeacherView
+
+MODEL = "model"
+"""The kind of file that is no JSON document."""
 
 
 @dataclass(frozen=True)
@@ -30,77 +34,36 @@ class Subject:
         """Every JSON artefact, the bundle first."""
         return tuple(document for document in (self.bundle, self.companion, *self.others) if document is not None)
 
+    @property
+    def files(self) -> list[dict[str, str]]:
+        """Path, kind and hash of every artefact."""
+        listed = [(each.path, each.kind.value, each.file.sha256) for each in self.documents]
+        if self.model is not None:
+            listed.append((self.model.path, MODEL, self.model.sha256))
+        return [{"path": str(path), "kind": kind, "sha256": digest} for path, kind, digest in listed]
 
-_REQUIRED = {
-    Kind.BUNDLE: (
-        ("MuX",), ("StdX",), ("MuY",), ("StdY",), ("tanh_scales_rootvel",), ("tanh_scales_angvel",),
-        ("meta", "state_layout"), ("meta", "output_layout"),
-    ),
-    Kind.COMPANION: (),
-    Kind.RAW_CLIP: (("Frames",),),
-    Kind.TEACHER_BATCH: (("teacher", "state_norm"), ("teacher", "cond")),
-    Kind.TEACHER_PREDICTION: (("teacher", "state_norm"), ("teacher", "cond"), ("prediction", "y_norm")),
-}  # fmt: skip
-_OPTIONAL = {
-    Kind.BUNDLE: (
-        ("fps",), ("input_dim",), ("output_dim",), ("cond_norm_config",), ("pose_hist_len",),
-        ("tanh_scales_pose_hist",), ("MuPoseHist",), ("StdPoseHist",), ("MuAngVel",), ("StdAngVel",),
-        ("meta", "bone_names"), ("meta", "rot6d_spec"), ("meta", "skeleton"),
-    ),
-    Kind.COMPANION: (
-        ("tanh_scales_angvel",), ("MuAngVel",), ("StdAngVel",), ("pose_hist_len",), ("tanh_scales_pose_hist",),
-        ("MuPoseHist",), ("StdPoseHist",),
-    ),
-    Kind.RAW_CLIP: (("NumFrames",), ("FPS",), ("fps",), ("meta", "skeleton")),
-    Kind.TEACHER_BATCH: (
-        ("fps",), ("num_pairs",), ("dims",), ("layouts",), ("teacher", "target_norm"), ("teacher", "aux_inputs"),
-        ("aux_inputs",), ("prediction", "y_raw"),
-    ),
-}  # fmt: skip
-_OPTIONAL[Kind.TEACHER_PREDICTION] = _OPTIONAL[Kind.TEACHER_BATCH]
-_DIVIDED = {("meta", "state_layout"), ("meta", "output_layout"), ("Frames",)}
-"""Sections of which every member is a part of its own: each slice, each frame."""
-_UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
+    @cached_property
+    def view(self) -> BundleView | None:
+        """The bundle as rules read it."""
+        return None if self.bundle is None else BundleView(self.bundle)
 
+    @cached_property
+    def auxiliaries(self) -> tuple[Auxiliary, ...]:
+        """The files that may hold statistics of the auxiliary inputs: the bundle, then the companion."""
+        return auxiliaries(self.view, self.companion)
 
-def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
-    """Count what the artefacts declare and how much of it could be judged.
+    @cached_property
+    def clips(self) -> tuple[ClipView, ...]:
+        """Every raw clip."""
+        return tuple(ClipView(document) for document in self.others if document.kind is Kind.RAW_CLIP)
 
-    A part is a section that rules read: each statistics array, each slice of a layout, each frame of a clip, each array
-    of rows, each input and output of a model. Declared is every part that a given file holds or must hold; what no given
-    file declares (the companion that nobody named) is not counted. Compared is what the rules could read; a part whose
-    JSON is of the wrong shape, or that must be there and is not, could not be judged and is missing. Nothing is waived.
-    """
-    broken: dict[str, list[str]] = {}
-    for finding in findings:
-        if finding.rule in _UNREADABLE:
-            place = finding.pointer + json_pointer(*filter(None, [finding.values.get("key")]))
-            broken.setdefault(finding.file, []).append(place)
-    declared = missing = 0
-    for document in subject.documents:
-        places = broken.get(str(document.path), [])
-        for part in _parts(document):
-            declared += 1
-            missing += any(_within(part, place) or _within(place, part) for place in places)
-    model_parts = len(subject.model.inputs) + max(len(subject.model.outputs), 1) if subject.model else 0
-    return Ledger(declared + model_parts, declared - missing + model_parts)
+    @cached_property
+    def teachers(self) -> tuple[TeacherView, ...]:
+        """Every teacher batch and prediction."""
+        return tuple(TeacherView(document) for document in self.others if document.kind is not Kind.RAW_CLIP)
 
-
-def _parts(document: Document) -> Iterator[str]:
-    for path in _REQUIRED[document.kind] + _OPTIONAL[document.kind]:
-        value = _value_at(document.data, path)
-        if path in _DIVIDED and isinstance(value, Mapping | list) and value:
-            keys = value if isinstance(value, Mapping) else range(len(value))
-            yield from (json_pointer(*path, key) for key in keys)
-        elif value is not None or path in _REQUIRED[document.kind]:
-            yield json_pointer(*path)
-
-
-def _value_at(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _within(inner: str, outer: str) -> bool:
-    return inner == outer or inner.startswith(outer + "/")
+    @cached_property
+    def rows(self) -> tuple[Rows, ...]:
+        """The rows of every teacher file under the bundle; none without a bundle."""
+        view = self.view
+        return () if view is None else tuple(Rows(file, view, self.auxiliaries) for file in self.teachers)

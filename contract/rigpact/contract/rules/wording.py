@@ -1,4 +1,4 @@
-"""Phrases that many messages share, so that the same thing is always said the same way."""
+"""Phrases that many messages share, so that all messages use the same words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TYPES = {
 
 
 def and_more(count: int, where: str) -> str:
-    """What follows the first of several: ' (and 3 more in the same array)', or nothing."""
+    """The text after the first of several: ' (and 3 more in the same array)', or nothing."""
     return f" (and {count} more {where})" if count > 0 else ""
 
 

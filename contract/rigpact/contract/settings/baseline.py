@@ -1,8 +1,8 @@
 """Known findings: each has an owner, a reason and a day on which it ends.
 
-A finding is known by its fingerprint (rule, file name, pointer), so a changed number does not make it new. One that is
-known is waived: it leaves the report and stands in the ledger. Past its day it does not, and the waiver itself is a
-finding (rules/baseline.py).
+The fingerprint of a finding (rule, file name, pointer) identifies it, so a changed number does not make it new. A known
+finding is waived: it leaves the report, and the ledger counts it. After its day it stays in the report, and the waiver
+itself becomes a finding too (rules/answers/baseline.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rigpact.contract.files import read_json, write_bytes
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import baseline as rules
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.settings.configuration import Configuration
 
 FORMAT, VERSION = "rigpact-baseline", 1
@@ -47,8 +48,6 @@ class Waiver:
 
 def read_baseline(path: Path) -> tuple[Waiver, ...]:
     """Read a file of known findings; UnusableInput where an entry lacks its owner, its reason or its day."""
-    from rigpact.contract.rules.bundle.structure import check_against_schema
-
     data = read_json(path).data
     for pointer, message in check_against_schema(data, "baseline"):
         raise UnusableInput(f"{path}#{pointer}", message, "a file that `rigpact check --write-baseline` writes")
@@ -67,7 +66,7 @@ def parse_day(text: str, place: object) -> date:
 
 
 def write_baseline(path: Path, findings: Iterable[Finding], owner: str, reason: str, expires: str) -> int:
-    """Write findings as known; return how many. All get the same owner, reason and day: edit the file to tell them apart."""
+    """Write findings as known; return how many. All get the same owner, reason and day; edit the file to change one."""
     waivers = {
         finding.fingerprint: Waiver(
             fingerprint=finding.fingerprint, code=finding.rule.code, file=PurePath(finding.file).name,
@@ -82,9 +81,9 @@ def write_baseline(path: Path, findings: Iterable[Finding], owner: str, reason: 
 
 
 def configured_report(report: FindingsReport, configuration: Configuration | None, today: date) -> FindingsReport:
-    """A report as a project wants it: severities changed, known findings waived, others left out by configuration.
+    """Apply a configuration to a report: change severities, waive known findings, leave out others.
 
-    What is left out or waived counts as declared and waived in the ledger; the summary names it.
+    The ledger counts what is left out or waived as declared and waived; the summary names it.
     """
     if configuration is None:
         return report
@@ -123,7 +122,7 @@ class Hearing:
         return FindingsReport(kept, ledger, {**report.summary, "configuration": summary})
 
     def about_waivers(self) -> Iterator[Finding]:
-        """Findings about the waivers themselves: expired, or met by no finding of the reports heard so far."""
+        """Findings about the waivers themselves: a waiver has expired, or no report so far held its finding."""
         for index, waiver in enumerate(self.waivers):
             rule = None
             if not waiver.holds(self._today):

@@ -1,4 +1,4 @@
-"""What a project wants to hear: `rigpact.toml`, or `[tool.rigpact]` in pyproject.toml.
+"""The settings of a project: `rigpact.toml`, or `[tool.rigpact]` in pyproject.toml.
 
     select = ["RP1", "RP204"]        # only these; a code, or what codes begin with. Without it: all
     ignore = ["RP070"]
@@ -12,9 +12,9 @@
     ignore = ["RP533"]
     severity = {RP526 = "info"}
 
-    [gate]                           # what `rigpact gate` is asked; see gate_settings.py
+    [gate]                           # the questions of `rigpact gate`; see gate.py
 
-Nothing here knows how a finding comes about. To add a setting: a key in `_KEYS`, a field, a reader.
+This module does not know how findings are made. To add a setting: a key in `_KEYS`, a field, a reader.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Severity
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.gate import GateSettings, read_gate_settings
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
@@ -41,7 +41,7 @@ _PATH_KEYS = ("paths", "ignore", "severity")
 
 @dataclass(frozen=True)
 class PathSettings:
-    """What holds for some files only."""
+    """Settings for some files only."""
 
     paths: tuple[str, ...]
     ignore: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Configuration:
     gate: GateSettings | None = None
 
     def severity_of(self, code: str, file: str, severity: Severity) -> Severity | None:
-        """How bad a finding of that code in that file is; None if nobody wants to hear of it."""
+        """How bad a finding of that code in that file is; None if the project ignores it."""
         name = self._relative(file)
         local = [settings for settings in self.per_path if settings.covers(name)]
         ignored = (*self.ignore, *(prefix for settings in local for prefix in settings.ignore))
@@ -88,7 +88,7 @@ def _longest_match(overrides: Mapping[str, Severity], code: str) -> Severity | N
 
 
 def find_configuration(start: Path) -> Path | None:
-    """The configuration that holds in a folder: the nearest one, going up; None if there is none."""
+    """The nearest configuration in a folder or above it; None if there is none."""
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
@@ -99,12 +99,12 @@ def find_configuration(start: Path) -> Path | None:
 
 
 def read_configuration(path: Path) -> Configuration:
-    """Read a configuration; UnusableInput names the key, what it holds, and what may stand there."""
+    """Read a configuration; UnusableInput names the key, its value and the allowed values."""
     return text_to_configuration(read_bytes(path), path)
 
 
 def text_to_configuration(text: bytes, path: Path) -> Configuration:
-    """Read the text of a configuration file, wherever it was kept; `path` is what it is called and where it would lie."""
+    """Read the text of a configuration; `path` gives the name for errors and the folder for relative paths."""
     content = _parse_toml(text, path)
     if path.name == _PROJECT_FILE:
         content = content.get("tool", {}).get("rigpact", {})
@@ -169,9 +169,6 @@ def _refuse_unknown_code(place: str, code: str) -> None:
         raise UnusableInput(place, repr(code), expected, did_you_mean(code, known_codes()))
 
 
-@cache
 def known_codes() -> tuple[str, ...]:
-    """Every code; the rules are imported only when somebody names one."""
-    from rigpact.contract.rules import ALL_RULES
-
+    """Every code."""
     return tuple(rule.code for rule in ALL_RULES)

@@ -1,7 +1,7 @@
-"""What `rigpact gate` is asked: the table `[gate]` of rigpact.toml, or `[tool.rigpact.gate]` of pyproject.toml.
+"""The questions of `rigpact gate`: the table `[gate]` of rigpact.toml, or `[tool.rigpact.gate]` of pyproject.toml.
 
-Paths stand relative to the configuration file. `KEYS` says what each key means; docs/configuration.md is made of it.
-Nothing here knows how a question is answered. To add a setting: a row in `KEYS`, a field, a reader.
+Paths are relative to the configuration file. `KEYS` says what each key means; docs/configuration.md is generated from it.
+This module does not know how a question is answered. To add a setting: a row in `KEYS`, a field, a reader.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
 """Every key by table, in words."""
 HOSTED_STAGES = frozenset(name for system in SYSTEMS.values() for name in system.definition.vectors)
 HOSTED_KNOBS = frozenset(name for system in SYSTEMS.values() for name in system.definition.knobs)
-"""What stands in the settings of another system's project; whether it is that system's own is seen when its case is opened."""
+"""The keys that the project of any other system may use; the system itself refuses the ones that it does not have."""
 FREE_RUN_FRAMES = 600
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
@@ -91,7 +91,7 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class PartWaiver:
-    """A part of the gate, or a stage of it, that does not count until a day."""
+    """A part of the gate, or one of its stages, that does not count until a certain day."""
 
     part: str
     stage: str | None
@@ -107,7 +107,7 @@ class PartWaiver:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """How much is too much. None: nobody set a limit."""
+    """The limits of a project. None means no limit."""
 
     tolerance_factor: float = 1.0
     pose_deg: float | None = None
@@ -153,7 +153,7 @@ class GateSettings:
 
 
 def read_gate_settings(table: SettingsTable) -> GateSettings:
-    """Read the table; UnusableInput names the key, what it holds, and what may stand there."""
+    """Read the table; UnusableInput names the key, its value and the allowed values."""
     table.refuse_unknown(KEYS["gate"])
     no_free_run = table.content.get("free-run") is False
     teacher, traces = (

@@ -1,6 +1,6 @@
-"""One table of a configuration file, read key by key; what may not stand there is refused with its place.
+"""One table of a configuration file, read key by key. A value that is not allowed is refused, and the error names its place.
 
-Knows nothing of what the keys mean: configuration.py and gate_settings.py do.
+This module does not know what the keys mean; configuration.py and gate.py do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SettingsTable:
     content: Mapping[str, Any]
 
     def refuse_unknown(self, known: Iterable[str]) -> SettingsTable:
-        """Return the table; UnusableInput for a key that is not known, with the one that was meant."""
+        """Return the table; UnusableInput for an unknown key, with the nearest known one."""
         for key in self.content:
             if key not in known:
                 expected = f"one of {', '.join(known)}"
@@ -50,7 +50,7 @@ class SettingsTable:
         return value
 
     def texts(self, key: str, expected: str) -> tuple[str, ...]:
-        """A list of texts; one text stands for itself."""
+        """A list of texts; a single text makes a list of one."""
         value = self.content.get(key, [])
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(each, str) and each for each in values):
@@ -105,6 +105,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(word.lower(), spelt, n=9, cutoff=0.5)
     if not close:
         return ""
-    # letters in their places count most: of all that is near RP07O, RP070 was meant
+    # letters at the same place count most: RP07O is nearest to RP070
     best = max(close, key=lambda each: sum(a == b for a, b in zip(each, word.lower(), strict=False)))
     return f"{spelt[best]!r} was meant?"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -132,3 +132,15 @@ def tiled(
         fields.append(Field(str(name), start, int(size), *rest))
         start += int(size)
     return FieldLayout(tuple(fields))
+
+
+def json_to_fields(entries: Any) -> FieldLayout:
+    """A vector's fields from a contract file that follows the schema."""
+    return FieldLayout(tuple(_field(entry) for entry in entries))
+
+
+def _field(entry: Mapping[str, Any]) -> Field:
+    return Field(
+        entry["name"], entry["start"], entry["size"], FieldKind(entry["kind"]), entry.get("unit") or "",
+        entry.get("space") or "", entry.get("low"), entry.get("high"),
+    )  # fmt: skip

@@ -17,5 +17,5 @@ class Problem:
 
 
 def entries(value: Any) -> list[Any]:
-    """A JSON array's entries; none of anything else, which is then found to be too short."""
+    """The entries of a JSON array; anything else gives none, so that a later check finds it too short."""
     return list(value) if isinstance(value, list | tuple) else []

@@ -1,4 +1,4 @@
-"""A system's contract file, read and written: JSON in, an immutable `SystemContract` out, and the other way round."""
+"""Reads a system's contract file into an immutable `SystemContract`, and writes such files."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from rigpact.contract.systems.definition import FORMAT, VERSION, Choices, SystemContract, SystemDefinition
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.systems.definition import FORMAT, VERSION, Choices, SystemContract, SystemDefinition
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.rules.hosted.system_loading import refusals
+from rigpact.contract.systems.layout import json_to_fields
 from rigpact.contract.systems.registry import find_system
 
 
 def read_system_contract(path: str | Path, changes: Choices | None = None) -> SystemContract:
     """Read a `rigpact-system` file; `changes` are conventions that it does not declare (`--set`).
 
-    Raises UnusableInput for a file that cannot be read, ContractRefused for one whose vectors are not the system's: with
-    another layout of the same width every number would be taken for another.
+    Raises UnusableInput for a file that cannot be read, and ContractRefused for one whose vectors are not the system's: with
+    another layout of the same width every number would mean another thing.
     """
     contract = document_to_system_contract(read_document(path, Kind.SYSTEM_CONTRACT))
     return with_conventions(contract, changes or {})
@@ -29,11 +30,7 @@ def read_system_contract(path: str | Path, changes: Choices | None = None) -> Sy
 
 def document_to_system_contract(document: Document) -> SystemContract:
     """Build the contract from a document that was read already."""
-    from rigpact.contract.rules.hosted.systems import (
-        check_contract_file,  # the rules read documents, this builds on both
-    )
-
-    refused = [finding for finding in check_contract_file(document) if finding.rule.engine_refuses]
+    refused = refusals(document)
     if refused:
         raise ContractRefused(document.path, refused)
     root = document.data
@@ -61,18 +58,6 @@ def with_conventions(contract: SystemContract, changes: Choices) -> SystemContra
     return replace(contract, conventions={**contract.conventions, **changes})
 
 
-def json_to_fields(entries: Any) -> FieldLayout:
-    """A vector's fields from a contract file that follows the schema."""
-    return FieldLayout(tuple(_field(entry) for entry in entries))
-
-
-def _field(entry: Mapping[str, Any]) -> Field:
-    return Field(
-        entry["name"], entry["start"], entry["size"], FieldKind(entry["kind"]), entry.get("unit") or "",
-        entry.get("space") or "", entry.get("low"), entry.get("high"),
-    )  # fmt: skip
-
-
 def contract_to_json(
     definition: SystemDefinition, constants: Mapping[str, Any], conventions: Choices | None = None
 ) -> dict[str, Any]:
@@ -96,7 +81,7 @@ def contract_to_bytes(document: Mapping[str, Any]) -> bytes:
 def contract_in_memory(
     definition: SystemDefinition, constants: Mapping[str, Any], conventions: Choices | None = None
 ) -> SystemContract:
-    """A contract without a file, for exporters and tests: what reading `contract_to_json` would give."""
+    """A contract without a file, for exporters and tests: the same as if `contract_to_json` were read."""
     document = contract_to_json(definition, constants, conventions)
     digest = hashlib.sha256(contract_to_bytes(document)).hexdigest()
     return SystemContract(

@@ -23,7 +23,8 @@ from rigpact.contract.layout import (
     Slice,
 )
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
-from rigpact.contract.model.signature import ModelSignature, TensorSignature
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.bundle.view import columns_word, member
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics

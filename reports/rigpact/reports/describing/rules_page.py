@@ -56,8 +56,8 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 
 def _family_of(rule: Rule) -> str:
     """What a family's module says of itself behind its range of codes, first line."""
-    family = next(module for module in FAMILIES if rule in module.RULES)
-    first = (sys.modules[family.__name__].__doc__ or "").partition("\n")[0]
+    family = next(family for family in FAMILIES if rule in family.rules)
+    first = (sys.modules[family.module].__doc__ or "").partition("\n")[0]
     return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")
 
 

@@ -1,6 +1,7 @@
-"""RP950-RP959: the file of known findings itself. What it does to a report is rigpact.contract.settings.baseline."""
+"""RP950-RP959: the file of known findings itself. rigpact.contract.settings.baseline applies it to a report."""
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 WAIVER_EXPIRED = Rule(
     code="RP950",
@@ -18,4 +19,5 @@ WAIVER_UNUSED = Rule(
     hint="remove it, if the file was checked in this run",
     why="left in place it silences the same defect when it comes back",
 )
-RULES = (WAIVER_EXPIRED, WAIVER_UNUSED)
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.BASELINE,))

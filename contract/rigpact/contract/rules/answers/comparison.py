@@ -1,6 +1,7 @@
-"""Rules about two recordings of the same run. The comparing itself is in rigpact.reports.comparing.compare."""
+"""Rules about two recordings of the same run. rigpact.reports.comparing.compare compares them."""
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 STAGE_DIFFERS = Rule(
     code="RP801",
@@ -76,14 +77,5 @@ INPUT_ALIGNED = Rule(
     why="the network then sees shifted or missing features and the character moves almost right",
 )
 
-RULES = (
-    STAGE_DIFFERS,
-    STAGE_NOT_COMPARED,
-    FRAMES_NOT_COMPARED,
-    NOT_FINITE,
-    WIDTH_DIFFERS,
-    RATE_DIFFERS,
-    OTHER_BUNDLE,
-    CUT_OFF,
-    INPUT_ALIGNED,
-)
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

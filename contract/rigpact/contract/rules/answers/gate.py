@@ -1,6 +1,7 @@
-"""RP960-RP979: what the gate says about a whole project. The measuring is in rigpact.reports.gate."""
+"""RP960-RP979: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 PART_NOT_JUDGED = Rule(
     code="RP960",
@@ -132,8 +133,5 @@ PART_WAIVER_UNUSED = Rule(
     hint="remove it from [[gate.waive]]",
     why="left in place it silences the next defect there",
 )
-RULES = (
-    PART_NOT_JUDGED, CONVENTION_DIFFERS, NOT_EXPLAINED, POSE_BEYOND_LIMIT, BEYOND_DECLARED_TOLERANCE,
-    FREE_RUN_NOT_FINITE, FREE_RUN_DIVERGES, OUTSIDE_ENVELOPE, BREAKING_CHANGE, CHANGE_ACKNOWLEDGED, CLIPS_CANNOT_SHOW,
-    OVER_BUDGET, OVER_TIME_BUDGET, PART_WAIVED, PART_WAIVER_EXPIRED, PART_WAIVER_UNUSED,
-)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.PROJECT,))

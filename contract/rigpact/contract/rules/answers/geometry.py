@@ -1,12 +1,13 @@
 """RP850-RP882: a training side's own rotation functions, measured against the definitions.
 
-Only the texts stand here: the contract cannot run functions. rigpact.reports.geometry_parity does and hands over the
-numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
+This module holds only the texts, because the contract cannot run functions. rigpact.reports.geometry_parity runs them and
+gives the numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
 """
 
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
@@ -208,10 +209,5 @@ NOT_WRAPPED = Rule(
     hint="subtract 2π·round(x / 2π)",
     why="a heading that went round twice is a feature far outside of what training saw",
 )  # fmt: skip
-RULES = (
-    RAISES, OTHER_SHAPE, DIFFERS, HALF_ANGLE, SCALED, INVERSE, OTHER_COLUMNS, TRANSPOSED, MIRRORED, COMPOSE_ORDER,
-    DELTA_OTHERWISE, NOT_RENORMALISED, QUATERNION_ORDER, VELOCITY_FRAME, VELOCITY_RATE, VELOCITY_ROWS, NOT_SHORTEST,
-    ANGLE_FLOOR, SMALL_ANGLES_LOST, HALF_TURN_LOST, NOT_FINITE, NO_ROTATION, NAN_HIDDEN, ROWS_MIXED, AXES_REFUSED,
-    TYPE_REFUSED, TYPE_CHANGED, INTEGERS_CUT, PRECISION_LOST, INPUT_CHANGED, NOT_REPEATABLE, GRADIENT_NOT_FINITE,
-    NOT_WRAPPED,
-)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.FUNCTIONS,))

@@ -1,22 +1,21 @@
-"""RP300-RP329: statistics of the auxiliary inputs, and the second file they usually live in."""
+"""RP300-RP329: statistics of the auxiliary inputs, and the second file that usually holds them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.documents import Document, Kind
+from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, Layout, Slice
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std, one_slice
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, json_to_numbers
+from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
+from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
 
@@ -67,16 +66,6 @@ STATISTICS_INCOMPLETE = Rule(
     hint="merge all of the keys or none",
     why="the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is",
 )
-AUXILIARY_LENGTH_DIFFERS = Rule(
-    code="RP305",
-    name="auxiliary-length-differs",
-    severity=Severity.ERROR,
-    message="{array} has {found} numbers, {expected} are expected ({derivation})",
-    hint="statistics of another character or another history length; re-run them",
-    why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with"
-    " another bone's statistics",
-    engine_refuses=True,
-)
 ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule(
     code="RP306",
     name="angvel-scale-clobbered-by-merge",
@@ -112,109 +101,38 @@ AUXILIARY_POSE_DIFFERS = Rule(
     hint="take both statistics from the same character, in one bone order",
     why="history and state are the same motion: with statistics of another one the network reads another pose",
 )
-RULES = (
-    POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED, ANGVEL_STATISTICS_ABSENT,
-    ANGVEL_STATISTICS_UNMERGED, STATISTICS_INCOMPLETE, AUXILIARY_LENGTH_DIFFERS, ANGVEL_SCALE_CLOBBERED_BY_MERGE,
-    MERGED_STATISTICS_DIFFER, DECLARED_DIMENSION_DIFFERS, AUXILIARY_POSE_DIFFERS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
-_POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
-_ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
-_TARGET_KEYS = ("tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget")
 _ANOTHER_POSE_RAD = np.radians(90.0)
-"""Means of other clips of the same character may differ by tens of degrees; by a quarter turn, it is another bone."""
+"""Means of other clips of the same character may differ by tens of degrees. A quarter turn shows another bone."""
 _INSIDE_TANH = 1 - 1e-6
 """Where the engine clamps before atanh."""
 
 
-@dataclass(frozen=True, eq=False)
-class Auxiliary:
-    """The auxiliary statistics in one file, bundle or companion, of a character of so many bones."""
-
-    document: Document
-    bone_count: int
-    bone_names: tuple[str, ...] = ()
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.document.path
-
-    def numbers(self, key: str) -> FloatArray | None:
-        """A flat array at the root."""
-        return json_to_numbers(self.document.data.get(key))
-
-    @cached_property
-    def history_length(self) -> int | None:
-        """Frames of history: declared, else from the width of the statistics."""
-        declared = self.document.data.get("pose_hist_len")
-        if type(declared) is int and declared > 0:
-            return declared
-        means = self.numbers("MuPoseHist")
-        return len(means) // (6 * self.bone_count) if means is not None else None
-
-    @cached_property
-    def pose_history_layout(self) -> Layout | None:
-        """One slice for each frame of history, oldest first; None if there are no statistics of it."""
-        width, length, means = 6 * self.bone_count, self.history_length, self.numbers("MuPoseHist")
-        if not length or means is None or length > len(means):
-            return None
-        frames = tuple(Slice(frame * width, width, f"{POSE_HISTORY}[{frame}]") for frame in range(length))
-        return Layout(frames, length * width)
-
-    @property
-    def angvel_layout(self) -> Layout:
-        """One slice, three numbers a bone."""
-        return one_slice(ANGULAR_VELOCITIES, 3 * self.bone_count)
-
-    def array(self, key: str, layout: Layout | None) -> NamedArray | None:
-        """An array whose channels are a layout's; None if either cannot be read or the lengths differ."""
-        values = self.numbers(key)
-        if values is None or layout is None or len(values) != layout.width:
-            return None
-        return NamedArray(self.path, key, values, layout, self.bone_names)
-
-
-def check_companion(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+def check_companion(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
-    yield from _check_merged(view, companion)
-    for file in auxiliaries(view, companion):
-        yield from _check_file(file)
+    view = subject.view
+    if view is not None:
+        yield from _check_merged(view, subject.companion)
+    for file in subject.auxiliaries:
+        yield from _check_values(file)
         yield from _check_dimensions(file)
-        yield from _check_mean_poses(file, view)
-    if companion is not None and view.bone_count:
-        merged, apart = auxiliaries(view, companion)
-        yield from check_scale(apart.array("tanh_scales_angvel", apart.angvel_layout))
-        yield from _check_both(merged, apart)
+        if view is not None:
+            yield from _check_mean_poses(file, view)
+    if subject.companion is not None and subject.auxiliaries:
+        *merged, apart = subject.auxiliaries
+        yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
+        for file in merged:
+            yield from _check_both(file, apart)
 
 
-def auxiliaries(view: BundleView, companion: Document | None) -> list[Auxiliary]:
-    """The files that may hold auxiliary statistics: the bundle, then the companion; none without a bone count."""
-    documents = [document for document in (view.document, companion) if document is not None and view.bone_count]
-    return [Auxiliary(document, view.bone_count or 0, view.bone_names) for document in documents]
-
-
-def check_companion_alone(companion: Document) -> Iterator[Finding]:
-    """Yield what is wrong with a companion whose bundle is not at hand; it says itself how many bones it is for."""
-    bones = companion.data.get("J")
-    if type(bones) is int and bones > 0:
-        alone = Auxiliary(companion, bones)
-        yield from _check_file(alone)
-        yield from _check_dimensions(alone)
-        yield from check_scale(alone.array("tanh_scales_angvel", alone.angvel_layout))
-
-
-def history_length(view: BundleView, companion: Document | None) -> int | None:
-    """Frames of pose history as the contract takes them: the companion's word before the bundle's."""
-    documents = [document for document in (companion, view.document) if document is not None and view.bone_count]
-    lengths = [Auxiliary(document, view.bone_count or 0).history_length for document in documents]
-    return next((length for length in lengths if length), None)
+FAMILY = Family(__name__, RULES, (Need.STATISTICS,), check_companion)
 
 
 def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
     families = (
-        (_POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
-        (_ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
+        (POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
+        (ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
     )
     for keys, absent, unmerged in families:
         missing = [key for key in keys if key not in view.root]
@@ -227,31 +145,15 @@ def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Find
             yield absent.at(view.path, "", missing=listed(missing))
 
 
-def _check_file(file: Auxiliary) -> Iterator[Finding]:
-    length, bones = file.history_length, file.bone_count
-    if length is not None:
-        derivation = f"{length} frames of {bones} bones of 6 numbers"
-        for key in _POSE_HISTORY_KEYS:
-            yield from _check_length(file, key, length * 6 * bones, derivation)
-    for key in (*_ANGVEL_KEYS, *(["tanh_scales_angvel"] if file.document.kind is Kind.COMPANION else [])):
-        yield from _check_length(file, key, 3 * bones, f"{bones} bones of 3 numbers")
-    for key in _TARGET_KEYS:
-        yield from _check_length(file, key, 6 * bones, f"{bones} bones of 6 numbers")
-    target = one_slice(POSE_HISTORY, 6 * bones)
-    yield from check_scale(file.array("tanh_scales_pose_target", target))
+def _check_values(file: Auxiliary) -> Iterator[Finding]:
+    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
+    yield from check_scale(file.statistic("tanh_scales_pose_target", target))
     for layout, name in (
         (file.pose_history_layout, "PoseHist"), (file.angvel_layout, "AngVel"), (target, "PoseTarget"),
     ):  # fmt: skip
-        yield from check_mean(file.array(f"Mu{name}", layout))
-        yield from check_std(file.array(f"Std{name}", layout))
-    yield from check_scale(file.array("tanh_scales_pose_hist", file.pose_history_layout))
-
-
-def _check_length(file: Auxiliary, key: str, expected: int, derivation: str) -> Iterator[Finding]:
-    values = file.numbers(key)
-    if values is not None and len(values) != expected:
-        numbers = {"array": key, "found": len(values), "expected": expected, "derivation": derivation}
-        yield AUXILIARY_LENGTH_DIFFERS.at(file.path, json_pointer(key), **numbers)
+        yield from check_mean(file.statistic(f"Mu{name}", layout))
+        yield from check_std(file.statistic(f"Std{name}", layout))
+    yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))
 
 
 def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
@@ -278,7 +180,7 @@ def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
         ("MuPoseHist", "tanh_scales_pose_hist", file.pose_history_layout),
         ("MuPoseTarget", "tanh_scales_pose_target", target),
     ):
-        mean, scale = file.array(name, layout), file.array(key, layout)
+        mean, scale = file.statistic(name, layout), file.statistic(key, layout)
         if mean is None or scale is None or view.mean_pose is None:
             continue
         if is_finite_float32(mean.values) and is_finite_float32(scale.values):
@@ -305,11 +207,11 @@ def _compare_mean_pose(mean: NamedArray, scale: NamedArray, view: BundleView, po
 
 def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
     pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", apart.angvel_layout)]
-    pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in _ANGVEL_KEYS]
+    pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in ANGVEL_KEYS]
     if apart.pose_history_layout is not None:
-        pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in _POSE_HISTORY_KEYS]
+        pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in POSE_HISTORY_KEYS]
     for rule, key, layout in pairs:
-        yield from _check_same(rule, merged.array(key, layout), apart.array(key, layout))
+        yield from _check_same(rule, merged.statistic(key, layout), apart.statistic(key, layout))
 
 
 def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None) -> Iterator[Finding]:

@@ -8,10 +8,11 @@ from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import BundleView, member
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import number_text
 
 ENGINE_MODES = ("Raw", "ZScore")
-"""What the engine's `ECondNormMode` knows; it then uses Raw whatever the bundle says."""
+"""The modes of the engine's `ECondNormMode`. The engine uses Raw, whatever the bundle says."""
 
 CONDITION_MODE_UNKNOWN = Rule(
     code="RP080",
@@ -37,7 +38,7 @@ CONDITION_RANGE_DIFFERS = Rule(
     hint="normalise all seven channels: start 0, size 7",
     why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
 )
-RULES = (CONDITION_MODE_UNKNOWN, CONDITION_MODE_IGNORED, CONDITION_RANGE_DIFFERS)
+RULES = rules_in(globals())
 
 
 def check_condition(view: BundleView) -> Iterator[Finding]:
@@ -52,3 +53,6 @@ def check_condition(view: BundleView) -> Iterator[Finding]:
         return
     rule = CONDITION_MODE_IGNORED if mode in ENGINE_MODES else CONDITION_MODE_UNKNOWN
     yield rule.at(view.path, "/cond_norm_config/mode", mode=mode, known=", ".join(ENGINE_MODES))
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_condition))

@@ -1,6 +1,6 @@
 """RP240-RP249: what a bundle declares about its space: units, handedness, axes, alignment.
 
-Declarations are text that nothing computes with, so nothing breaks when one is wrong; the person who relies on it does.
+Declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.symmetry import across_body
 from rigpact.contract.rules.bundle.view import BundleView, json_to_numbers, member
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import json_value
 from rigpact.contract.statistics import FloatArray
 
@@ -82,10 +83,7 @@ TRAJECTORY_TIMES = Rule(
     hint="export the window's times from the past to the future, an odd number of them",
     why="the engine takes the middle entry as the present direction: another one turns the character early or late",
 )
-RULES = (
-    UNITS_NOT_METRES, HANDEDNESS_CONTRADICTS, AXES_NO_FRAME, AXES_CONTRADICT_SKELETON, YAW_NOT_RADIANS,
-    ALIGNMENT_NOT_NEXT, SPACES_NOT_LOCAL, TRAJECTORY_TIMES,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 METRES = ("meters", "metres", "meter", "metre", "m")
 RADIANS = ("radians", "radian", "rad")
@@ -93,7 +91,7 @@ _DIRECTIONS = {
     "forward": (1, 0, 0), "backward": (-1, 0, 0), "right": (0, 1, 0), "left": (0, -1, 0), "up": (0, 0, 1),
     "down": (0, 0, -1),
 }  # fmt: skip
-"""Written in a left-handed frame: forward, right, up have determinant +1 there."""
+"""In a left-handed frame, forward, right and up have determinant +1."""
 _SPACES = {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"}
 _SAME_SIDE_DEG = 45.0
 """Nearer to the declared axis than to any other."""
@@ -110,6 +108,9 @@ def check_declaration(view: BundleView) -> Iterator[Finding]:
     if type(offset) in (int, float) and offset != 1:
         yield ALIGNMENT_NOT_NEXT.at(view.path, json_pointer("meta", "alignment", "x_to_y", "offset"), found=offset)
     yield from _check_trajectory(view)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_declaration))
 
 
 def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:

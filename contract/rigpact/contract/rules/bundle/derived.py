@@ -1,7 +1,7 @@
 """RP130-RP139: numbers of a bundle that are derived from its statistics: effective scales, group priors, floors.
 
-The engine reads none of them. Training does: a loss weighted with a wrong scale, or a floor that was not applied, makes
-another network than the one that was meant.
+The engine reads none of them, but training does. A loss with a wrong scale, or a floor that was not applied, gives
+another network than intended.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rigpact.contract.rules.bundle.view import (
     json_to_rate,
     member,
 )
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more, number_text
 from rigpact.contract.statistics import FloatArray
 
@@ -68,13 +69,10 @@ STD_BELOW_DECLARED_FLOOR = Rule(
     hint="apply the floor before writing the statistics, or correct the declaration",
     why="who reads the declaration divides by another number than who reads the statistics",
 )
-RULES = (
-    EFFECTIVE_SCALE_LENGTH_DIFFERS, EFFECTIVE_SCALE_DIFFERS, GROUP_PRIORS_DO_NOT_FIT, GROUP_PRIOR_IMPLAUSIBLE,
-    STD_BELOW_DECLARED_FLOOR,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _RELATIVE = 1e-5
-"""Products of two float32 numbers, written with at least six digits, agree to this."""
+"""Products of two float32 numbers agree to this if they are written with at least six digits."""
 _LARGEST_DEVIATION = float(np.sqrt(2.0))
 """Of a feature within ±1 (see statistics.py)."""
 
@@ -91,6 +89,9 @@ def check_derived(view: BundleView) -> Iterator[Finding]:
         yield from _check_priors(view, json_to_numbers(priors.get("prior_per_dim")))
 
 
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_derived))
+
+
 def _check_effective_scale(view: BundleView, letter: str, layout: Layout, owner: str) -> Iterator[Finding]:
     key, values = f"s_eff_{letter}", view.numbers(f"s_eff_{letter}")
     if values is None:
@@ -105,15 +106,12 @@ def _check_effective_scale(view: BundleView, letter: str, layout: Layout, owner:
         return
     array = NamedArray(view.path, key, values, layout, view.bone_names)
     wrong = ~(np.abs(values - expected) <= _RELATIVE * np.abs(expected))
-    for index, others in array.first_of_each_slice(wrong & np.isfinite(values)):
-        texts = {"array": key, "index": index, "found": values[index], "expected": expected[index], "std": std.name}
-        more = and_more(others, "in this slice")
-        pointer = json_pointer(key, index)
-        yield EFFECTIVE_SCALE_DIFFERS.at(view.path, pointer, where=array.where(index), more=more, **texts)
+    shown: dict[str, Any] = {"found": values, "expected": expected, "std": std.name}
+    yield from array.at_slices(EFFECTIVE_SCALE_DIFFERS, wrong & np.isfinite(values), "slice", **shown)
 
 
 def _effective_scale(view: BundleView, std: NamedArray) -> FloatArray | None:
-    """Raw units per standard deviation near the middle of each channel, as `s_eff_meta` says it was computed."""
+    """Raw units per standard deviation near the middle of each channel, computed as `s_eff_meta` says."""
     flags = member(view.root, "s_eff_meta") or {}
     factors: dict[str, Any] = {}
     if member(flags, "yaw_pi") is True:
@@ -142,7 +140,7 @@ def _check_groups(view: BundleView, groups: Any) -> Iterator[Finding]:
     bones = view.bone_count or 0
     pointer = json_pointer("group_priors_rot6d", "groups")
     outside = [index for index in members if not 0 <= index < bones]
-    # if there are fewer entries than bones, one of the first so many bones is missing; a broken file may claim 1e30
+    # with fewer entries than bones, one of these first bones is missing; a broken file may claim 1e30 bones
     missing = sorted(set(range(min(bones, len(members) + 1))) - set(members))
     twice = [int(index) for index in sorted({index for index in members if members.count(index) > 1} - set(outside))]
     what, culprit = "", None
@@ -160,7 +158,7 @@ def _check_groups(view: BundleView, groups: Any) -> Iterator[Finding]:
 
 
 def _group_of(groups: Mapping[str, Any], index: float | None) -> str:
-    """The last group with that bone; the last empty one if a bone is in none."""
+    """The last group that holds the bone; the last empty group if no group holds it."""
     holds = [name for name, bones in groups.items() if bones == [] or (isinstance(bones, list) and index in bones)]
     named = [name for name in holds if (groups[name] == []) is (index is None)]
     return json_pointer(named[-1]) if named else ""
@@ -194,7 +192,7 @@ def _check_declared_floor(view: BundleView, std: NamedArray | None) -> Iterator[
     for index, others in std.first_of_each_slice(below & (std.values > 0)):
         values = {"array": std.name, "index": index, "value": std.values[index], "floor": floors[index]}
         values |= {"source": source, "where": std.where(index), "more": and_more(others, "in this slice")}
-        nonsense = below.all() and source == "meta.std_floor"  # then the floor is wrong, not every channel
+        nonsense = below.all() and source == "meta.std_floor"  # then the floor itself is wrong
         place = json_pointer("meta", "std_floor") if nonsense else json_pointer(std.name, index)
         yield STD_BELOW_DECLARED_FLOOR.at(view.path, place, **values)
 

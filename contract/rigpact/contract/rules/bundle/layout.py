@@ -19,35 +19,9 @@ from rigpact.contract.layout import (
     Slice,
 )
 from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import listed
 
-REQUIRED_SLICE_MISSING = Rule(
-    code="RP050",
-    name="required-slice-missing",
-    severity=Severity.ERROR,
-    message="{layout} has no slice {missing} (it has {present})",
-    hint="re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one",
-    why="the engine looks slices up by name and stops loading: the character stays in its reference pose",
-    engine_refuses=True,
-)
-LAYOUT_EMPTY = Rule(
-    code="RP051",
-    name="layout-empty",
-    severity=Severity.ERROR,
-    message="{layout} has {entries} entries, none that can be read as {{start, size}}",
-    hint="write every slice as an object with start and size",
-    why="without one readable slice the engine stops loading",
-    engine_refuses=True,
-)
-ROTATIONS_NOT_SIXES = Rule(
-    code="RP052",
-    name="rotation-slice-not-multiple-of-six",
-    severity=Severity.ERROR,
-    message="{layout}: BoneRotations6D has {size} channels, which is not a multiple of 6",
-    hint="each tracked bone has two columns of three numbers",
-    why="the engine stops loading; the last bone would read its neighbour's numbers",
-    engine_refuses=True,
-)
 SLICES_OVERLAP = Rule(
     code="RP053",
     name="slices-overlap",
@@ -63,15 +37,6 @@ LAYOUT_GAP = Rule(
     message="{count} channels [{start}, {stop}) of {layout} belong to no slice",
     hint="name the slice, or close the gap",
     why="nobody writes those channels in the engine: the network reads zeros where training had data",
-)
-SLICE_OUT_OF_RANGE = Rule(
-    code="RP055",
-    name="slice-out-of-range",
-    severity=Severity.ERROR,
-    message="{name} is [{start}, {stop}), the {layout} vector is [0, {width})",
-    hint="correct start and size, or the declared width",
-    why="the engine does not check it and reads past the end of its array",
-    engine_refuses=True,
 )
 ARRAY_FORM_ENTRY = Rule(
     code="RP056",
@@ -116,15 +81,6 @@ CONTACTS_SLICE_ABSENT = Rule(
     why="the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that"
     " never touch the ground, and skates",
 )
-SLICE_EMPTY = Rule(
-    code="RP061",
-    name="slice-empty",
-    severity=Severity.ERROR,
-    message="{layout}: {name} has {size} channels",
-    hint="give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too",
-    why="a feature without channels is looked up, found, and never read",
-    engine_refuses=True,
-)
 OUTPUT_NOT_WRITTEN_BACK = Rule(
     code="RP062",
     name="output-slice-not-written-back",
@@ -141,16 +97,8 @@ UNKNOWN_SLICE = Rule(
     hint="spell it as the contract does, or leave it out",
     why="slices are looked up by name: nobody writes this one, and what it was meant to be is missing",
 )
-RULES = (
-    REQUIRED_SLICE_MISSING, LAYOUT_EMPTY, ROTATIONS_NOT_SIXES, SLICES_OVERLAP, LAYOUT_GAP, SLICE_OUT_OF_RANGE,
-    ARRAY_FORM_ENTRY, OBJECT_ENTRY_DROPPED, DECLARED_WIDTH_DIFFERS, SLICE_SIZE_WRONG, CONTACTS_SLICE_ABSENT,
-    SLICE_EMPTY, OUTPUT_NOT_WRITTEN_BACK, UNKNOWN_SLICE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
-_REQUIRED = {
-    "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
-    "output_layout": (ROTATIONS,),
-}
 _KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
 _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}
 _WIDTH_KEYS = {"state_layout": "input_dim", "output_layout": "output_dim"}
@@ -163,12 +111,13 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
         if not isinstance(declared, Mapping):
             continue
         yield from _check_entries(view, key, declared)
-        if layout is None:
-            yield LAYOUT_EMPTY.at(view.path, json_pointer("meta", key), layout=key, entries=len(declared))
-            continue
-        for check in (_check_names, _check_sizes, _check_range, _check_neighbours, _check_width):
-            yield from check(view, key, layout)
+        if layout is not None:
+            for check in (_check_names, _check_sizes, _check_neighbours, _check_width):
+                yield from check(view, key, layout)
     yield from _check_across(view)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_layout))
 
 
 def _check_entries(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:
@@ -191,35 +140,18 @@ def _guessed(first: int, second: int) -> str:
 
 
 def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
-    missing = [name for name in _REQUIRED[key] if name not in layout]
-    present = listed([entry.name for entry in layout], shown=8)
     for name in [entry.name for entry in layout if entry.name not in _KNOWN]:
         close = get_close_matches(name, _KNOWN, n=1)
         meant = f"; {close[0]} was meant?" if close else ""
         yield UNKNOWN_SLICE.at(view.path, json_pointer("meta", key, name), layout=key, name=name, meant=meant)
-    for name in missing:
-        yield REQUIRED_SLICE_MISSING.at(view.path, json_pointer("meta", key), layout=key, missing=name, present=present)
 
 
 def _check_sizes(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
     for entry in layout:
-        pointer, values = json_pointer("meta", key, entry.name), {"layout": key, "size": entry.size}
-        if entry.size <= 0:
-            yield SLICE_EMPTY.at(view.path, pointer, name=entry.name, **values)
-        elif entry.name == ROTATIONS and entry.size % 6:
-            yield ROTATIONS_NOT_SIXES.at(view.path, pointer, **values)
-        elif entry.size != _FIXED_SIZES.get(entry.name, entry.size):
-            expected = _FIXED_SIZES[entry.name]
+        expected = _FIXED_SIZES.get(entry.name, entry.size)
+        if entry.size > 0 and entry.size != expected:
+            pointer, values = json_pointer("meta", key, entry.name), {"layout": key, "size": entry.size}
             yield SLICE_SIZE_WRONG.at(view.path, pointer, name=entry.name, expected=expected, **values)
-
-
-def _check_range(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
-    for entry in layout:
-        if entry.start < 0 or entry.stop > layout.width:
-            values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "width": layout.width}
-            yield SLICE_OUT_OF_RANGE.at(
-                view.path, json_pointer("meta", key, entry.name), layout=key.partition("_")[0], **values
-            )
 
 
 def _check_neighbours(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix, rotation_angle_rad
 from rigpact.contract.rules.bundle.view import BundleView, columns_word, is_finite_float32, member
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_UNDECLARED = Rule(
@@ -64,10 +65,7 @@ SPEC_UNSUPPORTED = Rule(
     hint="export columns of the rotation, the first named one first",
     why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
 )
-RULES = (
-    COLUMNS_UNDECLARED, COLUMNS_UNKNOWN, OUTPUT_MODE_UNDECLARED, OUTPUT_MODE_UNKNOWN, MEAN_POSE_READ_AS_DELTA,
-    SPEC_UNSUPPORTED,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _SPEC = ("meta", "rot6d_spec")
 _SUPPORTED = {"matrix_layout": "columns_are_axes", "order": "A_then_B"}
@@ -82,6 +80,9 @@ def check_rotation_spec(view: BundleView) -> Iterator[Finding]:
         if type(found) is str and found != expected:
             pointer = json_pointer(*_SPEC, key)
             yield SPEC_UNSUPPORTED.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_rotation_spec))
 
 
 def _check_columns(view: BundleView) -> Iterator[Finding]:
@@ -112,10 +113,10 @@ def _nearest_spec(view: BundleView) -> str:
 
 
 def largest_mean_step_rad(fps: float) -> float:
-    """The largest rotation that the *mean* of one frame's rotations of a bone can honestly be.
+    """The largest rotation that the mean of a bone's rotations from frame to frame can be.
 
-    A full turn a second, 2·pi / fps. The steps of a bone add up to where it ends, and a joint ends within a turn of
-    where it began: a second of data already keeps their mean below this, and training data lasts longer than that.
+    A full turn a second, 2·pi / fps. The steps of a bone add up to its last pose, which lies within one turn of its first
+    pose. So one second of data keeps the mean of the steps below this, and training data is longer than a second.
     """
     return 2 * np.pi / fps
 

@@ -9,6 +9,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.rules.bundle.view import BundleView, json_to_names
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.skeleton import parent_cycle
 
@@ -76,10 +77,7 @@ SKELETON_ABSENT = Rule(
     hint="export parents and ref_local_offsets_m with the bundle",
     why="three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead",
 )
-RULES = (
-    BONE_COUNT_DIFFERS, DUPLICATE_BONE_NAME, PARENT_OUT_OF_RANGE, PARENTS_FORM_A_CYCLE, BONE_NAMES_DIFFER,
-    SEVERAL_ROOTS, BONE_NAMES_ABSENT, SKELETON_ABSENT,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _SKELETON = ("meta", "skeleton")
 
@@ -98,6 +96,9 @@ def check_skeleton(view: BundleView) -> Iterator[Finding]:
     if missing:
         yield SKELETON_ABSENT.at(view.path, json_pointer(*_SKELETON) if skeleton else "/meta", missing=listed(missing))
     yield from _check_parents(view, skeleton.get("parents"))
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_skeleton))
 
 
 def _check_counts(view: BundleView, skeleton: Mapping[str, Any]) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """RP100-RP129: means, standard deviations and tanh scales.
 
-Every array is judged as float32, which is how either side holds it: 1e-6 written by numpy's float32 is
-9.999999974752427e-07 in the file and stands exactly on the engine's floor.
+Every array is judged as float32, because both sides hold float32. numpy writes the float32 number 1e-6 as
+9.999999974752427e-07, and this is exactly the engine's floor.
 """
 
 from __future__ import annotations
@@ -12,21 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, one_slice
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 
-LENGTH_DIFFERS = Rule(
-    code="RP100",
-    name="statistic-length-differs",
-    severity=Severity.ERROR,
-    message="{array} has {found} numbers, {owner} has {expected} channels",
-    hint="statistics and layout come from one export; re-run it",
-    why="the engine stops loading: the character stays in its reference pose",
-    engine_refuses=True,
-)
 NOT_FINITE = Rule(
     code="RP101",
     name="statistic-not-finite",
@@ -84,10 +74,7 @@ SCALE_BELOW_FLOOR = Rule(
     hint="apply the floor where the scale is computed",
     why="training floors at 1e-6, so between the two floors the sides squash the same velocity differently",
 )
-RULES = (
-    LENGTH_DIFFERS, NOT_FINITE, BOUNDED_MEAN_OUT_OF_RANGE, BOUNDED_STD_TOO_LARGE, STD_NOT_POSITIVE, STD_BELOW_FLOOR,
-    SCALE_NOT_POSITIVE, SCALE_BELOW_FLOOR,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
 """Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""
@@ -98,70 +85,53 @@ _LARGEST_BOUNDED_STD = float(np.sqrt(2.0)) * (1 + _SUMMATION_SLACK)
 
 
 def check_statistics(view: BundleView) -> Iterator[Finding]:
-    """Yield what is wrong with the statistics that the engine insists on."""
+    """Yield what is wrong with the statistics that the engine requires."""
     for letter, layout in (("X", view.state), ("Y", view.output)):
         if layout is None:
             continue
-        owner = "the state" if letter == "X" else "the output"
-        for key in (f"Mu{letter}", f"Std{letter}"):
-            yield from _check_length(view, key, layout.width, owner)
         residual = letter == "Y" and view.output_mode == "residual"
         # MuY of a residual is never used, but it is an average of differences of components: within ±2
         yield from check_mean(view.statistic(f"Mu{letter}", layout), bound=2.0 if residual else 1.0)
         yield from check_std(view.statistic(f"Std{letter}", layout))
     for key, name in (("tanh_scales_rootvel", ROOT_VELOCITY), ("tanh_scales_angvel", ANGULAR_VELOCITIES)):
         if view.state is not None and name in view.state:
-            size = view.state[name].size
-            yield from _check_length(view, key, size, f"{name} of the state")
-            yield from check_scale(view.statistic(key, one_slice(name, size)), floor=TANH_SCALE_FLOOR)
+            layout = one_slice(name, view.state[name].size)
+            yield from check_scale(view.statistic(key, layout), floor=TANH_SCALE_FLOOR)
 
 
-def one_slice(name: str, size: int) -> Layout:
-    """The layout of an array that is one feature."""
-    return Layout((Slice(0, size, name),), size)
-
-
-def _check_length(view: BundleView, key: str, expected: int, owner: str) -> Iterator[Finding]:
-    values = view.numbers(key)
-    if values is not None and len(values) != expected:
-        found = len(values)
-        yield LENGTH_DIFFERS.at(view.path, json_pointer(key), array=key, found=found, expected=expected, owner=owner)
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_statistics))
 
 
 def check_mean(array: NamedArray | None, bound: float = 1.0) -> Iterator[Finding]:
     """Yield means that no data can have; bound: what the bounded features stay within."""
     if array is None:
         return
-    yield from _check_finite(array)
+    yield from array.at_slices(NOT_FINITE, ~np.isfinite(array.float32))
     outside = _bounded_channels(array) & (np.abs(array.float32) > bound * (1 + _SUMMATION_SLACK))
-    yield from _at_each_slice(BOUNDED_MEAN_OUT_OF_RANGE, array, outside & np.isfinite(array.float32), bound=bound)
+    yield from array.at_slices(BOUNDED_MEAN_OUT_OF_RANGE, outside & np.isfinite(array.float32), bound=bound)
 
 
 def check_std(array: NamedArray | None) -> Iterator[Finding]:
     """Yield standard deviations that no data can have, or that normalising cannot divide by."""
     if array is None:
         return
-    yield from _check_finite(array)
+    yield from array.at_slices(NOT_FINITE, ~np.isfinite(array.float32))
     values, floor = array.float32, np.float32(STD_FLOOR)
     finite = np.isfinite(values)
     too_large = finite & _bounded_channels(array) & (values > _LARGEST_BOUNDED_STD)
-    yield from _at_each_slice(STD_NOT_POSITIVE, array, finite & (values <= 0))
-    yield from _at_each_slice(STD_BELOW_FLOOR, array, (values > 0) & (values < floor), floor=STD_FLOOR)
-    yield from _at_each_slice(BOUNDED_STD_TOO_LARGE, array, too_large, bound=_LARGEST_BOUNDED_STD)
+    yield from array.at_slices(STD_NOT_POSITIVE, finite & (values <= 0))
+    yield from array.at_slices(STD_BELOW_FLOOR, (values > 0) & (values < floor), floor=STD_FLOOR)
+    yield from array.at_slices(BOUNDED_STD_TOO_LARGE, too_large, bound=_LARGEST_BOUNDED_STD)
 
 
 def check_scale(array: NamedArray | None, floor: float = AUXILIARY_SCALE_FLOOR) -> Iterator[Finding]:
     """Yield tanh scales that one of the sides floors, or that are no scales at all."""
     if array is None:
         return
-    yield from _check_finite(array)
+    yield from array.at_slices(NOT_FINITE, ~np.isfinite(array.float32))
     values = array.float32
-    yield from _at_each_slice(SCALE_NOT_POSITIVE, array, np.isfinite(values) & (values <= 0), floor=floor)
-    yield from _at_each_slice(SCALE_BELOW_FLOOR, array, (values > 0) & (values < np.float32(floor)), floor=floor)
-
-
-def _check_finite(array: NamedArray) -> Iterator[Finding]:
-    yield from _at_each_slice(NOT_FINITE, array, ~np.isfinite(array.float32))
+    yield from array.at_slices(SCALE_NOT_POSITIVE, np.isfinite(values) & (values <= 0), floor=floor)
+    yield from array.at_slices(SCALE_BELOW_FLOOR, (values > 0) & (values < np.float32(floor)), floor=floor)
 
 
 def _bounded_channels(array: NamedArray) -> NDArray[np.bool_]:
@@ -170,10 +140,3 @@ def _bounded_channels(array: NamedArray) -> NDArray[np.bool_]:
         if entry.name.partition("[")[0] in _BOUNDED and entry.size > 0:
             bounded[max(entry.start, 0) : max(entry.stop, 0)] = True
     return bounded
-
-
-def _at_each_slice(rule: Rule, array: NamedArray, bad: NDArray[np.bool_], **numbers: float) -> Iterator[Finding]:
-    for index, others in array.first_of_each_slice(bad):
-        values = {"array": array.name, "index": index, "value": float(array.values[index]), **numbers}
-        more = and_more(others, "in this slice")
-        yield rule.at(array.path, json_pointer(array.name, index), where=array.where(index), more=more, **values)

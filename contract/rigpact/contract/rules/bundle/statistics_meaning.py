@@ -1,6 +1,7 @@
 """RP108-RP129: what means, deviations and scales say together, and whether any data can have them.
 
-Each array alone is judged in statistics.py; here two arrays, or an array and what its feature is, contradict each other.
+statistics.py judges each array alone. The rules here find contradictions between two arrays, or between an array and the
+meaning of its feature.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS, Layout
 from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.companion import Auxiliary
-from rigpact.contract.rules.bundle.statistics import one_slice
-from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32
+from rigpact.contract.rules.bundle.auxiliary import Auxiliary
+from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -114,16 +116,12 @@ MEAN_POSES_DISAGREE = Rule(
     hint="export MuX and MuY from one run, with one bone order",
     why="the state says where a bone is with one set of statistics and the output where it goes with another",
 )
-RULES = (
-    STEP_BEYOND_SIGMA, CHANNELS_ON_FLOOR, POSITION_BEYOND_FLOAT32, ROOT_SCALE_NOT_METRES,
-    ANGULAR_SCALE_BEYOND_SAMPLING, MEAN_BEYOND_SQUASH, NEVER_FITTED, COLUMNS_NOT_UNIT, DEVIATION_INFLATED,
-    MEAN_POSES_DISAGREE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 FASTEST_M_S = 50.0
-"""No animal on land is faster than 33 m/s, and a walk in cm/s (150) is beyond it: a speed above this is no m/s."""
+"""No land animal is faster than 33 m/s, and a walk in cm/s (150) is above it. So a higher speed is not in m/s."""
 _FURTHEST_M = 8192.0
-"""2^13: from here on one float32 step is a millimetre (2^-10)."""
+"""2^13: at this distance one float32 step is a millimetre (2^-10)."""
 _UNIT_SLACK = 0.1
 """How far mean² + deviation² may be from 1. Exact for one data set; trimmed or smoothed statistics lose a percent."""
 _SAME_MOTION_RAD = np.radians(30.0)
@@ -131,11 +129,21 @@ _SAME_MOTION_RAD = np.radians(30.0)
 _SLACK = 1.001
 """A naive float32 sum over 2^14 frames errs by a thousandth (see statistics.py)."""
 _FEWEST_CHANNELS = 6
-"""Three exact zeros may be a root that never moves; six in a row are no accident."""
+"""Three exact zeros may be a root that never moves; six in a row are not a coincidence."""
 
 
-def check_statistics_meaning(view: BundleView) -> Iterator[Finding]:
-    """Yield what the bundle's own statistics say together."""
+def check_statistics_meaning(subject: Subject) -> Iterator[Finding]:
+    """Yield what means, deviations and scales say together: those of the bundle, then those of the auxiliary inputs."""
+    if subject.view is not None:
+        yield from _check_own(subject.view)
+        for file in subject.auxiliaries:
+            yield from _check_auxiliary(file, subject.view.fps)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), check_statistics_meaning)
+
+
+def _check_own(view: BundleView) -> Iterator[Finding]:
     for letter, layout in (("X", view.state), ("Y", view.output)):
         mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
         yield from check_pair(mean, std)
@@ -145,21 +153,20 @@ def check_statistics_meaning(view: BundleView) -> Iterator[Finding]:
     yield from _check_mean_poses(view)
 
 
-def check_auxiliary_meaning(file: Auxiliary, fps: float) -> Iterator[Finding]:
-    """Yield what the statistics of the auxiliary inputs in one file say together."""
+def _check_auxiliary(file: Auxiliary, fps: float) -> Iterator[Finding]:
     layouts = (
         ("PoseHist", "tanh_scales_pose_hist", file.pose_history_layout, 1.0),
         ("AngVel", "tanh_scales_angvel", file.angvel_layout, fastest_rad_s(fps)),
         ("PoseTarget", "tanh_scales_pose_target", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
     )
     for name, scale_key, layout, bound in layouts:
-        mean, std = file.array(f"Mu{name}", layout), file.array(f"Std{name}", layout)
+        mean, std = file.statistic(f"Mu{name}", layout), file.statistic(f"Std{name}", layout)
         yield from check_pair(mean, std)
-        scale = file.array(scale_key, layout)
+        scale = file.statistic(scale_key, layout)
         yield from _check_squash(scale, mean, bound)
         yield from _check_squash(scale, std, bound)
-    if file.document.kind is Kind.COMPANION:  # the bundle's own is the state's, and was judged with the state
-        yield from check_angular_scale(file.array("tanh_scales_angvel", file.angvel_layout), fps)
+    if file.document.kind is Kind.COMPANION:  # the bundle's scale is judged with the state
+        yield from check_angular_scale(file.statistic("tanh_scales_angvel", file.angvel_layout), fps)
 
 
 def fastest_rad_s(fps: float) -> float:
@@ -175,10 +182,7 @@ def check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Find
         return
     step = np.spacing(np.abs(mean.float32)).astype(np.float64)
     sigma = step / np.maximum(np.abs(std.values), STD_FLOOR)
-    for index, others in std.first_of_each_slice(sigma > 1):
-        values = {"array": std.name, "index": index, "std": std.values[index], "mean": mean.values[index]}
-        values |= {"sigma": sigma[index], "where": std.where(index), "more": and_more(others, "in this slice")}
-        yield STEP_BEYOND_SIGMA.at(std.path, json_pointer(std.name, index), **values)
+    yield from std.at_slices(STEP_BEYOND_SIGMA, sigma > 1, std=std.values, mean=mean.values, sigma=sigma)
     floored = (std.float32 > 0) & (std.float32 <= np.float32(STD_FLOOR)) & (sigma <= 1)
     if floored.any():
         index = int(np.flatnonzero(floored)[np.argmax(sigma[floored])])
@@ -242,11 +246,8 @@ def check_angular_scale(scale: NamedArray | None, fps: float) -> Iterator[Findin
     if scale is None:
         return
     limit = fastest_rad_s(fps)
-    for index, others in scale.first_of_each_slice(np.isfinite(scale.values) & (scale.values > limit)):
-        values = {"array": scale.name, "index": index, "value": scale.values[index], "where": scale.where(index)}
-        more = and_more(others, "in this array")
-        pointer = json_pointer(scale.name, index)
-        yield ANGULAR_SCALE_BEYOND_SAMPLING.at(scale.path, pointer, fps=fps, limit=limit, more=more, **values)
+    beyond = np.isfinite(scale.values) & (scale.values > limit)
+    yield from scale.at_slices(ANGULAR_SCALE_BEYOND_SAMPLING, beyond, "array", fps=fps, limit=limit)
 
 
 def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound: float) -> Iterator[Finding]:
@@ -254,13 +255,10 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
         return
     positive = np.isfinite(scale.values) & (scale.values > 0) & np.isfinite(statistic.values)
     reach = np.tanh(bound / np.where(positive, scale.values, 1.0))
-    # a floored deviation may stand above what is left of the feature
+    # a floored deviation may be larger than the feature itself
     beyond = positive & (np.abs(statistic.values) > np.maximum(reach * _SLACK * _largest(statistic), 2 * STD_FLOOR))
-    for index, others in scale.first_of_each_slice(beyond):
-        values = {"scale": scale.name, "index": index, "value": scale.values[index], "reach": reach[index]}
-        values |= {"array": statistic.name, "found": statistic.values[index], "where": scale.where(index)}
-        more = and_more(others, "in this slice")
-        yield MEAN_BEYOND_SQUASH.at(scale.path, json_pointer(scale.name, index), more=more, **values)
+    values: dict[str, Any] = {"scale": scale.name, "array": statistic.name, "reach": reach, "found": statistic.values}
+    yield from scale.at_slices(MEAN_BEYOND_SQUASH, beyond, "slice", **values)
 
 
 def _largest(statistic: NamedArray) -> float:
@@ -293,7 +291,7 @@ def _column_sums(view: BundleView, letter: str, layout: Layout | None) -> FloatA
 
 
 def _is_residual(view: BundleView, means: FloatArray) -> bool:
-    """A residual's mean is near zero, a pose's columns are not: the nearer of the two tells which MuY holds."""
+    """The mean of residuals is near zero; the mean of a pose's columns is not. The nearer of the two shows what MuY holds."""
     return view.output_mode == "residual" and float(np.abs(means).mean()) < float(np.abs(means - 1 / 3).mean()) / 3
 
 

@@ -1,4 +1,6 @@
-"""RP228-RP232: the bone table as a body: lengths, sides, order. What is wrong with the table itself is skeleton.py."""
+"""RP228-RP232: the bone table as a body: lengths, sides, order.
+
+skeleton.py judges the table itself."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import BundleView, finite_array, json_to_names, member
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.skeleton import Skeleton, left_right_permutation
 from rigpact.contract.statistics import FloatArray
@@ -54,24 +57,27 @@ PARENT_AFTER_CHILD = Rule(
     hint="sort the table so that every parent precedes its children",
     why="loops that walk the table once, as training does, use the parent's transform of the frame before",
 )
-RULES = (OFFSETS_NOT_METRES, LENGTHS_NOT_MIRRORED, PARENTS_NOT_MIRRORED, SIDES_SWAPPED, PARENT_AFTER_CHILD)
+RULES = rules_in(globals())
 
 _LOWEST_M, _HIGHEST_M = 0.1, 10.0
-"""A human's longest offset (floor to pelvis) is about 1 m: a factor of 10 either way is half way to centimetres."""
+"""The longest offset of a human (floor to pelvis) is about 1 m. A factor of 10 is half of the way to centimetres."""
 _SAME_LENGTH = 0.02
-"""Scanned bodies differ by a percent between their sides; a swapped row by tens."""
+"""The two sides of a scanned body differ by one percent; a swapped row differs by tens of percent."""
 _APART_M = 0.01
 """Twins closer than this lie on the body's middle: they have no side."""
 
 
 def check_symmetry(view: BundleView) -> Iterator[Finding]:
-    """Yield where the bone table is no body."""
+    """Yield where the bone table cannot be a body."""
     yield from _check_lengths(view)
     yield from _check_order(view)
     skeleton = view.skeleton
     if skeleton is not None:
         yield from _check_twins(view, skeleton)
         yield from _check_sides(view, skeleton)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_symmetry))
 
 
 def _check_lengths(view: BundleView) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.findings import Finding, Rule, Severity
-from rigpact.contract.rules.bundle.view import BundleView, json_to_rate, member
+from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView, json_to_rate, member
+from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import number_text
 
 FPS_ABSENT = Rule(
@@ -33,10 +33,10 @@ FPS_IMPLAUSIBLE = Rule(
     hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
     why="the engine steps the network fps times a second: the character races, or freezes between steps",
 )
-RULES = (FPS_ABSENT, FPS_NOT_POSITIVE, FPS_IMPLAUSIBLE)
+RULES = rules_in(globals())
 
 _LOWEST, _HIGHEST = 5.0, 1000.0
-"""Below 5 frames a second no gait is sampled (two steps a second); above 1000 stands no capture rig or game loop."""
+"""A gait has two steps a second, so fewer than 5 frames a second do not sample it. No capture rig or game loop exceeds 1000."""
 
 
 def check_timing(view: BundleView) -> Iterator[Finding]:
@@ -51,3 +51,6 @@ def check_timing(view: BundleView) -> Iterator[Finding]:
         yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=number_text(declared))
     elif type(declared) in (int, float) and not _LOWEST <= declared <= _HIGHEST:
         yield FPS_IMPLAUSIBLE.at(view.path, "/fps", fps=declared, lowest=_LOWEST, highest=_HIGHEST)
+
+
+FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_timing))

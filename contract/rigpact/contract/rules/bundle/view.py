@@ -1,7 +1,6 @@
-"""A bundle as rules look at it: every part typed, None where the file does not hold it in readable form.
+"""A bundle as rules read it: every part has a type, and is None where the file does not hold it in readable form.
 
-Rules run on broken files too. What is unreadable has been reported by structure.py; a rule about its meaning passes
-over it.
+Rules run on broken files too. structure.py reports a part that cannot be read; a rule about its meaning skips it.
 """
 
 from __future__ import annotations
@@ -16,20 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import DEFAULT_FPS
 from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, json_to_layout
 from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix
-from rigpact.contract.rules.wording import is_beyond_float64
+from rigpact.contract.rules.wording import and_more, is_beyond_float64
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray, frozen_float32
 
+DEFAULT_FPS = 60.0
+"""What the engine assumes when the bundle has no root `fps`."""
 POSE_HISTORY = "PoseHistory"
 _CHANNELS_PER_BONE = {ROTATIONS: 6, POSE_HISTORY: 6, ANGULAR_VELOCITIES: 3}
 
 
 def json_to_numbers(value: Any) -> FloatArray | None:
-    """Read a flat array of JSON numbers as float64, infinite where float64 ends; None for anything else."""
+    """Read a flat array of JSON numbers as float64, infinite beyond its range; None for anything else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
         return None
     return np.array([np.inf if is_beyond_float64(number) else number for number in value], dtype=np.float64)
@@ -52,7 +54,7 @@ def json_to_rate(value: Any) -> float | None:
 
 
 def is_finite_float32(values: FloatArray) -> bool:
-    """Whether every number is finite where either side holds it; only then is there any use in computing with them."""
+    """Whether every number is finite in float32; only then can rules compute with them."""
     return bool((np.abs(values) <= np.finfo(np.float32).max).all())  # False for NaN too
 
 
@@ -62,13 +64,13 @@ def json_to_names(value: Any) -> tuple[str, ...] | None:
 
 
 def finite_array(rows: Any) -> FloatArray | None:
-    """Read nested JSON arrays as float64; None if they are ragged, no numbers, or not finite in float32."""
+    """Read nested JSON arrays as float64; None if they are ragged, hold anything but numbers, or are not finite in float32."""
     array = json_to_array(rows)
     return array if array is not None and is_finite_float32(array) else None
 
 
 def json_to_skeleton(declared: Any) -> Skeleton | None:
-    """Read names, parents and offsets; None if a part is missing or broken, or if the parents are no tree."""
+    """Read names, parents and offsets; None if a part is missing or broken, or if the parents form a cycle."""
     names, parents = json_to_names(member(declared, "bone_names")), member(declared, "parents")
     offsets = finite_array(member(declared, "ref_local_offsets_m"))
     if names is None or not isinstance(parents, list) or {type(parent) for parent in parents} != {int}:
@@ -80,7 +82,7 @@ def json_to_skeleton(declared: Any) -> Skeleton | None:
 
 
 def member(value: Any, *keys: str) -> Any:
-    """Walk down objects by key; None where a step is missing or no object."""
+    """Walk down objects by key; None where a step is missing or is not an object."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
@@ -98,7 +100,7 @@ class NamedArray:
 
     @property
     def float32(self) -> NDArray[np.float32]:
-        """The numbers as either side holds them."""
+        """The numbers in float32, as both sides hold them."""
         with np.errstate(over="ignore"):
             return self.values.astype(np.float32)
 
@@ -115,6 +117,14 @@ class NamedArray:
         number = (index - entry.start) // channels if channels else len(self.bone_names)
         return self.bone_names[number] if number < len(self.bone_names) else ""
 
+    def at_slices(self, rule: Rule, bad: NDArray[np.bool_], place: str = "slice", **values: Any) -> Iterator[Finding]:
+        """Yield one finding for each slice with bad channels; a value that is an array gives its number there."""
+        for index, others in self.first_of_each_slice(bad):
+            here = {key: value[index] if isinstance(value, np.ndarray) else value for key, value in values.items()}
+            here = {"array": self.name, "index": index, "value": self.values[index], **here}
+            here |= {"where": self.where(index), "more": and_more(others, f"in this {place}")}
+            yield rule.at(self.path, json_pointer(self.name, index), **here)
+
     def first_of_each_slice(self, bad: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         """For each slice with bad channels: the first one's index, and how many more there are."""
         seen: dict[Slice | None, list[int]] = {}
@@ -125,14 +135,14 @@ class NamedArray:
 
 
 @dataclass(frozen=True, eq=False)
-class BundleView:
-    """The parts of a schema bundle that rules judge."""
+class FileView:
+    """One JSON file as rules read it."""
 
     document: Document
 
     @property
     def path(self) -> Path:
-        """The bundle's file."""
+        """Where the file is."""
         return self.document.path
 
     @property
@@ -140,9 +150,34 @@ class BundleView:
         """The root object."""
         return self.document.data
 
+    @property
+    def bone_names(self) -> tuple[str, ...]:
+        """Names for messages; empty if there are none."""
+        return ()
+
+    def bone(self, index: int) -> str:
+        """A bone's name, or its number where there is no name."""
+        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
+
+    def numbers(self, key: str) -> FloatArray | None:
+        """A flat array at the root."""
+        return json_to_numbers(self.root.get(key))
+
+    def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
+        """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""
+        values = self.numbers(key)
+        if values is None or layout is None or len(values) != layout.width:
+            return None
+        return NamedArray(self.path, key, values, layout, self.bone_names)
+
+
+@dataclass(frozen=True, eq=False)
+class BundleView(FileView):
+    """The parts of a schema bundle that rules judge."""
+
     @cached_property
     def meta(self) -> Mapping[str, Any]:
-        """`meta`, empty if it is no object."""
+        """`meta`, empty if it is not an object."""
         meta = self.root.get("meta")
         return meta if isinstance(meta, Mapping) else {}
 
@@ -162,7 +197,7 @@ class BundleView:
 
     @cached_property
     def bone_count(self) -> int | None:
-        """Bones of the output's rotation slice, which is what everything else must agree with."""
+        """Bones of the output's rotation slice; every other count must agree with it."""
         if self.output is None or ROTATIONS not in self.output:
             return None
         return max(self.output[ROTATIONS].size // 6, 0)
@@ -179,9 +214,8 @@ class BundleView:
 
     @cached_property
     def columns(self) -> str:
-        """Which columns the six numbers are; the contract's where the bundle does not say it intelligibly."""
-        declared = columns_word(member(self.meta, "rot6d_spec", "columns"))
-        return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
+        """Which columns the six numbers are; the contract's default if the bundle declares none that rigpact knows."""
+        return declared_columns(self.meta)
 
     @cached_property
     def skeleton(self) -> Skeleton | None:
@@ -207,16 +241,12 @@ class BundleView:
         return None if channels is None else rot6d_to_matrix(channels, self.columns)
 
     def rotations_of(self, values: FloatArray, layout: Layout) -> FloatArray | None:
-        """The six numbers of each bone, (..., B, 6), out of vectors of a layout; None without a sound slice."""
+        """The six numbers of each bone, (..., B, 6), from vectors of a layout; None without a usable slice."""
         if ROTATIONS not in layout or not self.bone_count:
             return None
         channels = values[..., layout[ROTATIONS].range]
         sizes = (*values.shape[:-1], self.bone_count, 6)
         return channels.reshape(sizes) if channels.size == np.prod(sizes) else None
-
-    def bone(self, index: int) -> str:
-        """A bone's name, or its number where there is no name."""
-        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
     @cached_property
     def output_mode(self) -> str:
@@ -224,16 +254,16 @@ class BundleView:
         declared = member(self.meta, "rot6d_spec", "output_mode")
         return declared if declared in OUTPUT_MODES else OUTPUT_MODES[0]
 
-    def numbers(self, key: str) -> FloatArray | None:
-        """A flat array at the root."""
-        return json_to_numbers(self.root.get(key))
 
-    def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
-        """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""
-        values = self.numbers(key)
-        if values is None or layout is None or len(values) != layout.width:
-            return None
-        return NamedArray(self.path, key, values, layout, self.bone_names)
+def one_slice(name: str, size: int) -> Layout:
+    """The layout of an array that is one feature."""
+    return Layout((Slice(0, size, name),), size)
+
+
+def declared_columns(meta: Any) -> str:
+    """Which columns the six numbers are; the contract's default if `meta` declares none that rigpact knows."""
+    declared = columns_word(member(meta, "rot6d_spec", "columns"))
+    return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
 
 
 def columns_word(declared: Any) -> str | None:

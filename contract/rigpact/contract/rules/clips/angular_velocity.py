@@ -1,7 +1,7 @@
 """RP550-RP554: angular velocities against the rotations that they belong to, in clips and in teacher rows.
 
-One number says it: the slope of the recorded vectors against the rotations' own log map. 1 is right, 0.5 is half an
-angle, 57.3 is degrees; where nothing fits, another frame of reference or another moment is tried.
+One number decides: the slope of the recorded vectors against the log map of the rotations. A slope of 1 is right, 0.5 is half
+the angle, 57.3 is degrees. If no slope fits, the rules try another frame of reference and another moment.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rotation6d import rotation_vector, transposed
-from rigpact.contract.rules.clips.clips import ClipView
 from rigpact.contract.rules.clips.root_motion import fit_slope
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.statistics import FloatArray
 
 ANGLE_SCALED = Rule(
@@ -63,10 +64,11 @@ DISAGREES = Rule(
     hint="export both from one animation, with one bone order",
     why="two of the network's inputs contradict each other in every frame",
 )
-RULES = (ANGLE_SCALED, IN_DEGREES, OTHER_FRAME, OTHER_MOMENT, DISAGREES)
+RULES = rules_in(globals())
 
 _FITS = 0.05
-"""What a right reading may leave over. Exporters leave 0.1 % (Euler angles on the way), a half frame's lag over 10 %."""
+"""The part that a right reading may leave unexplained. Exporters leave 0.1 % (they use Euler angles); a lag of half a frame
+leaves more than 10 %."""
 _EXACT = 0.02
 """How far the slope of a right reading may be from 1."""
 _STILL_RAD_S = 0.05
@@ -134,8 +136,11 @@ def check_clip_velocities(clip: ClipView) -> Iterator[Finding]:
     yield from check_motion(motion)
 
 
+FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_velocities))
+
+
 def check_motion(motion: Motion) -> Iterator[Finding]:
-    """Yield at most one finding a defect: scale, frame of reference, moment; or that nothing fits."""
+    """Yield at most one finding for each defect: scale, frame of reference, moment; or that no reading fits."""
     if len(motion.rotations) < _FEWEST_FRAMES:
         return
     own = _judge(motion, 0.0, "parent")
@@ -158,7 +163,7 @@ def check_motion(motion: Motion) -> Iterator[Finding]:
 
 
 def best_count(motion: Motion) -> int:
-    """How many vectors a fit rests on."""
+    """How many vectors a fit uses."""
     return int(motion.usable[2:-2].all(axis=-1).sum())
 
 

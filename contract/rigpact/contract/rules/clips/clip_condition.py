@@ -1,4 +1,4 @@
-"""RP525-RP529: what a raw clip says about where the character is going and what it does."""
+"""RP525-RP529: the trajectory and the action that a raw clip declares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import member
-from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -55,18 +56,16 @@ TRAJECTORY_SAMPLES_DIFFER = Rule(
     hint="export the same window in every frame, an odd number of entries with the present in the middle",
     why="the engine takes the middle entry as the present: with one entry more it is the future or the past",
 )
-RULES = (
-    TRAJECTORY_NOT_UNIT, TRAJECTORY_AGAINST_VELOCITY, ACTION_NOT_ONE_HOT, ACTION_CONTRADICTS, TRAJECTORY_SAMPLES_DIFFER,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 ACTIONS = ("idle", "walk", "run", "jump")
 """What the four bits stand for, in order."""
 _LENGTH_TOLERANCE = 1e-2
 """Two decimals are enough for a direction that is normalised again."""
 _NEXT_DIRECTION_DEG = 45.0
-"""Half way from forward to sideways: beyond it the condition says another direction, not a rough one."""
+"""Half of the way from forward to sideways. Beyond it the condition declares another direction, not a rough one."""
 _MOVING_M_S = 0.1
-"""Slower than this the direction of a swaying root means nothing."""
+"""Below this speed the root only sways, and its direction means nothing."""
 
 
 def check_clip_condition(clip: ClipView) -> Iterator[Finding]:
@@ -79,6 +78,9 @@ def check_clip_condition(clip: ClipView) -> Iterator[Finding]:
     bits = clip.shaped("ActionBits", 4)
     if bits is not None:
         yield from _check_bits(clip, bits)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_condition))
 
 
 def _check_samples(clip: ClipView) -> Iterator[Finding]:

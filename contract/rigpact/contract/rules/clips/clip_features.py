@@ -1,7 +1,7 @@
-"""What a raw clip becomes on its way into the state: squashed features, scaled speeds, condition rows.
+"""The features of a raw clip as the state holds them: squashed features, scaled speeds, condition rows.
 
-Not a family of rules: what across.py compares rows and statistics with. Float64 throughout; the formulas are the
-contract's, so that a disagreement is the file's.
+This module holds no rules; across.py and rows_of_clip.py compare its results with statistics and rows. All numbers are
+float64, and the formulas are the contract's, so that a difference is a defect of the file.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.rules.bundle.statistics import one_slice
-from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32
-from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.clips.feet import contact_scores
+from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
 
 _SLOWEST_M_S = 1e-3
@@ -31,7 +30,7 @@ def clip_features(clip: ClipView, bundle: BundleView) -> FloatArray | None:
     None where the bundle's layout or the clip's rotations cannot be read.
     """
     layout = bundle.state
-    # a layout as wide as its statistics: a width out of a broken file would fill the memory
+    # the statistics limit the width: a width from a broken file could fill the memory
     if layout is None or bundle.statistic("MuX", layout) is None or clip.rotations is None:
         return None
     if any(entry.start < 0 or entry.stop > layout.width for entry in layout):

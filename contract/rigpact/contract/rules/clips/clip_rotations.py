@@ -1,4 +1,4 @@
-"""RP510-RP514: the six numbers of every bone in a raw clip: are they rotations, and do they move like a body."""
+"""RP510-RP514: the six numbers of every bone in a raw clip: whether they are rotations, and whether they move like a body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
-from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -57,14 +58,14 @@ FRAMES_REPEATED = Rule(
     hint="sample at the rate of the animation; 30 frames a second written as 60 repeats every other one",
     why="the character moves in steps: velocities alternate between zero and double",
 )
-RULES = (COLUMNS_NOT_UNIT, COLUMNS_NOT_ORTHOGONAL, COLUMNS_DEGENERATE, ROTATION_JUMPS, FRAMES_REPEATED)
+RULES = rules_in(globals())
 
 UNIT_TOLERANCE = 1e-3
 """Three decimals: each number is off by up to 5e-4, a column's length by at most sqrt(3) of that."""
 _DEGENERATE = 1e-4
-"""The engine's KINDA_SMALL_NUMBER: what it takes for no direction."""
+"""The engine's KINDA_SMALL_NUMBER: a shorter vector has no direction."""
 _JUMP_RAD = np.pi / 2
-"""Half way to a flipped column, which is a half turn; no joint turns 5400° a second."""
+"""Half of the half turn that a flipped column makes; no joint turns 5400° a second."""
 
 
 def check_clip_rotations(clip: ClipView) -> Iterator[Finding]:
@@ -76,6 +77,9 @@ def check_clip_rotations(clip: ClipView) -> Iterator[Finding]:
     yield from _check_columns(clip, faults)
     if len(values) > 1 and not faults.degenerate.any():
         yield from _check_steps(clip, values, clip.rotations)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_clip_rotations))
 
 
 @dataclass(frozen=True, eq=False)

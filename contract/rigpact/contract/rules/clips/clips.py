@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rotation6d import COLUMN_PAIRS, rot6d_to_matrix
 from rigpact.contract.rules.bundle.view import (
     BundleView,
-    columns_word,
-    is_finite_float32,
-    json_to_array,
-    json_to_names,
     json_to_rate,
-    json_to_skeleton,
-    member,
 )
+from rigpact.contract.rules.clips.view import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, number_text
-from rigpact.contract.skeleton import Skeleton
-from rigpact.contract.statistics import FloatArray
 
 FRAME_COUNT_DIFFERS = Rule(
     code="RP500",
@@ -92,88 +82,19 @@ CLIP_FPS_CONFLICTS = Rule(
     hint="keep one of the two keys",
     why="whichever key a reader looks for first decides the speed",
 )
-RULES = (
-    FRAME_COUNT_DIFFERS, CLIP_TOO_SHORT, CLIP_BONE_COUNT_DIFFERS, CLIP_VALUE_NOT_FINITE, CLIP_FPS_DIFFERS,
-    CLIP_FPS_ABSENT, CLIP_FPS_NOT_POSITIVE, CLIP_FPS_CONFLICTS,
-)  # fmt: skip
-
-BONE_CHANNELS = ("BoneRotations", "BoneAngularVelocities")
-CHANNELS = (*BONE_CHANNELS, "RootPosition", "RootVelocityXY", "RootYaw", "ActionBits", "TrajectoryDir")
-_FPS_KEYS = ("fps", "FPS")
+RULES = rules_in(globals())
 
 
-@dataclass(frozen=True, eq=False)
-class ClipView:
-    """The parts of a raw clip that rules judge."""
-
-    document: Document
-
-    @property
-    def path(self) -> Path:
-        """The clip's file."""
-        return self.document.path
-
-    @cached_property
-    def frames(self) -> tuple[Mapping[str, Any], ...]:
-        """Every frame that is an object."""
-        frames = self.document.data.get("Frames")
-        return tuple(frame for frame in frames if isinstance(frame, Mapping)) if isinstance(frames, list) else ()
-
-    @cached_property
-    def bone_names(self) -> tuple[str, ...]:
-        """Names from the clip's own skeleton; empty if there are none."""
-        return json_to_names(member(self.document.data, "meta", "skeleton", "bone_names")) or ()
-
-    @cached_property
-    def fps(self) -> float | None:
-        """Frames a second: `fps`, else `FPS`; None if neither is a positive number."""
-        rates = (json_to_rate(self.document.data.get(key)) for key in _FPS_KEYS)
-        return next((rate for rate in rates if rate is not None), None)
-
-    def channel(self, key: str) -> FloatArray | None:
-        """One channel of all frames, (T, …) float64; None if a frame lacks it or rows are ragged."""
-        return self._channels[key]
-
-    @cached_property
-    def _channels(self) -> dict[str, FloatArray | None]:
-        return {key: json_to_array([frame.get(key) for frame in self.frames]) for key in CHANNELS}
-
-    def shaped(self, key: str, *shape: int) -> FloatArray | None:
-        """A channel whose frames have a shape (-1: any length) and only finite numbers; None otherwise."""
-        values = self.channel(key)
-        if values is None or values.ndim != len(shape) + 1 or not is_finite_float32(values):
-            return None
-        fits = all(wanted in (-1, found) for wanted, found in zip(shape, values.shape[1:], strict=True))
-        return values if fits and len(values) else None
-
-    @cached_property
-    def columns(self) -> str:
-        """Which columns the six numbers are; the contract's where the clip does not say it intelligibly."""
-        declared = columns_word(member(self.document.data, "meta", "rot6d_spec", "columns"))
-        return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
-
-    @cached_property
-    def rotations(self) -> FloatArray | None:
-        """Every bone's rotation, (T, B, 3, 3); None if the channel is broken."""
-        values = self.shaped("BoneRotations", -1, 6)
-        return None if values is None else rot6d_to_matrix(values, self.columns)
-
-    @cached_property
-    def skeleton(self) -> Skeleton | None:
-        """The clip's own bone table; None if it is broken."""
-        return json_to_skeleton(member(self.document.data, "meta", "skeleton"))
-
-    def bone(self, index: int) -> str:
-        """A bone's name, or its number where there is no name."""
-        return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
+def check_clips(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with each raw clip, alone and against the bundle."""
+    for clip in subject.clips:
+        yield from _check_frame_count(clip)
+        yield from _check_bone_counts(clip, subject.view)
+        yield from _check_finite(clip)
+        yield from _check_fps(clip, subject.view)
 
 
-def check_clip(clip: ClipView, bundle: BundleView | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with a raw clip, alone and against the bundle."""
-    yield from _check_frame_count(clip)
-    yield from _check_bone_counts(clip, bundle)
-    yield from _check_finite(clip)
-    yield from _check_fps(clip, bundle)
+FAMILY = Family(__name__, RULES, (Need.CLIP,), check_clips)
 
 
 def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
@@ -223,13 +144,13 @@ def _check_finite(clip: ClipView) -> Iterator[Finding]:
 
 
 def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
-    declared = {key: clip.document.data[key] for key in _FPS_KEYS if _is_number(clip.document.data.get(key))}
-    if not any(key in clip.document.data for key in _FPS_KEYS):
+    declared = {key: clip.document.data[key] for key in FPS_KEYS if _is_number(clip.document.data.get(key))}
+    if not any(key in clip.document.data for key in FPS_KEYS):
         yield CLIP_FPS_ABSENT.at(clip.path)
     for key, value in declared.items():
         if json_to_rate(value) is None:
             yield CLIP_FPS_NOT_POSITIVE.at(clip.path, json_pointer(key), key=key, fps=number_text(value))
-    if len(declared) == len(_FPS_KEYS) and declared["fps"] != declared["FPS"]:
+    if len(declared) == len(FPS_KEYS) and declared["fps"] != declared["FPS"]:
         yield CLIP_FPS_CONFLICTS.at(
             clip.path, "/FPS", lower=number_text(declared["fps"]), upper=number_text(declared["FPS"])
         )
@@ -238,11 +159,6 @@ def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
         origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
         values = {"found": clip.fps, "expected": bundle.fps, "origin": origin}
         yield CLIP_FPS_DIFFERS.at(clip.path, json_pointer(key), **values)
-
-
-def same_rate(found: float, expected: float) -> bool:
-    """Whether two frame rates are one number that was rounded to float32 on one of the ways."""
-    return abs(found - expected) <= 2.0**-23 * expected
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""RP530-RP536: what a raw clip says about its feet, by itself and against the pose.
+"""RP530-RP536: the foot evidence of a raw clip, by itself and against the pose.
 
 Thresholds are the engine's own: a foot leaves contact above 5 cm, or when it moves faster than 18 cm/s in the plane.
 """
@@ -15,7 +15,9 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONTACTS
 from rigpact.contract.rules.bundle.view import BundleView, finite_array, member
-from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -79,22 +81,27 @@ PLANTED_FEET_SLIDE = Rule(
     hint="bring bones and root into one frame; a mesh that is turned within its actor is the usual cause",
     why="played in the game the character skates, whatever the network does",
 )
-RULES = (
-    EVIDENCE_ABSENT, SCORE_OUT_OF_RANGE, CONTACT_WHILE_HIGH, CONTACT_WHILE_MOVING, CONTACT_WITHOUT_GROUND,
-    NORMAL_NOT_UNIT, PLANTED_FEET_SLIDE,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _LEAVES_M, _LEAVES_M_S, _LEAVES_AFTER_S = 0.05, 0.18, 0.05
-"""Where and when `UpdateFootContacts` lets a foot go."""
+"""The height, the speed and the time at which `UpdateFootContacts` ends a contact."""
 _CONTACT = 0.5
-"""A score above this says contact."""
+"""A score above this means contact."""
 _UNIT = 1e-2
 """A normal this far from unit length moves a 5 cm threshold by half a millimetre."""
 _FEET = ("L", "R")
 
 
-def check_feet(clip: ClipView, bundle: BundleView | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with the foot evidence of a raw clip, alone and against the pose."""
+def check_feet(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with the foot evidence of each raw clip, alone and against the pose."""
+    for clip in subject.clips:
+        yield from _check_clip(clip, subject.view)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP,), check_feet)
+
+
+def _check_clip(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
     scores = _field(clip, "soft_contact_score")
     if scores is None:
         yield from _check_present(clip, bundle)
@@ -164,7 +171,7 @@ def _longest_run(flags: NDArray[np.bool_]) -> int:
 
 
 def _at_first(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **numbers: Any) -> Iterator[Finding]:
-    """Report the first bad frame and foot; arrays among the numbers are read there."""
+    """Report the first bad frame and foot, with the values of the arrays at that place."""
     places = np.argwhere(bad)
     if len(places):
         frame, foot = (int(index) for index in places[0])
@@ -198,7 +205,7 @@ def _foot_bones(clip: ClipView) -> list[int] | None:
 
 
 def _check_slide(clip: ClipView, scores: FloatArray) -> Iterator[Finding]:
-    """Planted feet stand still in the world: what the limbs do backwards, the root does forwards."""
+    """A planted foot stands still in the world: the limb moves backwards as fast as the root moves forwards."""
     feet = _feet_velocities(clip)
     velocity = clip.shaped("RootVelocityXY", 2)
     if feet is None or velocity is None or len(velocity) < 3:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
-from rigpact.contract.rules.clips.clips import ClipView
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -57,18 +58,18 @@ ROOT_NOT_METRES = Rule(
     hint="export positions and velocities in metres",
     why="every speed saturates the network's input: it cannot tell a walk from a run",
 )
-RULES = (POSITION_JUMPS, YAW_JUMPS, YAW_IN_DEGREES, VELOCITY_DISAGREES, ROOT_NOT_METRES)
+RULES = rules_in(globals())
 
 _TIMES_AROUND = 10.0
-"""A step ten times what the frames on both sides moved together is no acceleration of a body."""
+"""No body accelerates so that one step is ten times the two steps beside it together."""
 _SMALLEST_JUMP_M, _SMALLEST_JUMP_RAD = 0.05, np.radians(10.0)
-"""Below this a character starting from rest may well move in one frame: 3 m/s, or 600° a second, at 60."""
+"""A character that starts from rest may move so far in one frame: 3 m/s, or 600° a second, at 60 frames a second."""
 _MOST_TURNS = 4.0
-"""A clip that turns on itself more often is rarer than one in degrees: 30 is a turn of 30°, or nearly five turns."""
+"""A yaw of 30 is 30 degrees or nearly five turns of radians. Above this limit, degrees are more likely than turns."""
 _UNEXPLAINED = 0.05
 """Central, forward and backward differences of a gait differ by some percent of its speed; units and axes by all of it."""
 _STILL_M_S = 0.02
-"""Slower than this the root sways on the spot, and a difference of positions is rounding."""
+"""Below this speed the root sways on the spot, and differences of positions are rounding."""
 
 
 def check_root_motion(clip: ClipView) -> Iterator[Finding]:
@@ -80,6 +81,9 @@ def check_root_motion(clip: ClipView) -> Iterator[Finding]:
         yield from _check_velocity(clip, positions)
     if yaw is not None:
         yield from _check_yaw(clip, yaw)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_root_motion))
 
 
 def _isolated(steps: FloatArray, smallest: float) -> NDArray[np.intp]:
@@ -107,7 +111,7 @@ def _check_jumps(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
 def _check_speed(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
     if clip.fps is None or len(positions) < 3:
         return
-    # over two frames, so that one jump (reported above) is not taken for a unit
+    # over two frames, so that one jump (reported above) does not look like a wrong unit
     speeds = np.linalg.norm(positions[2:] - positions[:-2], axis=-1) * clip.fps / 2
     if float(np.median(speeds)) > FASTEST_M_S:
         frame = int(speeds.argmax()) + 1
@@ -137,7 +141,7 @@ def _check_velocity(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
 
 
 def fit_slope(found: FloatArray, reference: FloatArray) -> tuple[float, float]:
-    """Least squares of found = slope · reference: the slope, and the part of found (by norm) that it leaves."""
+    """Least squares of found = slope · reference: the slope, and the part of `found` (by norm) that stays unexplained."""
     power, size = float(np.sum(reference**2)), float(np.linalg.norm(found))
     slope = float(np.sum(found * reference)) / power if power > 0 else 0.0
     rest = float(np.linalg.norm(found - slope * reference)) / size if size > 0 else 0.0

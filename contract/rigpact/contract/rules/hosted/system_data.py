@@ -1,7 +1,7 @@
-"""RP720 to RP730: recordings and data sets of the hosted systems, judged by what each field says of itself.
+"""RP720 to RP730: recordings and data sets of the hosted systems, judged by the declared kind of each field.
 
-A data set that is one pose, a packet of which most is zero, a quaternion that is none: training runs on all of them, and its
-loss falls. Rows come as arrays; who reads them from which file does not matter here.
+Training also runs on a data set of a single pose, on a packet of zeros, or on quaternions of length 0, and its loss falls.
+The rules take rows as arrays; they do not read files.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
+from rigpact.contract.systems.definition import SystemContract
 
 from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import SystemContract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.problem import Problem
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 UNIT_WITHIN = 1e-3
-"""Six printed digits of four numbers, composed a few times, stay well within; a quaternion of another order does not."""
+"""Six printed digits of four numbers, composed a few times, stay far below this; a quaternion of another order does not."""
 FEWEST_ROWS = 16
-"""Below this many rows nothing is said of variety: a snippet may stand still."""
+"""With fewer rows, the rules do not judge variety: a short recording may stand still."""
 LEAST_DIFFERENT = 0.05
 
 NOT_FINITE = Rule(
@@ -90,18 +91,16 @@ OTHER_CONTRACT = Rule(
     hint="record again under the contract that ships",
     why="conventions or constants may have changed between the two",
 )  # fmt: skip
-RULES = (
-    NOT_FINITE, OUT_OF_RANGE, QUATERNION_NOT_UNIT, DIRECTION_NOT_UNIT, FLAG_IN_BETWEEN, DEAD_COLUMNS, ALL_ZERO, ONE_POSE,
-    DATA_CONTRADICTS, OTHER_SYSTEM, OTHER_CONTRACT,
-)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_DATA,))
 
 
 def check_rows(
     contract: SystemContract, stages: Mapping[str, FloatArray], file: object, varied: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """Yield every finding about recorded rows, {vector: (T, width)}, all of them of the contract's vectors.
+    """Yield every finding about recorded rows, {vector: (T, width)}; every vector is one of the contract's.
 
-    varied: vectors that something is learned from, so that their rows must not be one pose.
+    varied: vectors that training learns from, so that their rows must not be one pose.
     """
     for name, rows in stages.items():
         layout = contract.vectors[name]
@@ -116,7 +115,7 @@ def check_rows(
 
 
 def problem_to_finding(problem: Problem, file: object) -> Finding:
-    """What a system's own gate found in its data, as a finding."""
+    """Turn what a system's own gate found in its data into a finding."""
     pointer = f"/stages/{problem.pointer.lstrip('/')}"
     return DATA_CONTRADICTS.at(
         file, pointer, found=problem.found, expected=problem.expected, consequence=problem.why

@@ -1,11 +1,13 @@
 """RP415-RP418, RP427: which vector really reaches which input, as a canary probe finds by running the model.
 
-Only the texts stand here: the contract cannot run models. rigpact.reports.engine.canary does and hands over the numbers.
+This module holds only the texts, because the contract cannot run models. rigpact.reports.engine.canary runs them and gives
+the numbers.
 """
 
 from __future__ import annotations
 
 from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
 
 INPUTS_WIRED_OTHERWISE = Rule(
     code="RP415",
@@ -47,4 +49,5 @@ INPUT_WITHOUT_EFFECT = Rule(
     hint="look whether training dropped this input, or whether its weights were exported as zeros",
     why="the character ignores what stands there: the player's command, its feet or its past",
 )
-RULES = (INPUTS_WIRED_OTHERWISE, ENGINE_BOUND_OTHERWISE, NO_ORDER_MATCHES, ORDERS_ALIKE, INPUT_WITHOUT_EFFECT)
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.PREDICTION))

@@ -1,7 +1,7 @@
 """RP400-RP449: whether the engine can bind the model's inputs and use its output.
 
-The engine binds five inputs by position and looks at no name; before binding, it pads or cuts each vector to the
-model's width without a word. So a model is judged here exactly where the engine would stay silent.
+The engine binds five inputs by position and reads no names. Before that, it silently pads or cuts each vector to the
+model's width. So these rules judge exactly what the engine does not report.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rigpact.contract.bundle import CONDITION_WIDTH, CONTACTS_WIDTH, INPUTS
-from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
 from rigpact.contract.model.binding import Widths, accepted_orders, interchangeable_pairs
-from rigpact.contract.model.signature import ModelSignature, TensorSignature
-from rigpact.contract.rules.bundle.companion import history_length
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.rules.bundle.auxiliary import history_length
 from rigpact.contract.rules.bundle.view import BundleView
-from rigpact.contract.rules.model.model_graph import GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, check_graph
-from rigpact.contract.rules.model.model_weights import check_weights
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import listed
 
 INPUT_COUNT_DIFFERS = Rule(
@@ -142,42 +142,31 @@ SEVERAL_OUTPUTS = Rule(
     hint="make sure that the first is the motion, or export it alone",
     why="an exporter that lists an auxiliary output first makes the engine play that",
 )
-RULES = (
-    INPUT_COUNT_DIFFERS, INPUT_NAME_DIFFERS, INPUTS_OUT_OF_ORDER, INPUT_WIDTH_DIFFERS, INPUT_DTYPE_DIFFERS,
-    INPUT_RANK_DIFFERS, INPUT_BATCH_FIXED, INPUT_WIDTH_DYNAMIC, HISTORY_WIDTH_NOT_WHOLE, INPUTS_INTERCHANGEABLE, OUTPUT_MISSING,
-    OUTPUT_WIDTH_DIFFERS, OUTPUT_WIDTH_DYNAMIC, OUTPUT_DTYPE_DIFFERS, SEVERAL_OUTPUTS,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _RANK = 2
 
 
-def check_model(
-    model: ModelSignature, view: BundleView | None = None, companion: Document | None = None
-) -> Iterator[Finding]:
+def check_model(subject: Subject) -> Iterator[Finding]:
     """Yield what keeps the engine from binding a model; against the bundle's widths where one is given."""
+    model = subject.model
+    if model is None:
+        return
     if len(model.inputs) != len(INPUTS):
         yield INPUT_COUNT_DIFFERS.at(
             model.path, "/graph/input", found=len(model.inputs), names=_names_and_missing(model)
         )
     else:
         yield from _check_names(model)
-        yield from _check_inputs(model, view, companion)
-    yield from _check_output(model, view)
-    yield from _check_graph(model)
+        yield from _check_inputs(model, subject)
+    yield from _check_output(model, subject.view)
 
 
-def _check_graph(model: ModelSignature) -> Iterator[Finding]:
-    if model.refusal:
-        yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
-    if model.graph_not_read:
-        yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
-    if model.graph is not None:
-        yield from check_graph(model.graph)
-        yield from check_weights(model.graph)
+FAMILY = Family(__name__, RULES, (Need.MODEL,), check_model)
 
 
 def _names_and_missing(model: ModelSignature) -> str:
-    """The inputs' names, and the exporter's names that are not among them: an exporter drops what nothing uses."""
+    """The names of the inputs, and the names that are missing among them: an exporter drops inputs that no node uses."""
     names = [entry.name for entry in model.inputs]
     missing = [name for name in INPUTS if name not in names]
     pruned = len(missing) == len(INPUTS) - len(names)
@@ -195,10 +184,11 @@ def _check_names(model: ModelSignature) -> Iterator[Finding]:
             yield INPUT_NAME_DIFFERS.at(model.path, pointer, index=index, found=name, expected=expected)
 
 
-def _check_inputs(model: ModelSignature, view: BundleView | None, companion: Document | None) -> Iterator[Finding]:
-    widths = _expected_widths(view, companion) if view else {}
+def _check_inputs(model: ModelSignature, subject: Subject) -> Iterator[Finding]:
+    view = subject.view
+    widths = _expected_widths(view, history_length(subject.auxiliaries)) if view else {}
     names = [entry.name for entry in model.inputs]
-    # inputs that are all there in another order are one defect (RP402), not five wrong widths beside it
+    # all inputs in another order are one defect (RP402), not five wrong widths
     roles = names if sorted(names) == sorted(INPUTS) else INPUTS
     for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
         pointer = json_pointer("graph", "input", index)
@@ -247,9 +237,9 @@ def _check_whole_frames(model: ModelSignature, index: int, view: BundleView) -> 
         yield HISTORY_WIDTH_NOT_WHOLE.at(model.path, json_pointer("graph", "input", index), **values)
 
 
-def _expected_widths(view: BundleView, companion: Document | None) -> dict[str, int | None]:
-    """The width of each input by the bundle, None where only the network knows it; never fails on a broken bundle."""
-    state, length, bones = view.state, history_length(view, companion), view.bone_count
+def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | None]:
+    """The width of each input by the bundle, None where only the network knows it. It does not fail on a broken bundle."""
+    state, bones = view.state, view.bone_count
     return {
         "state": state.width if state else None,
         "cond": CONDITION_WIDTH,

@@ -1,7 +1,7 @@
 """RP419-RP445: what stands inside a model's graph: operators, leftovers of training, clamps.
 
-Everything here plays on in the game without a word, or imports on the desk and fails in the build. Weights are
-model_weights.py's; reading the graph is rigpact.contract.model.graph's.
+A game runs with these defects and reports nothing, or the editor imports the model and the build fails. model_weights.py
+judges the weights; rigpact.contract.model.graph reads the graph.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import ModelGraph, Node
-from rigpact.contract.model.signature import TensorSignature
+from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
@@ -145,11 +147,7 @@ FLOW_CONTROL = Rule(
     hint="write it as tensor operations, or fix the choice before exporting",
     why="GPU runtimes refuse it, and the time of a frame depends on its input",
 )
-RULES = (
-    GRAPH_NOT_INSPECTED, MODEL_NOT_LOADABLE, OPSET_TOO_OLD, OPSET_TOO_NEW, OPSET_MISSING, BATCH_AXES_DIFFER, INPUT_UNUSED,
-    TRAINING_MODE, RANDOM_NODE, INPUT_CLAMPED, CLAMP_EMPTY, DOUBLE_PRECISION, HALF_PRECISION, QUANTISED,
-    FOREIGN_OPERATOR, FLOW_CONTROL,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _STANDARD = {"", "ai.onnx"}
 _ONLY_SHAPE = {"Shape", "Size"}
@@ -161,8 +159,23 @@ _PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
 _INFINITE = float("inf")
 
 
-def check_graph(graph: ModelGraph) -> Iterator[Finding]:
-    """Yield what is wrong with the operators of a graph."""
+def check_graph(subject: Subject) -> Iterator[Finding]:
+    """Yield why a graph could not be judged, or what is wrong with its operators."""
+    model = subject.model
+    if model is None:
+        return
+    if model.refusal:
+        yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
+    if model.graph_not_read:
+        yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
+    if model.graph is not None:
+        yield from _check_operators_of(model.graph)
+
+
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_graph)
+
+
+def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
     for check_part in (
         _check_opset, _check_batch_axes, _check_inputs_used, _check_training_mode, _check_clamps, _check_precision,
     ):  # fmt: skip
@@ -230,14 +243,14 @@ def _check_training_mode(graph: ModelGraph) -> Iterator[Finding]:
 
 
 def _dropout_trains(graph: ModelGraph, node: Node) -> bool:
-    """From opset 12 the third input says it; before 7 the attribute is_test, absent in training."""
+    """From opset 12 the third input decides; before 7 the attribute is_test does, which is absent in training."""
     if len(node.inputs) > 2 and node.inputs[2] in graph.weight:
         return any(graph.weight[node.inputs[2]].values)
     return min(graph.opsets.values(), default=OLDEST_OPSET) < OLDEST_OPSET and not node.attributes.get("is_test")
 
 
 def _normalisation_trains(_graph: ModelGraph, node: Node) -> bool:
-    """From opset 14 the attribute says it; before, running statistics among the outputs do."""
+    """From opset 14 the attribute decides; before 14, running statistics among the outputs do."""
     return bool(node.attributes.get("training_mode")) or len([name for name in node.outputs if name]) > 1
 
 

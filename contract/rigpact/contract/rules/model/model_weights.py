@@ -1,6 +1,6 @@
 """RP429, RP436-RP444: the weights of a model: numbers, places, names.
 
-The graph's operators are model_graph.py's; measuring the weights is rigpact.contract.model.graph's.
+model_graph.py judges the operators; rigpact.contract.model.graph measures the weights.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from rigpact.contract.bundle import INPUTS
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import and_more, listed
 
 LARGEST_BYTES = 2**31 - 1
-"""A protobuf message, and so an ONNX file, is no larger."""
+"""The largest protobuf message, and so the largest ONNX file."""
 
 WEIGHT_NOT_FINITE = Rule(
     code="RP429",
@@ -97,16 +99,18 @@ WEIGHT_ALL_ZERO = Rule(
     hint="a layer that was never trained or never loaded; look at the checkpoint's missing keys",
     why="whatever goes through that layer does not arrive",
 )
-RULES = (
-    WEIGHT_NOT_FINITE, EXTERNAL_ESCAPES, EXTERNAL_MISSING, EXTERNAL_WEIGHTS, TOO_LARGE, WEIGHT_UNUSED, WEIGHT_REPEATED,
-    INPUT_HAS_DEFAULT, WEIGHTS_AS_INPUTS, WEIGHT_ALL_ZERO,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 
-def check_weights(graph: ModelGraph) -> Iterator[Finding]:
+def check_weights(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the weights of a graph."""
-    for check_part in (_check_numbers, _check_places, _check_size, _check_use, _check_names):
-        yield from check_part(graph)
+    graph = subject.model.graph if subject.model is not None else None
+    if graph is not None:
+        for check_part in (_check_numbers, _check_places, _check_size, _check_use, _check_names):
+            yield from check_part(graph)
+
+
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_weights)
 
 
 def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:
@@ -152,7 +156,7 @@ def _check_size(graph: ModelGraph) -> Iterator[Finding]:
 def _check_use(graph: ModelGraph) -> Iterator[Finding]:
     read = {name for node in graph.nodes for name in (*node.inputs, *node.captured)}
     unused = [w for w in graph.weights if w.name not in read and w.name not in {entry.name for entry in graph.outputs}]
-    large = [weight for weight in unused if weight.shape]  # a lone scalar is a leftover of folding, not a lost branch
+    large = [weight for weight in unused if weight.shape]  # constant folding leaves unused scalars
     for weight in large[:1]:
         more = and_more(len(large) - 1, "weights")
         yield WEIGHT_UNUSED.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight), more=more)

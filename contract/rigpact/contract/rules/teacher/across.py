@@ -13,8 +13,10 @@ from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, tra
 from rigpact.contract.rules.bundle.symmetry import twins
 from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
-from rigpact.contract.rules.clips.clips import ClipView
-from rigpact.contract.rules.teacher.teacher_rows import GRAPH_CLAMP, VALUE_CLIPPED
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.wording import and_more, json_value
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -77,10 +79,7 @@ CLIP_SIDES_SWAPPED = Rule(
     hint="export the clip again; a mirror or a bone map was applied to the names or to the rotations only",
     why="each limb plays the motion of the other side: the character limps, and contacts belong to the other foot",
 )
-RULES = (
-    CLIP_BONES_DIFFER, CLIP_PARENTS_DIFFER, CLIP_OFFSETS_DIFFER, CLIP_DECLARES_OTHERWISE, CLIP_FAR_FROM_STATISTICS,
-    SPEED_SATURATES, CLIP_SIDES_SWAPPED,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _SHARED_DECLARATIONS = (
     ("units",), ("handedness",), ("axes",), ("rot6d_spec", "columns"), ("rot6d_spec", "order"),
@@ -90,17 +89,26 @@ _SHARED_DECLARATIONS = (
 _OFFSET_M = 1e-3
 """A millimetre: the finest that contacts are judged at is 5 mm."""
 _SIGMAS = 10.0
-"""A clip that was a hundredth of the training data lies at most sqrt(100) deviations from its mean (Chebyshev)."""
+"""A clip that makes up a hundredth of the training data lies at most sqrt(100) deviations from the mean (Chebyshev)."""
 _SIDES_DEG = 5.0
-"""A mean pose nearer to the bundle's than this is on its own side, whatever the other side is like."""
+"""A mean pose nearer to the bundle's than this is on its own side, whatever the other side holds."""
 _MOVED = 1e-2
-"""On a channel that hardly varies, deviations count for nothing until the value itself is off by 0.6 degrees, or 1 cm."""
+"""On a channel that hardly varies, deviations count only if the value itself differs by 0.6 degrees, or 1 cm."""
 _SCALES = 3.0
 """Beyond three scales tanh leaves a hundredth of a change."""
 
 
-def check_clip_against_bundle(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
+def check_across(subject: Subject) -> Iterator[Finding]:
     """Yield where a clip and the bundle disagree about the character, the space, or the range of the data."""
+    if subject.view is not None:
+        for clip in subject.clips:
+            yield from _check_clip(clip, subject.view)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP, Need.BUNDLE), check_across)
+
+
+def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     yield from _check_bones(clip, bundle)
     for path in _SHARED_DECLARATIONS:
         found, expected = member(clip.document.data, "meta", *path), member(bundle.meta, *path)
@@ -174,14 +182,14 @@ def _check_range(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
         values |= {"mean": mean.values[index], "std": std.values[index], "count": int(far.sum()), "limit": _SIGMAS}
         yield CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
     z = (features - mean.values) / np.maximum(np.abs(std.values), STD_FLOOR)
-    # near-constant channels cross the clamp by rounding; what counts is that the value itself moved
-    clipped = np.argwhere((np.abs(z) > GRAPH_CLAMP) & (np.abs(features - mean.values) > _MOVED))
+    # near-constant channels cross the clamp by rounding; the value itself must move too
+    clipped = np.argwhere((np.abs(z) > teacher_rows.GRAPH_CLAMP) & (np.abs(features - mean.values) > _MOVED))
     if len(clipped):
         row, column = (int(index) for index in clipped[0])
         values = {"array": "the state of the clip", "row": row, "column": column, "value": float(z[row, column])}
-        values |= {"limit": GRAPH_CLAMP, "where": f" ({mean.where(column)})"}
+        values |= {"limit": teacher_rows.GRAPH_CLAMP, "where": f" ({mean.where(column)})"}
         more = and_more(len(clipped) - 1, "in this clip")
-        yield VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
+        yield teacher_rows.VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
 
 
 def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """RP640-RP644: the pose history in teacher files against the poses of the state rows.
 
-Angles between poses are means over bones. A history entry *is* a pose when it agrees to a tenth of the motion from one
-frame to the next; a clip that does not move says nothing.
+Angles between poses are means over bones. A history entry is a certain pose if it differs from it by less than a tenth of
+the motion from one frame to the next. A clip without motion decides nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
+from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.rows import Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -62,14 +63,14 @@ HISTORY_START = Rule(
     hint="pad with the first frame of the clip",
     why="the first steps in the game start from another history than in training: a hitch at every start",
 )
-RULES = (HISTORY_UNRELATED, HISTORY_REVERSED, HISTORY_PHASE, HISTORY_HOLDS_TARGET, HISTORY_START)
+RULES = rules_in(globals())
 
 _PART_OF_A_STEP = 0.1
 """An entry is a pose when it is nearer than a tenth of the step from frame to frame; float32 rounding is 1e-5 of it."""
 _STILL_RAD = np.radians(0.01)
 """A mean step below this is a character at rest: all frames are one pose."""
 _MOST = 0.9
-"""Rows at the start are padded; what holds for nine in ten of the others is the rule."""
+"""Rows at the start are padded. A reading is right if nine in ten of the other rows agree with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,9 @@ def check_history(rows: Rows) -> Iterator[Finding]:
         yield from _check_start(rows, history)
     else:
         yield from _check_order(rows, history)
+
+
+FAMILY = Family(__name__, RULES, (Need.ROWS, Need.BUNDLE), on_rows(check_history))
 
 
 def _check_order(rows: Rows, history: _History) -> Iterator[Finding]:

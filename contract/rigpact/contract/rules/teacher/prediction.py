@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
@@ -21,6 +22,7 @@ from rigpact.contract.rotation6d import (
 )
 from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -97,16 +99,13 @@ EQUALS_TARGET = Rule(
     hint="the rollout wrote the target instead of the network's pose",
     why="the error of zero says nothing about the network, and no engine can agree with it",
 )
-RULES = (
-    Y_RAW_DIFFERS, PREDICTION_HOLDS_RESIDUAL, NOT_A_POSE, COMPOSED_WITH_TARGET, DIAGNOSTICS_DIFFER, WORSE_THAN_COPYING,
-    PREDICTION_FROZEN, EQUALS_TARGET,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _UNIT_ROUNDOFF = 2.0**-24
 _STILL_DEG = 0.01
-"""A teacher that moves less in a frame is at rest; nothing can be said about steps."""
+"""A teacher that moves less in a frame is at rest, and its steps cannot be judged."""
 _SAME_DEG = 1e-3
-"""Two poses that agree to this came from the same numbers: float32 rounding is 1e-5 degrees, no network is so good."""
+"""Two poses that agree to this came from the same numbers: float32 rounding is 1e-5 degrees, and no network is so exact."""
 _LARGEST_SLOPE = 1.2
 """A fit of predicted on true steps has slope 0 for copying and 1 for the truth; squared-error training shrinks it below
 1. Composed with the target it is 1 more. A fifth is left for networks that overshoot."""
@@ -120,12 +119,17 @@ _DIAGNOSTIC = 0.01
 
 def check_prediction(rows: Rows) -> Iterator[Finding]:
     """Yield where a prediction's numbers contradict each other, the bundle's statistics or the teacher's rows."""
+    if rows.file.document.kind is not Kind.TEACHER_PREDICTION:
+        return
     yield from _check_y_raw(rows)
     residual = list(_check_meaning(rows))
     yield from residual
     if not residual:
         yield from _check_columns(rows)
         yield from _check_errors(rows)
+
+
+FAMILY = Family(__name__, RULES, (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
 
 
 def _y_statistics(bundle: BundleView, width: int) -> tuple[FloatArray, FloatArray] | None:
@@ -289,7 +293,7 @@ def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:
 
 
 def _check_diagnostics(rows: Rows, judged: _Judged) -> Iterator[Finding]:
-    """Compare what the file says of itself with its rows; the last row's target may not be in the file."""
+    """Compare the file's own diagnostics with its rows; the target of the last row may be absent."""
     unknown = 1 - len(judged.following) / len(rows.poses if rows.poses is not None else judged.following)
     errors = judged.errors_deg
     found = member(rows.file.document.data, "diagnostics", "GeoDeg")

@@ -1,7 +1,7 @@
-"""The rows of a teacher file turned back into what they stand for: poses, velocities, history.
+"""The rows of a teacher file, turned back into poses, velocities and history.
 
-Not a family of rules: what teacher_rows.py, history.py, prediction.py and across.py share. Everything is float64 and
-None where the file or the statistics do not allow it.
+This module holds no rules; teacher_rows.py, history.py, prediction.py and rows_of_clip.py share it. All numbers are float64,
+and a value is None where the file or the statistics do not allow it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.layout import ROOT_VELOCITY, Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix
-from rigpact.contract.rules.bundle.companion import Auxiliary
-from rigpact.contract.rules.bundle.statistics import one_slice
-from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_rate
-from rigpact.contract.rules.teacher.teacher import TeacherView
+from rigpact.contract.rules.bundle.auxiliary import Auxiliary
+from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_rate, one_slice
+from rigpact.contract.rules.teacher.view import TeacherView
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
 
 _SATURATED = 0.999
-"""tanh is flat here: atanh turns the rounding of z into a hundredth of the value."""
+"""tanh is flat here: atanh enlarges the rounding of z to a hundredth of the value."""
 _INSIDE_TANH = 1 - 1e-6
 """Where the engine clamps before atanh."""
 STATE, TARGET, COND = ("teacher", "state_norm"), ("teacher", "target_norm"), ("teacher", "cond")
@@ -44,7 +43,7 @@ class Rows:
 
     @property
     def fps(self) -> float:
-        """Frames a second of the rows: their own word before the bundle's."""
+        """Frames a second of the rows: the file's own rate, else the bundle's."""
         return json_to_rate(self.file.document.data.get("fps")) or self.bundle.fps
 
     @cached_property
@@ -125,10 +124,10 @@ class Rows:
         return path if self.file.finite(path) is not None else ("aux_inputs", key)
 
     def _squash(self, names: tuple[str, str, str]) -> tuple[NamedArray, NamedArray, NamedArray] | None:
-        """Scale, mean and std; the companion's word goes before the bundle's, as in `load_contract`."""
+        """Scale, mean and std, from the companion if it has them, else from the bundle, as in `load_contract`."""
         for file in reversed(self.auxiliaries):
             layout = file.pose_history_layout if POSE_HISTORY_KEY in names[0] else one_slice("", 3 * file.bone_count)
-            arrays = [file.array(name, layout) for name in names]
+            arrays = [file.statistic(name, layout) for name in names]
             found = [array for array in arrays if array is not None and is_finite_float32(array.values)]
             if len(found) == len(names):
                 return found[0], found[1], found[2]

@@ -1,21 +1,22 @@
-"""RP906-RP911: the rows of teacher files against the clip that they were made from, and against each other."""
+"""RP906-RP909, RP911: the rows of teacher files against the clip that they were made from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 import numpy as np
 
 from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.view import NamedArray, finite_array, member
+from rigpact.contract.rules.bundle.view import NamedArray, member
 from rigpact.contract.rules.clips.clip_features import clip_features, condition_of
-from rigpact.contract.rules.clips.clips import ClipView
 from rigpact.contract.rules.clips.feet import contact_scores
+from rigpact.contract.rules.clips.view import ClipView
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.rows import COND, STATE, Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -54,14 +55,6 @@ CONTACT_ROWS_DIFFER = Rule(
     hint="take soft_contact_score of left and right foot of frame t, not whitened",
     why="the network plants the foot that swings",
 )
-TEACHER_ROWS_DIFFER = Rule(
-    code="RP910",
-    name="teacher-rows-differ-between-files",
-    severity=Severity.ERROR,
-    message="{array} of {clip} differs from that in {other}: {count} of {total} numbers, first at row {row}",
-    hint="run the prediction on the batch that is compared with it",
-    why="two predictions on different inputs are compared as if only the network differed",
-)
 PAIRS_NOT_OF_CLIP = Rule(
     code="RP911",
     name="row-count-not-of-clip",
@@ -70,10 +63,7 @@ PAIRS_NOT_OF_CLIP = Rule(
     hint="export the rows again from the whole clip",
     why="row and frame are matched by index: what comes after the gap is another moment",
 )
-RULES = (
-    STATE_ROWS_DIFFER, CONDITION_ROWS_DIFFER, CONDITION_ALIGNMENT_DIFFERS, CONTACT_ROWS_DIFFER, TEACHER_ROWS_DIFFER,
-    PAIRS_NOT_OF_CLIP,
-)  # fmt: skip
+RULES = rules_in(globals())
 
 _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""
@@ -100,21 +90,18 @@ class _Pair:
         return condition_of(self.clip)
 
 
-def check_rows_of_clips(clips: Sequence[ClipView], rows: Sequence[Rows]) -> Iterator[Finding]:
-    """Yield where rows are not of the clip that they name, or two files of one clip hold different rows."""
-    by_name = {clip.path.stem: clip for clip in clips}
-    for file in rows:
-        clip = by_name.get(_clip_name(file))
+def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
+    """Yield where rows are not of the clip that they name."""
+    by_name = {clip.path.stem: clip for clip in subject.clips}
+    for file in subject.rows:
+        clip = by_name.get(file.file.clip_name)
         if clip is not None:
             pair = _Pair(file, clip)
             for check in (_check_count, _check_state_rows, _check_condition_rows, _check_contact_rows):
                 yield from check(pair)
-    yield from _check_copies(rows)
 
 
-def _clip_name(rows: Rows) -> str:
-    name = member(rows.file.document.data, "clip")
-    return PurePosixPath(name.replace("\\", "/")).stem if isinstance(name, str) else ""
+FAMILY = Family(__name__, RULES, (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
 
 
 def _check_count(pair: _Pair) -> Iterator[Finding]:
@@ -214,20 +201,3 @@ def _check_contact_rows(pair: _Pair) -> Iterator[Finding]:
         guess = ": left and right are swapped" if swapped else ""
         more, pointer = and_more(len(bad) - 1, "rows"), json_pointer(*pair.rows.aux_path("contacts"), row)
         yield CONTACT_ROWS_DIFFER.at(pair.rows.path, pointer, row=row, clip=pair.name, more=more, guess=guess, **shown)
-
-
-def _check_copies(rows: Sequence[Rows]) -> Iterator[Finding]:
-    first: dict[str, Rows] = {}
-    for file in rows:
-        name = _clip_name(file)
-        other = first.setdefault(name, file)
-        if other is file or not name:
-            continue
-        for path in (STATE, COND):
-            ours, theirs = (finite_array(view.file.rows.get(path)) for view in (file, other))
-            if ours is not None and theirs is not None and ours.shape == theirs.shape and (ours != theirs).any():
-                different = np.argwhere(np.abs(ours - theirs) > _FEATURE)
-                if len(different):
-                    values = {"array": ".".join(path), "clip": name, "other": other.path.name, "total": ours.size}
-                    values |= {"count": len(different), "row": int(different[0][0])}
-                    yield TEACHER_ROWS_DIFFER.at(file.path, json_pointer(*path, int(different[0][0])), **values)

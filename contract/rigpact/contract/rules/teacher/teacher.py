@@ -1,27 +1,24 @@
 """RP600-RP629: teacher batches and predictions: shapes, and whether they belong to the bundle.
 
-What a prediction's numbers mean is prediction.py.
+prediction.py judges what the numbers of a prediction mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rigpact.contract.bundle import CONDITION_WIDTH
-from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import Layout, json_to_layout
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, json_to_array, json_to_rate, member
-from rigpact.contract.rules.clips.clips import same_rate
+from rigpact.contract.rules.bundle.view import BundleView, json_to_rate, member
+from rigpact.contract.rules.clips.view import same_rate
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.teacher.view import ARRAYS, TeacherView
 from rigpact.contract.rules.wording import and_more
-from rigpact.contract.statistics import FloatArray
 
 ROW_COUNT_DIFFERS = Rule(
     code="RP600",
@@ -80,59 +77,19 @@ AUX_INPUTS_AT_ROOT = Rule(
     why="the engine finds none and silently takes contacts, angular velocities and history from its own state: the"
     " comparison with the prediction compares other inputs",
 )
-RULES = (
-    ROW_COUNT_DIFFERS, ROW_WIDTH_DIFFERS, DIMS_DIFFER, LAYOUT_DIFFERS, TEACHER_FPS_DIFFERS, TEACHER_VALUE_NOT_FINITE,
-    AUX_INPUTS_AT_ROOT,
-)  # fmt: skip
-
-AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
-_ARRAYS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("teacher", "state_norm"), "Dx"),
-    (("teacher", "cond"), "Dc"),
-    (("teacher", "target_norm"), "Dy"),
-    (("prediction", "y_norm"), "Dy"),
-    (("prediction", "y_raw"), "Dy"),
-    *((("aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
-    *((("teacher", "aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
-)
-"""Every array of rows, and the entry of `dims` that is its width."""
+RULES = rules_in(globals())
 
 
-@dataclass(frozen=True, eq=False)
-class TeacherView:
-    """The parts of a teacher batch or prediction that rules judge."""
-
-    document: Document
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.document.path
-
-    @cached_property
-    def rows(self) -> dict[tuple[str, ...], list[list[Any]]]:
-        """Every array of rows that is there, by its path."""
-        found = {path: member(self.document.data, *path) for path, _ in _ARRAYS}
-        return {
-            path: value
-            for path, value in found.items()
-            if isinstance(value, list) and all(type(row) is list for row in value)
-        }
-
-    @cached_property
-    def arrays(self) -> dict[tuple[str, ...], FloatArray]:
-        """Every array that is rectangular, (T, width) float64."""
-        read = {path: json_to_array(rows) for path, rows in self.rows.items()}
-        return {path: array for path, array in read.items() if array is not None and array.ndim == 2}
-
-    def finite(self, path: tuple[str, ...]) -> FloatArray | None:
-        """One of `arrays`; None if it is not there or not finite."""
-        array = self.arrays.get(path)
-        return array if array is not None and is_finite_float32(array) else None
+def check_teachers(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with the shapes of each teacher batch or prediction, alone and against the bundle."""
+    for file in subject.teachers:
+        yield from _check_teacher(file, subject.view)
 
 
-def check_teacher(file: TeacherView, bundle: BundleView | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with the shapes of a teacher batch or prediction, alone and against the bundle."""
+FAMILY = Family(__name__, RULES, (Need.ROWS,), check_teachers)
+
+
+def _check_teacher(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
     yield from _check_row_counts(file)
     yield from _check_row_widths(file, bundle)
     yield from _check_finite(file)
@@ -160,7 +117,7 @@ def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
 
 def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
     known = bundle_widths(bundle)
-    for path, dim in _ARRAYS:
+    for path, dim in ARRAYS:
         rows = file.rows.get(path)
         if not rows:
             continue
@@ -177,7 +134,7 @@ def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[
 
 
 def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
-    """The entries of `dims` that a bundle settles."""
+    """The entries of `dims` that a bundle determines."""
     if bundle is None or bundle.state is None or bundle.output is None:
         return {}
     widths = {"Dx": bundle.state.width, "Dy": bundle.output.width, "Dc": CONDITION_WIDTH}

@@ -1,8 +1,8 @@
-"""RP606-RP619: what the rows of a teacher batch or prediction mean, row against row."""
+"""RP606-RP619, RP910: what the rows of a teacher batch or prediction mean, row against row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows
-from rigpact.contract.rules.teacher.teacher import AUX_DIMS, TeacherView
+from rigpact.contract.rules.teacher.view import AUX_DIMS, TeacherView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -104,21 +106,28 @@ AUX_COPIES_DIFFER = Rule(
     hint="write the same arrays in both places",
     why="training reads one copy and the engine the other: the two run on different inputs and are then compared",
 )
-RULES = (
-    DIMS_CONTRADICT_LAYOUTS, TARGET_NOT_NEXT, STATE_NOT_A_POSE, VALUE_CLIPPED, COND_NOT_ONE_HOT,
-    COND_DIRECTION_NOT_UNIT, COND_SPEED_DIFFERS, COND_DIRECTION_DIFFERS, CONTACT_ROW_OUT_OF_RANGE, AUX_COPIES_DIFFER,
-)  # fmt: skip
+TEACHER_ROWS_DIFFER = Rule(
+    code="RP910",
+    name="teacher-rows-differ-between-files",
+    severity=Severity.ERROR,
+    message="{array} of {clip} differs from that in {other}: {count} of {total} numbers, first at row {row}",
+    hint="run the prediction on the batch that is compared with it",
+    why="two predictions on different inputs are compared as if only the network differed",
+)
+RULES = rules_in(globals())
 
 GRAPH_CLAMP = 16.0
 """The exporter's graph clamps state and condition to ±16."""
 _SAME_POSE_RAD = np.radians(0.05)
 """Rows written with float32 agree to 1e-5°; with four decimals and a deviation of 0.25, to 0.01°."""
+_SAME_VALUE = 1e-4
+"""Two files that were rounded to four decimals may differ by this."""
 _DIRECTION_LENGTH = 1e-3
 _SPEED = 0.02
-"""Two percent: what two decimals of a slow walk lose."""
+"""Two percent: the rounding of a slow walk to two decimals."""
 _SLOWEST_M_S = 0.1
 _NEXT_DIRECTION_DEG = 10.0
-"""Direction and velocity come from the same two numbers; ten degrees are no rounding."""
+"""Direction and velocity come from the same two numbers; rounding does not make ten degrees."""
 _DIRECTION_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] = (
     ("it is negated", lambda v: -v),
     ("the axes are swapped", lambda v: v[:, ::-1]),
@@ -126,8 +135,19 @@ _DIRECTION_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] 
 )
 
 
-def check_rows_alone(file: TeacherView) -> Iterator[Finding]:
-    """Yield what needs no bundle."""
+def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with rows: by themselves, under the bundle's statistics, and between files of one clip."""
+    for file in subject.teachers:
+        yield from _check_alone(file)
+    for rows in subject.rows:
+        yield from _check_rows(rows)
+    yield from _check_same_clip(subject.teachers)
+
+
+FAMILY = Family(__name__, RULES, (Need.ROWS,), check_teacher_rows)
+
+
+def _check_alone(file: TeacherView) -> Iterator[Finding]:
     for side, key in (("state", "Dx"), ("output", "Dy")):
         declared, found = member(file.document.data, "layouts", side), member(file.document.data, "dims", key)
         layout = json_to_layout(declared)
@@ -138,8 +158,7 @@ def check_rows_alone(file: TeacherView) -> Iterator[Finding]:
     yield from _check_copies(file)
 
 
-def check_rows(rows: Rows) -> Iterator[Finding]:
-    """Yield what is wrong with the rows under the bundle's statistics."""
+def _check_rows(rows: Rows) -> Iterator[Finding]:
     yield from _check_clipped(rows)
     yield from _check_state(rows)
     yield from _check_targets(rows)
@@ -266,3 +285,18 @@ def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
     values, usable = raw
     motion = Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable)
     yield from check_motion(motion)
+
+
+def _check_same_clip(files: Sequence[TeacherView]) -> Iterator[Finding]:
+    first: dict[str, TeacherView] = {}
+    for file in files:
+        name = file.clip_name
+        other = first.setdefault(name, file)
+        for path in (STATE, COND) if name and other is not file else ():
+            ours, theirs = file.finite(path), other.finite(path)
+            if ours is not None and theirs is not None and ours.shape == theirs.shape:
+                different = np.argwhere(np.abs(ours - theirs) > _SAME_VALUE)
+                if len(different):
+                    values = {"array": ".".join(path), "clip": name, "other": other.path.name, "total": ours.size}
+                    values |= {"count": len(different), "row": int(different[0][0])}
+                    yield TEACHER_ROWS_DIFFER.at(file.path, json_pointer(*path, int(different[0][0])), **values)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
-from rigpact.contract.rules.bundle.structure import check_against_schema
+from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport

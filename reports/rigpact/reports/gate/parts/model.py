@@ -8,7 +8,7 @@ from pathlib import Path
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.rules import Subject, check
-from rigpact.contract.rules.subject import account
+from rigpact.contract.rules.account import account
 from rigpact.reports.engine.canary_report import with_canary
 from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded

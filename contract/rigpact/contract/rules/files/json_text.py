@@ -9,6 +9,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_containers, json_pointer
+from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
 REPEATED_KEY = Rule(
@@ -37,15 +38,18 @@ NOT_STRICT_JSON = Rule(
     hint="write it as UTF-8, every character whole",
     why="UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next",
 )
-RULES = (REPEATED_KEY, NON_FINITE_NUMBER, NOT_STRICT_JSON)
+RULES = rules_in(globals())
 
 
 def check_json_text(document: Document) -> Iterator[Finding]:
-    """Yield what is wrong with the text of any JSON artefact, whatever it means."""
+    """Yield what is wrong with the text of any JSON artefact."""
     for pointer in document.file.repeated_keys:
         yield REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
     if not document.file.standard:
         yield from _what_strict_parsers_refuse(document)
+
+
+FAMILY = Family(__name__, RULES, (Need.DOCUMENT,), on_documents(check_json_text))
 
 
 def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:
@@ -58,7 +62,7 @@ def _what_strict_parsers_refuse(document: Document) -> Iterator[Finding]:
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:
-    """Yield the path of the first such number of every array, with all of that array's, and every one of an object."""
+    """Yield the path of the first such number of each array with all such numbers of that array, and each one of an object."""
     for path, container in json_containers(data):
         if type(container) is list:
             places = [index for index, value in enumerate(container) if is_non_finite(value)]

@@ -1,7 +1,7 @@
 """RP020-RP029: values of the wrong JSON type, missing keys, rows of the wrong length.
 
-The shapes stand in schemas/*.schema.json (JSON Schema, Draft 2020-12); here a schema's complaints become findings. What
-depends on numbers (an array's length against its slice) is a rule of its own family.
+The shapes stand in schemas/*.schema.json (JSON Schema, Draft 2020-12). This module turns the errors of a schema into findings.
+Other families judge what depends on numbers, such as the length of an array against its slice.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jsonschema.validators import extend
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_pointer
+from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
 from rigpact.contract.rules.wording import and_more, json_type, json_value
 
 WRONG_TYPE = Rule(
@@ -66,7 +67,7 @@ MALFORMED_ANNOTATION = Rule(
     hint="correct it, or leave it out",
     why="tools that do read it fail on it, or guess",
 )
-RULES = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED, MALFORMED_ANNOTATION)
+RULES = rules_in(globals())
 
 _UNREAD = {
     Kind.BUNDLE: (
@@ -83,17 +84,20 @@ _UNREAD = {
     Kind.TEACHER_PREDICTION: (("clip",), ("model",), ("source_json",), ("teacher_json",), ("diagnostics",)),
     Kind.SYSTEM_CONTRACT: (),
 }  # fmt: skip
-"""Parts that neither side needs to load the file: a defect there is a warning, and stops nothing."""
+"""Parts that neither side needs to load the file: a defect there is only a warning."""
 
 
 def check_structure(document: Document) -> Iterator[Finding]:
-    """Yield every place where a document is not of its kind's shape; like places are one finding with a count."""
+    """Yield every place where a document does not have the shape of its kind; similar places make one finding with a count."""
     groups: dict[tuple[object, ...], list[ValidationError]] = {}
     for error in _validator(document.kind.value).iter_errors(document.data):
         pattern = tuple("*" if isinstance(token, int) else token for token in error.absolute_path)
         groups.setdefault((pattern, error.validator, _described(error).get("expected")), []).append(error)
     for alike in groups.values():
         yield _error_to_finding(document, alike[0], and_more(len(alike) - 1, "like it"))
+
+
+FAMILY = Family(__name__, RULES, (Need.DOCUMENT,), on_documents(check_structure))
 
 
 def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,169 @@
+"""RP050 to RP061, RP100, RP305: the slices and lengths without which an engine does not load a bundle.
+
+`load_contract` refuses what `refusals` finds, and runs nothing else. A rule belongs here if `LoadSchemaAndStats` fails on the
+defect, or if the defect leaves nothing to compute with: a slice outside its vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
+from rigpact.contract.rules.bundle.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
+from rigpact.contract.rules.bundle.view import BundleView
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.files.json_text import check_json_text
+from rigpact.contract.rules.files.structure import check_structure
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.wording import listed
+
+REQUIRED_SLICE_MISSING = Rule(
+    code="RP050",
+    name="required-slice-missing",
+    severity=Severity.ERROR,
+    message="{layout} has no slice {missing} (it has {present})",
+    hint="re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one",
+    why="the engine looks slices up by name and stops loading: the character stays in its reference pose",
+    engine_refuses=True,
+)
+LAYOUT_EMPTY = Rule(
+    code="RP051",
+    name="layout-empty",
+    severity=Severity.ERROR,
+    message="{layout} has {entries} entries, none that can be read as {{start, size}}",
+    hint="write every slice as an object with start and size",
+    why="without one readable slice the engine stops loading",
+    engine_refuses=True,
+)
+ROTATIONS_NOT_SIXES = Rule(
+    code="RP052",
+    name="rotation-slice-not-multiple-of-six",
+    severity=Severity.ERROR,
+    message="{layout}: BoneRotations6D has {size} channels, which is not a multiple of 6",
+    hint="each tracked bone has two columns of three numbers",
+    why="the engine stops loading; the last bone would read its neighbour's numbers",
+    engine_refuses=True,
+)
+SLICE_OUT_OF_RANGE = Rule(
+    code="RP055",
+    name="slice-out-of-range",
+    severity=Severity.ERROR,
+    message="{name} is [{start}, {stop}), the {layout} vector is [0, {width})",
+    hint="correct start and size, or the declared width",
+    why="the engine does not check it and reads past the end of its array",
+    engine_refuses=True,
+)
+SLICE_EMPTY = Rule(
+    code="RP061",
+    name="slice-empty",
+    severity=Severity.ERROR,
+    message="{layout}: {name} has {size} channels",
+    hint="give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too",
+    why="a feature without channels is looked up, found, and never read",
+    engine_refuses=True,
+)
+LENGTH_DIFFERS = Rule(
+    code="RP100",
+    name="statistic-length-differs",
+    severity=Severity.ERROR,
+    message="{array} has {found} numbers, {owner} has {expected} channels",
+    hint="statistics and layout come from one export; re-run it",
+    why="the engine stops loading: the character stays in its reference pose",
+    engine_refuses=True,
+)
+AUXILIARY_LENGTH_DIFFERS = Rule(
+    code="RP305",
+    name="auxiliary-length-differs",
+    severity=Severity.ERROR,
+    message="{array} has {found} numbers, {expected} are expected ({derivation})",
+    hint="statistics of another character or another history length; re-run them",
+    why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with"
+    " another bone's statistics",
+    engine_refuses=True,
+)
+RULES = rules_in(globals())
+
+_REQUIRED = {
+    "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
+    "output_layout": (ROTATIONS,),
+}
+
+
+def refusals(bundle: Document, companion: Document | None = None) -> list[Finding]:
+    """Every finding that keeps an engine from loading a bundle, with its companion if there is one."""
+    subject = Subject(bundle, companion)
+    found = [finding for each in subject.documents for finding in (*check_json_text(each), *check_structure(each))]
+    return [finding for finding in (*found, *check_loading(subject)) if finding.rule.engine_refuses]
+
+
+def check_loading(subject: Subject) -> Iterator[Finding]:
+    """Yield every slice and every length that an engine refuses."""
+    view = subject.view
+    if view is not None:
+        for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
+            yield from _check_layout(view, key, layout)
+        yield from _check_statistics(view)
+    for file in subject.auxiliaries:
+        yield from _check_auxiliary(file)
+
+
+FAMILY = Family(__name__, RULES, (Need.STATISTICS,), check_loading)
+
+
+def _check_layout(view: BundleView, key: str, layout: Layout | None) -> Iterator[Finding]:
+    declared, pointer = view.meta.get(key), json_pointer("meta", key)
+    if not isinstance(declared, Mapping):
+        return
+    if layout is None:
+        yield LAYOUT_EMPTY.at(view.path, pointer, layout=key, entries=len(declared))
+        return
+    present = listed([entry.name for entry in layout], shown=8)
+    for name in _REQUIRED[key]:
+        if name not in layout:
+            yield REQUIRED_SLICE_MISSING.at(view.path, pointer, layout=key, missing=name, present=present)
+    for entry in layout:
+        yield from _check_slice(view, key, entry, layout.width)
+
+
+def _check_slice(view: BundleView, key: str, entry: Slice, width: int) -> Iterator[Finding]:
+    pointer = json_pointer("meta", key, entry.name)
+    if entry.size <= 0:
+        yield SLICE_EMPTY.at(view.path, pointer, layout=key, name=entry.name, size=entry.size)
+    elif entry.name == ROTATIONS and entry.size % 6:
+        yield ROTATIONS_NOT_SIXES.at(view.path, pointer, layout=key, size=entry.size)
+    if entry.start < 0 or entry.stop > width:
+        values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "width": width}
+        yield SLICE_OUT_OF_RANGE.at(view.path, pointer, layout=key.partition("_")[0], **values)
+
+
+def _check_statistics(view: BundleView) -> Iterator[Finding]:
+    for letter, layout, owner in (("X", view.state, "the state"), ("Y", view.output, "the output")):
+        if layout is not None:
+            for key in (f"Mu{letter}", f"Std{letter}"):
+                yield from _check_length(LENGTH_DIFFERS, view, key, layout.width, owner=owner)
+    for key, name in (("tanh_scales_rootvel", ROOT_VELOCITY), ("tanh_scales_angvel", ANGULAR_VELOCITIES)):
+        if view.state is not None and name in view.state:
+            yield from _check_length(LENGTH_DIFFERS, view, key, view.state[name].size, owner=f"{name} of the state")
+
+
+def _check_auxiliary(file: Auxiliary) -> Iterator[Finding]:
+    length, bones = file.history_length, file.bone_count
+    threes = (*ANGVEL_KEYS, *(["tanh_scales_angvel"] if file.document.kind is Kind.COMPANION else []))
+    expected = [(key, 3 * bones, f"{bones} bones of 3 numbers") for key in threes]
+    expected += [(key, 6 * bones, f"{bones} bones of 6 numbers") for key in TARGET_KEYS]
+    if length is not None:
+        derivation = f"{length} frames of {bones} bones of 6 numbers"
+        expected = [(key, length * 6 * bones, derivation) for key in POSE_HISTORY_KEYS] + expected
+    for key, size, derivation in expected:
+        yield from _check_length(AUXILIARY_LENGTH_DIFFERS, file, key, size, derivation=derivation)
+
+
+def _check_length(
+    rule: Rule, file: BundleView | Auxiliary, key: str, expected: int, **values: str
+) -> Iterator[Finding]:
+    found = file.numbers(key)
+    if found is not None and len(found) != expected:
+        yield rule.at(file.path, json_pointer(key), array=key, found=len(found), expected=expected, **values)

@@ -1,0 +1,1 @@
+"""Rules about the text and the shape of every JSON file."""

@@ -1,0 +1,199 @@
+"""RP700 to RP711: what keeps a runtime from loading the contract file of a hosted system (rigpact-system).
+
+Two orders of the same 63 numbers pass every check of sizes. So each field is compared with what the system means, and the
+finding names the first field that moved. `read_system_contract` refuses what `refusals` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rigpact.contract.systems.definition import SystemDefinition
+
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.files.json_text import check_json_text
+from rigpact.contract.rules.files.structure import check_structure
+from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
+from rigpact.contract.systems.registry import SYSTEMS, canonical_name
+
+_ERROR = Severity.ERROR
+
+UNKNOWN_SYSTEM = Rule(
+    code="RP700", name="system-unknown", severity=_ERROR, engine_refuses=True,
+    message="{name!r} is no system that rigpact hosts (it hosts {known})",
+    hint="correct the name; rigpact systems lists them",
+    why="without its definition nothing can be said about any number in the file",
+)  # fmt: skip
+HASH_OF_OTHER_FIELDS = Rule(
+    code="RP701", name="system-hash-of-other-fields", severity=_ERROR, engine_refuses=True,
+    message="{vector}: the layout hash {found} is not that of the fields beside it ({expected})",
+    hint="export the file anew; the hash is not for editing by hand",
+    why="one of the two is stale: an engine that trusts the hash would not notice that a field moved",
+)  # fmt: skip
+FIELD_DIFFERS = Rule(
+    code="RP702", name="system-field-moved", severity=_ERROR, engine_refuses=True,
+    message="{vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}",
+    hint="rename or reorder on the side that exports; the definition's order is shown by rigpact systems NAME",
+    why="equal size, different meaning: every size check passes and the character takes one number for another",
+)  # fmt: skip
+WIDTH_DIFFERS = Rule(
+    code="RP703", name="system-width-differs", severity=_ERROR, engine_refuses=True,
+    message="{vector}: {found} numbers, expected {expected}; the first difference is number {start}: {what}",
+    hint="export with the layout of this version of the system",
+    why="a datagram or a tensor of another size is cut or padded somewhere on its way",
+)  # fmt: skip
+FIELDS_OVERLAP = Rule(
+    code="RP704", name="system-fields-overlap", severity=_ERROR, engine_refuses=True,
+    message="{vector}: {second} begins at {start}, inside {first}, which ends at {stop}",
+    hint="give every field its own numbers",
+    why="writing one field changes the other",
+)  # fmt: skip
+FIELDS_GAP = Rule(
+    code="RP705", name="system-fields-gap", severity=_ERROR, engine_refuses=True,
+    message="{vector}: nothing is said about the numbers {stop} to {start}, before {second}",
+    hint="declare them, or move the field",
+    why="a parser that adds up sizes instead of reading starts is off by as many from here on",
+)  # fmt: skip
+REPEATED_NAME = Rule(
+    code="RP706", name="system-field-name-repeated", severity=_ERROR, engine_refuses=True,
+    message="{vector}: two fields are called {name}",
+    hint="rename one",
+    why="code that looks a field up by its name gets one of the two",
+)  # fmt: skip
+VECTOR_MISSING = Rule(
+    code="RP707", name="system-vector-missing", severity=_ERROR, engine_refuses=True,
+    message="the vector {vector} ({width} numbers) is not declared",
+    hint="export every vector that rigpact systems NAME lists",
+    why="what is not declared cannot be compared: a change of it would go unseen",
+)  # fmt: skip
+UNKNOWN_KNOB = Rule(
+    code="RP709", name="system-knob-unknown", severity=_ERROR, engine_refuses=True,
+    message="{knob!r} is no convention of this system (it has {known})",
+    hint="correct the name; rigpact systems NAME lists the knobs",
+    why="the convention that was meant keeps its default without a word",
+)  # fmt: skip
+UNKNOWN_VALUE = Rule(
+    code="RP710", name="system-knob-value-unknown", severity=_ERROR, engine_refuses=True,
+    message="{knob} is {value!r}, not one of {known}",
+    hint="correct the value; rigpact systems NAME lists them",
+    why="no runtime knows what to do under it",
+)  # fmt: skip
+CONSTANT_WRONG = Rule(
+    code="RP711", name="system-constant-wrong", severity=_ERROR, engine_refuses=True,
+    message="{found}, expected {expected}: {consequence}",
+    hint="export the constants of the rig that the network was trained with",
+    why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
+)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
+
+
+def refusals(document: Document) -> list[Finding]:
+    """Every finding for which a runtime does not load a contract file."""
+    return [finding for finding in check_loading(document) if finding.rule.engine_refuses]
+
+
+def check_loading(document: Document) -> Iterator[Finding]:
+    """Yield what is wrong with the file's text, its shape and, where the shape is right, its meaning."""
+    yield from check_json_text(document)
+    shape = list(check_structure(document))
+    yield from shape
+    if shape:
+        return
+    root = document.data
+    system = SYSTEMS.get(canonical_name(root["system"]))
+    if system is None:
+        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(SYSTEMS))
+        return
+    yield from _check_vectors(document, system.definition)
+    yield from _check_knobs(document, system.definition)
+    for problem in system.constant_problems(root.get("constants", {})):
+        yield CONSTANT_WRONG.at(
+            document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
+            consequence=problem.why,
+        )  # fmt: skip
+
+
+def _check_vectors(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
+    declared: Mapping[str, Any] = document.data["vectors"]
+    for name, expected in definition.vectors.items():
+        if name not in declared:
+            yield VECTOR_MISSING.at(document.path, "/vectors", vector=name, width=expected.width)
+            continue
+        place = json_pointer("vectors", name)
+        layout = json_to_fields(declared[name]["fields"])
+        tiling = list(_check_tiling(document, place, name, layout))
+        yield from tiling
+        if layout.layout_hash != declared[name]["layout_hash"]:
+            yield HASH_OF_OTHER_FIELDS.at(
+                document.path, f"{place}/layout_hash", vector=name, found=declared[name]["layout_hash"][:12],
+                expected=layout.layout_hash[:12],
+            )  # fmt: skip
+        if not tiling and layout.layout_hash != expected.layout_hash:
+            yield _moved(document, place, name, layout, expected)
+
+
+def _check_tiling(document: Document, place: str, vector: str, layout: FieldLayout) -> Iterator[Finding]:
+    names: set[str] = set()
+    stop, before = 0, "the beginning"
+    for index, field in enumerate(layout):
+        pointer = f"{place}/fields/{index}"
+        if field.name in names:
+            yield REPEATED_NAME.at(document.path, f"{pointer}/name", vector=vector, name=field.name)
+        names.add(field.name)
+        values = {"vector": vector, "first": before, "second": field.name, "start": field.start, "stop": stop}
+        if field.start < stop:
+            yield FIELDS_OVERLAP.at(document.path, f"{pointer}/start", **values)
+        elif field.start > stop:
+            yield FIELDS_GAP.at(document.path, f"{pointer}/start", **values)
+        stop, before = max(stop, field.stop), field.name
+
+
+def _moved(document: Document, place: str, vector: str, found: FieldLayout, expected: FieldLayout) -> Finding:
+    """Name the first field of a vector that differs from the system's definition."""
+    index = next(
+        (
+            index
+            for index, (one, other) in enumerate(zip(found, expected, strict=False))
+            if _meaning(one) != _meaning(other)
+        ),
+        min(len(found.fields), len(expected.fields)),
+    )
+    pointer = f"{place}/fields/{index}"
+    one, other = (_at(layout, index) for layout in (found, expected))
+    start = found.fields[index].start if index < len(found.fields) else found.width
+    if found.width != expected.width:
+        what = f"{one}, expected {other}"
+        return WIDTH_DIFFERS.at(
+            document.path, pointer, vector=vector, found=found.width, expected=expected.width, start=start, what=what
+        )
+    return FIELD_DIFFERS.at(
+        document.path, pointer, vector=vector, width=found.width, start=start, found=one, expected=other
+    )
+
+
+def _meaning(field: Field) -> tuple[object, ...]:
+    return field.name, field.start, field.size, field.kind, field.unit, field.space
+
+
+def _at(layout: FieldLayout, index: int) -> str:
+    if index >= len(layout.fields):
+        return "nothing"
+    field = layout.fields[index]
+    meaning = ", ".join(filter(None, (field.kind.value, field.unit, field.space)))
+    return f"{field.name} ({field.size}: {meaning})"
+
+
+def _check_knobs(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
+    for knob, value in document.data.get("conventions", {}).items():
+        pointer = json_pointer("conventions", knob)
+        if knob not in definition.knobs:
+            yield UNKNOWN_KNOB.at(document.path, pointer, knob=knob, known=", ".join(definition.knobs))
+        elif value not in definition.knobs[knob]:
+            yield UNKNOWN_VALUE.at(
+                document.path, pointer, knob=knob, value=value, known=", ".join(definition.knobs[knob])
+            )
