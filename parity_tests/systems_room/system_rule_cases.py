@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rigpact.reports.systems.hosted_check import check_recording
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
@@ -19,7 +20,6 @@ from rigpact.contract.systems import neurarig, rig_inversion
 from rigpact.contract.systems.reading import contract_in_memory, contract_to_json
 from rigpact.fixtures.systems.neurarig.poses import random_rows
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reports.systems.hosted_check import check_recording
 
 ROWS = 64
 

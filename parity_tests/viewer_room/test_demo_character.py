@@ -16,11 +16,12 @@ import pytest
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.fixtures.mutants import generated_scene
 from rigpact.reference_runtime import read_recording, write_trace
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.replay import Evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import write_html
@@ -42,7 +43,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_trace(engine, folder / "engine.trace.safetensors")
     sides = [read_recording(folder / f"{side}.trace.safetensors", scene.contract) for side in ("reference", "engine")]
     comparison = compare(sides[0], sides[1], scene.contract)
-    evidence = Evidence(engine.frame, scene.clip.fps, scene.mode, engine.stages, scene.clip, scene.network)
+    evidence = Evidence(engine.frame, scene.clip.fps, scene.mode, engine.stages, drive_of(scene.clip), scene.network)
     run = compared_run("sneak_turn", comparison, scene.contract, diagnose(evidence, scene.contract))
     parts = (
         Part("check", "The bundle against the rules", FindingsReport((), Ledger(32, 32))),

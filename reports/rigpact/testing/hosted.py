@@ -54,9 +54,10 @@ class HostedFiles:
         """What `rigpact check` says of contract, model and clips, as the configuration wants it."""
         from datetime import datetime
 
+        from rigpact.reports.systems.hosted_check import check_hosted
+
         from rigpact.contract.settings.baseline import configured_report
         from rigpact.contract.settings.configuration import read_configuration
-        from rigpact.reports.systems.hosted_check import check_hosted
 
         report = check_hosted(self.case.document, self.paths.onnx, self.paths.clips)
         configuration = None if self.paths.config is None else read_configuration(self.paths.config)
@@ -113,8 +114,9 @@ def _account(files: HostedFiles, *, strict: bool) -> None:
 
 def _reference(files: HostedFiles, path: Path) -> None:
     """Every stage as the reference runtime has it from the same given vectors."""
-    from rigpact.contract.settings.gate import RecordedRun
     from rigpact.reports.systems.graph_comparison import compare_graph, judge_graph
+
+    from rigpact.contract.settings.gate import RecordedRun
     from rigpact.testing.checks import finding_text
 
     if files.paths.onnx is None:
@@ -127,11 +129,12 @@ def _reference(files: HostedFiles, path: Path) -> None:
 
 def _stages(files: HostedFiles, path: Path) -> None:
     """Every recorded stage is what the contract makes of its recorded inputs; the convention is named where one is not."""
-    from rigpact.reference_runtime.systems.registry import RUNTIMES
-    from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
     from rigpact.reports.systems.graph_diagnosis import diagnose_graph
     from rigpact.reports.systems.graph_hypotheses import GraphEvidence
     from rigpact.reports.systems.hosted import read_hosted_trace
+
+    from rigpact.reference_runtime.systems.registry import RUNTIMES
+    from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
     from rigpact.testing.checks import finding_text
 
     case, trace = files.case, read_hosted_trace(path, files.case.contract)

@@ -15,7 +15,7 @@ from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import comparison as comparison_rules
-from rigpact.contract.rules.bundle import structure
+from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_data, systems
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems

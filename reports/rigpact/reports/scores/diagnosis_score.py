@@ -35,13 +35,14 @@ from rigpact.fixtures.mutants import (
     single_changes,
     words,
 )
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
-from rigpact.reports.diagnosing.replay import Evidence
 from rigpact.reports.terminal import stdout, table
 
 CLEARLY = 2.0
@@ -74,7 +75,7 @@ class Figure:
 
 def evidence_of(scene: Scene, trace: Trace) -> Evidence:
     """A recording of a scene as evidence, with the scene's clip and network."""
-    return Evidence(trace.frame, trace.header.fps, scene.mode, trace.stages, scene.clip, scene.network)
+    return Evidence(trace.frame, trace.header.fps, scene.mode, trace.stages, drive_of(scene.clip), scene.network)
 
 
 def is_named(diagnosis: Diagnosis, truth: Changes, scene: Scene, mutant: Trace) -> tuple[bool, bool]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rigpact.reports.diagnosing.judged_changes import Changes
-
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {

@@ -90,6 +90,11 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
     )
 
 
+def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
+    """What drives a run by a clip, under whatever contract is looked at."""
+    return lambda contract: clip_rows(clip, contract)
+
+
 class TeacherInputs:
     """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip.
 

@@ -15,7 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import OnnxNetwork, read_replay
 from rigpact.reference_runtime.recordings.clip import read_clip
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 
 
 class EnemyFiles:
@@ -27,8 +27,7 @@ class EnemyFiles:
 
     def drive(self, path: Path, contract: Contract) -> Callable[[Any], Any]:
         """What drives a run: a clip, laid out under whatever contract is looked at."""
-        clip = read_clip(path)
-        return lambda under: clip_rows(clip, under)
+        return drive_of(read_clip(path))
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:
         """The model of five inputs."""

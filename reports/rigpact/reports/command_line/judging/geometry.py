@@ -74,9 +74,8 @@ def _declared(
     What a bundle says of `output_mode` is the network's; a training function takes a residual unless it is declared.
     """
     from rigpact.contract import load_contract
-    from rigpact.contract.conventions import parse_settings, read_conventions
+    from rigpact.contract.conventions import declared_changes
     from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
     base = load_contract(bundle, companion).conventions if bundle else enemy_conventions()
-    changes = {**(read_conventions(file) if file else {}), **parse_settings(settings or ())}
-    return base.replaced({"output_mode": "residual", **changes})
+    return base.replaced({"output_mode": "residual", **declared_changes(settings or (), file)})
