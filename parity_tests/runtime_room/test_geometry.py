@@ -26,7 +26,7 @@ mpmath.mp.dps = 50
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 ENGINE = Rot6d(enemy_conventions())
-TRAINING = Rot6d(Conventions(degenerate_axis="zero"))
+TRAINING = Rot6d(enemy_conventions({"degenerate_axis": "zero"}))
 PREVIOUS = np.array(oracle.encode_xz(oracle.rodrigues((1.0, 2.0, 0.5), 0.8)))
 
 
