@@ -16,8 +16,9 @@ from rigpact.contract.model.signature import ModelSignature, TensorSignature
 from rigpact.contract.rules.bundle.structure import check_structure
 from rigpact.contract.rules.json_text import check_json_text
 from rigpact.contract.rules.wording import listed
-from rigpact.contract.systems.definition import SystemDefinition
 from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
+from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
@@ -143,36 +144,37 @@ def check_contract_file(document: Document) -> Iterator[Finding]:
     yield from shape
     if shape:
         return
-    from rigpact.contract.systems.registry import SYSTEMS, canonical_name
-
     root = document.data
-    system = SYSTEMS.get(canonical_name(root["system"]))
-    if system is None:
-        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(SYSTEMS))
+    known = [name for name in known_systems() if name != ENEMY_ANIMATION]  # whose contract is a schema bundle
+    if canonical_name(root["system"]) not in known:
+        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(known))
         return
-    yield from _check_vectors(document, system.definition)
-    yield from _check_knobs(document, system.definition)
+    system = find_system(root["system"])
+    yield from _check_vectors(document, system)
+    yield from _check_knobs(document, system)
     for problem in system.constant_problems(root.get("constants", {})):
         yield CONSTANT_WRONG.at(
             document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
             consequence=problem.why,
         )  # fmt: skip
-    fps, expected = root.get("fps"), system.definition.fps
+    fps, expected = root.get("fps"), system.fps
     if fps is not None and expected is not None and fps != expected:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)
 
 
-def _check_vectors(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
+def _check_vectors(document: Document, system: System) -> Iterator[Finding]:
     from rigpact.contract.systems.reading import json_to_fields
 
     declared: Mapping[str, Any] = document.data["vectors"]
     for name in declared:
-        if name not in definition.vectors:
+        if name not in system.vectors:
             yield UNKNOWN_VECTOR.at(
-                document.path, json_pointer("vectors", name), vector=name, known=listed(list(definition.vectors), 12)
+                document.path, json_pointer("vectors", name), vector=name, known=listed(list(system.vectors), 12)
             )
-    for name, expected in definition.vectors.items():
+    for name, expected in system.vectors.items():
         if name not in declared:
+            if name in system.graph.handed_on:
+                continue  # it has the fields of the vector that it is carried into, which are declared
             yield VECTOR_MISSING.at(document.path, "/vectors", vector=name, width=expected.width)
             continue
         place = json_pointer("vectors", name)
@@ -239,22 +241,20 @@ def _at(layout: FieldLayout, index: int) -> str:
     return f"{field.name} ({field.size}: {told})"
 
 
-def _check_knobs(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
-    for knob, value in document.data.get("conventions", {}).items():
-        pointer = json_pointer("conventions", knob)
-        if knob not in definition.knobs:
-            yield UNKNOWN_KNOB.at(document.path, pointer, knob=knob, known=", ".join(definition.knobs))
-        elif value not in definition.knobs[knob]:
-            yield UNKNOWN_VALUE.at(
-                document.path, pointer, knob=knob, value=value, known=", ".join(definition.knobs[knob])
-            )
+def _check_knobs(document: Document, system: System) -> Iterator[Finding]:
+    for name, value in document.data.get("conventions", {}).items():
+        pointer, knob = json_pointer("conventions", name), system.knobs.get(name)
+        if knob is None:
+            yield UNKNOWN_KNOB.at(document.path, pointer, knob=name, known=", ".join(system.knobs))
+        elif value not in knob.values:
+            yield UNKNOWN_VALUE.at(document.path, pointer, knob=name, value=value, known=", ".join(knob.values))
 
 
-def check_system_model(model: ModelSignature, definition: SystemDefinition) -> Iterator[Finding]:
+def check_system_model(model: ModelSignature, system: System) -> Iterator[Finding]:
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
-    sides = (("input", model.inputs, definition.inputs), ("output", model.outputs, definition.outputs))
+    sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
     for what, tensors, wanted in sides:
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
@@ -263,35 +263,35 @@ def check_system_model(model: ModelSignature, definition: SystemDefinition) -> I
             )  # fmt: skip
             continue
         for tensor, vector in zip(tensors, wanted, strict=True):
-            yield from _check_tensor(model, what, tensor, vector, definition)
+            yield from _check_tensor(model, what, tensor, vector, system)
 
 
 def _check_tensor(
-    model: ModelSignature, what: str, tensor: TensorSignature, vector: str, definition: SystemDefinition
+    model: ModelSignature, what: str, tensor: TensorSignature, vector: str, system: System
 ) -> Iterator[Finding]:
     place = json_pointer(tensor.name)
-    expected = definition.vectors[vector].width
+    expected = system.vectors[vector].width
     if tensor.dtype != "float32":
         yield MODEL_TYPE.at(model.path, place, what=what, name=tensor.name, found=tensor.dtype)
-    width = _flat_width(tensor.shape, definition)
+    width = _flat_width(tensor.shape, system)
     if width != expected:
         yield MODEL_WIDTH.at(
             model.path, place, what=what, name=tensor.name, found="?" if width is None else width, vector=vector,
             expected=expected,
         )  # fmt: skip
     if what == "input":
-        names = ("windows at a time", "samples a window") if definition.windowed else ("rows at a time",)
+        names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):
             if isinstance(size, int):
                 yield MODEL_FIXED_AXIS.at(model.path, place, what=what, name=tensor.name, size=size, axis=axis)
 
 
-def _flat_width(shape: Sequence[int | str | None], definition: SystemDefinition) -> int | None:
+def _flat_width(shape: Sequence[int | str | None], system: System) -> int | None:
     """Numbers a row: the axes behind the batch (and, of a row of a window, behind the samples) multiplied."""
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     if not sizes:
         return None
     width = 1
-    for size in sizes if not definition.windowed else sizes[-1:]:
+    for size in sizes if not system.windowed else sizes[-1:]:
         width *= size
     return width
