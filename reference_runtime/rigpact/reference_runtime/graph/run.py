@@ -168,7 +168,8 @@ class LiveFrames:
         """The stage at this frame, (runs, width)."""
         if stage not in self._computed:
             raise NotKnown(stage)
-        return self._kept[stage][self.frame[0]]
+        rows: FloatArray = self._kept[stage][self.frame[0]]
+        return rows
 
     def get(self, stage: str) -> FloatArray | None:
         """The same; None where it is not known."""
@@ -181,7 +182,7 @@ class LiveFrames:
         """
         wanted = int(self.frame[0]) + lag
         if wanted >= 0 and lag <= 0 and stage in self._kept:
-            return self._kept[stage][wanted] if lag else self[stage]
+            return np.asarray(self._kept[stage][wanted]) if lag else self[stage]
         ahead = self._clip(stage, wanted) if lag > 0 else None
         if ahead is not None:
             return ahead

@@ -34,7 +34,8 @@ def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Itera
     if context is None and "model_input" in stages:
         context = denormalised(stages["model_input"], contract.numbers)
     if context is not None and "rotations" in stages:
-        yield from data_problems(*(rows.astype(np.float64) for rows in (context, stages["rotations"])), contract.numbers)
+        rotations = stages["rotations"].astype(np.float64)
+        yield from data_problems(context.astype(np.float64), rotations, contract.numbers)
 
 
 def data_problems(

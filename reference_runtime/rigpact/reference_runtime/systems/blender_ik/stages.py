@@ -41,7 +41,7 @@ def _flat_chain(contract: Any) -> Chain:
 
 
 def _hips_relative(targets: FloatArray, root: FloatArray) -> FloatArray:
-    return np.einsum("tba,tkb->tka", quaternion_to_matrix(root[:, 3:]), targets - root[:, None, :3])
+    return np.asarray(np.einsum("tba,tkb->tka", quaternion_to_matrix(root[:, 3:]), targets - root[:, None, :3]))
 
 
 CLAMP = Knob(

@@ -17,7 +17,8 @@ def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[Float
 
     def answer(packet: FloatArray) -> FloatArray:
         known = {"packet": np.asarray(packet, np.float32)[None]}
-        return stages_from(contract, known, evaluate)["reply"][0]
+        reply: FloatArray = stages_from(contract, known, evaluate)["reply"][0]
+        return reply
 
     return answer
 

@@ -14,7 +14,7 @@ from rigpact.reference_runtime.systems.neurarig import stages
 
 _CM = Measure("cm")
 STAGES = (
-    Stage("engine_pose", contract.ENGINE_POSE, carried="engine_pose_next", carried_fields=stages.TURNED_FIELDS),
+    Stage("engine_pose", contract.ENGINE_POSE, carried="engine_pose_next", carried_fields=stages.TURNED_FIELDS, reach=(1, 0)),
     Stage(
         "packet", contract.PACKET, ("engine_pose",), stages.packet, stages.packet_bound,
         (

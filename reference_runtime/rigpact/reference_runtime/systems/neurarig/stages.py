@@ -127,7 +127,10 @@ MULTIPLICATION = Knob(
 )  # fmt: skip
 FK_SPACE = Knob(
     "fk_space",
-    {"world": lambda p, q: (p, q), "pelvis": lambda p, q: (np.zeros_like(p), np.broadcast_to((0.0, 0.0, 0.0, 1.0), q.shape))},
+    {
+        "world": lambda p, q: (p, q),
+        "pelvis": lambda p, q: (np.zeros_like(p), np.broadcast_to((0.0, 0.0, 0.0, 1.0), q.shape)),
+    },
     "the space in which kinematics place the joints",
     {"pelvis": "positions are in world space: p + R(q) v"},
 )

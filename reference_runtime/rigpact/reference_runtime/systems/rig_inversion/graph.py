@@ -13,7 +13,7 @@ from rigpact.reference_runtime.systems.rig_inversion import stages
 from rigpact.reference_runtime.systems.rig_inversion.data_gate import recording_problems
 
 STAGES = (
-    Stage("mesh", contract.MESH, carried="reconstruction"),
+    Stage("mesh", contract.MESH, carried="reconstruction", reach=(1, 0)),
     Stage(
         "model_input", contract.MESH, ("mesh",), stages.model_input,
         knobs=(stages.FLATTENING, stages.VERTEX_ORDER, stages.MESH_AXES),
