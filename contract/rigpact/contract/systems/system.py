@@ -76,7 +76,8 @@ class System:
 class SystemContract:
     """What an exported contract file declares, immutable.
 
-    vectors: the layouts that the file has; the system's own stand for the others. constants: the system's own numbers, as JSON values.
+    vectors: the layouts that the file has; the system's own stand for the others.
+    constants: the system's own numbers, as JSON values.
     """
 
     system: System

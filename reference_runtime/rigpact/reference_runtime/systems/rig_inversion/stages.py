@@ -82,7 +82,7 @@ OUTPUT_ACTIVATION = Knob(
     {"applied_again": "the model ends in a sigmoid; a second one presses everything towards 0.6"},
 )
 ANGLE_RANGE = Knob(
-    "angle_range", {"90_deg": 1.0, "45_deg": 0.5, "180_deg": 2.0}, "how wide an angle's range is, as a multiple of the contract's",
+    "angle_range", {"90_deg": 1.0, "45_deg": 0.5, "180_deg": 2.0}, "the range of an angle, as a multiple of the contract's",
     {
         "45_deg": "angle = (p - 0.5) * 90 degrees: the range is 90 wide, 45 to each side",
         "180_deg": "angle = (p - 0.5) * 90 degrees",
