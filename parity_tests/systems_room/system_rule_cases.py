@@ -20,6 +20,9 @@ from rigpact.contract.systems import neurarig, rig_inversion
 from rigpact.contract.systems.reading import contract_in_memory, contract_to_json
 from rigpact.fixtures.systems.neurarig.poses import random_rows
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM as NEURARIG
+from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM as RIG_INVERSION
+from rigpact.reports.checking.system_files import check_recording
 
 ROWS = 64
 
@@ -31,13 +34,13 @@ class Sample:
         """Make everything sound."""
         self.folder = folder
         self.document: dict[str, Any] = json.loads(
-            json.dumps(contract_to_json(neurarig.DEFINITION, neurarig.declared_constants()))
+            json.dumps(contract_to_json(NEURARIG, neurarig.declared_constants()))
         )
         self.model = ModelSignature(
             folder / "model.onnx", "0" * 64,
             (TensorSignature("frame", "float32", ("B", 63)),), (TensorSignature("rotations", "float32", ("B", 24)),),
         )  # fmt: skip
-        self.contract = contract_in_memory(neurarig.DEFINITION, neurarig.declared_constants())
+        self.contract = contract_in_memory(NEURARIG, neurarig.declared_constants())
         self.header = TraceHeader(60.0, "teacher", system="neurarig")
         self.stages = {"engine_pose": random_rows(5, ROWS).copy()}
 
@@ -47,7 +50,7 @@ class Sample:
         path.write_text(json.dumps(self.document), encoding="utf-8")
         frames = np.arange(len(next(iter(self.stages.values()))))
         trace = Trace(self.header, frames, frames / 60.0, self.stages)
-        found = [*check_contract_file(read_document(path)), *check_system_model(self.model, neurarig.DEFINITION)]
+        found = [*check_contract_file(read_document(path)), *check_system_model(self.model, NEURARIG)]
         return [*found, *check_recording(self.contract, trace, self.folder / "clip.trace.jsonl")]
 
     def field(self, vector: str, name: str) -> Any:
@@ -78,7 +81,7 @@ def _older_order(sample: Sample) -> None:
     """The older schema of the same 63 floats: target, normal, hit of each side."""
     from rigpact.contract.systems.layout import FieldLayout
 
-    packet = neurarig.DEFINITION.vectors["packet"]
+    packet = neurarig.PACKET
     tail = [
         f"{name}_{side}{end}"
         for side in "rl"
@@ -114,7 +117,7 @@ def _shifted(by: int) -> Callable[[Sample], None]:
 def _short_packet(sample: Sample) -> None:
     from rigpact.contract.systems.layout import FieldLayout
 
-    fields = neurarig.DEFINITION.vectors["packet"].fields[:-1]
+    fields = neurarig.PACKET.fields[:-1]
     sample.document["vectors"]["packet"] = FieldLayout(fields).to_json()
 
 
@@ -139,7 +142,7 @@ def _one_pose(sample: Sample) -> None:
 def _other_rig(sample: Sample) -> None:
     """A data set of rig inversion whose meshes are not what its parameters make."""
     constants = rig_inversion.declared_constants()
-    sample.contract = contract_in_memory(rig_inversion.DEFINITION, constants)
+    sample.contract = contract_in_memory(RIG_INVERSION, constants)
     sample.header = replace(sample.header, system="rig_inversion")
     random = np.random.default_rng(0)
     mesh = np.tile(np.array(rig_inversion.VERTICES, np.float32).reshape(1, 24), (ROWS, 1))
@@ -148,7 +151,7 @@ def _other_rig(sample: Sample) -> None:
 
 
 def _half_spread(sample: Sample) -> None:
-    sample.contract = contract_in_memory(rig_inversion.DEFINITION, rig_inversion.declared_constants())
+    sample.contract = contract_in_memory(RIG_INVERSION, rig_inversion.declared_constants())
     sample.header = replace(sample.header, system="rig_inversion")
     parameters = np.random.default_rng(0).random((ROWS, 6)).astype(np.float32)
     parameters[3, 2] = 1.5

@@ -17,16 +17,18 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.systems import blender_ik_rig as rig_data
-from rigpact.contract.systems.blender_ik import DEFINITION, LAYER_WIDTHS, PARAMETER_COUNT
+from rigpact.contract.systems.blender_ik import LAYER_WIDTHS, PARAMETER_COUNT
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.reference_runtime.systems.blender_ik import context as context_stage
 from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
-from rigpact.reference_runtime.systems.blender_ik.graph import graph
+from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
+
+from . import declared_runs
 
 CONSTANTS = rig_data.declared_constants()
 RIG = rig_data.read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def truth(bundle: Path) -> np.ndarray:
 @pytest.fixture(scope="module")
 def true_run(clip: dict[str, np.ndarray], truth: np.ndarray) -> dict[str, np.ndarray]:
     """The runtime with the truth in place of a network."""
-    return graph(CONTRACT, lambda _inputs: [truth]).run(clip, DEFINITION.defaults)
+    return declared_runs.run(CONTRACT, clip, lambda _inputs: [truth])
 
 
 # ---- contract
@@ -58,7 +60,7 @@ def true_run(clip: dict[str, np.ndarray], truth: np.ndarray) -> dict[str, np.nda
 
 def test_the_fifty_inputs_stand_where_the_document_puts_them() -> None:
     """Fifty numbers in another order pass every check of a width."""
-    layout = DEFINITION.vectors["context"]
+    layout = SYSTEM.vectors["context"]
     for place, effector in enumerate(("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")):
         assert (layout[f"{effector}_position"].start, layout[f"{effector}_rotation"].start) == (
             6 * place,
@@ -67,7 +69,7 @@ def test_the_fifty_inputs_stand_where_the_document_puts_them() -> None:
     starts = {"root_forward": 30, "root_up": 33, "LeftFoot_height": 36, "LeftFoot_ground_normal": 37}
     starts |= {"LeftFoot_grounded": 40, "LeftFoot_desired_contact": 41, "RightFoot_height": 42, "phase": 48, "task": 49}
     assert {name: layout[name].start for name in starts} == starts
-    assert (layout.width, DEFINITION.vectors["rotations"].width) == (50, 69) == (LAYER_WIDTHS[0], LAYER_WIDTHS[-1])
+    assert (layout.width, SYSTEM.vectors["rotations"].width) == (50, 69) == (LAYER_WIDTHS[0], LAYER_WIDTHS[-1])
 
 
 def test_the_parameters_are_counted_not_quoted() -> None:
@@ -79,9 +81,9 @@ def test_the_parameters_are_counted_not_quoted() -> None:
 
 def test_two_layouts_of_one_width_have_two_hashes() -> None:
     """Hands and feet exchanged: the same fifty numbers, another meaning."""
-    fields = list(DEFINITION.vectors["context"])
+    fields = list(SYSTEM.vectors["context"])
     fields[0], fields[2] = fields[2], fields[0]
-    assert FieldLayout(tuple(fields)).layout_hash != DEFINITION.vectors["context"].layout_hash
+    assert FieldLayout(tuple(fields)).layout_hash != SYSTEM.vectors["context"].layout_hash
 
 
 def test_the_declared_constants_are_without_problems() -> None:
@@ -171,7 +173,7 @@ def test_scaling_is_undone_by_its_inverse(true_run: dict[str, np.ndarray]) -> No
     """A side that scales twice or never is a scale off; inputs are at most a few units."""
     back = context_stage.denormalised(true_run["model_input"], RIG)
     assert back == pytest.approx(true_run["context"], abs=1e-6)
-    for field in DEFINITION.vectors["context"]:
+    for field in SYSTEM.vectors["context"]:
         factor = {"_rotation": math.pi, "_height": 2.0}.get(f"_{field.name.split('_')[-1]}", 1.0)
         assert true_run["model_input"][:, field.range] * factor == pytest.approx(
             true_run["context"][:, field.range], abs=1e-6
@@ -182,8 +184,8 @@ def test_limits_are_kept_and_keeping_them_twice_changes_nothing(clip: dict[str, 
     """A clamp that is not idempotent drifts when a solver refines."""
     random = np.random.default_rng(0)
     wild = random.normal(0.0, 3.0, (len(clip["root"]), 69)).astype(np.float32)
-    once = graph(CONTRACT, lambda _inputs: [wild]).run(clip, DEFINITION.defaults)["limited"]
-    twice = graph(CONTRACT, lambda _inputs: [once]).run(clip, DEFINITION.defaults)["limited"]
+    once = declared_runs.run(CONTRACT, clip, lambda _inputs: [wild])["limited"]
+    twice = declared_runs.run(CONTRACT, clip, lambda _inputs: [once])["limited"]
     assert np.array_equal(once, twice)
     limits = np.array(CONSTANTS["limits_rad"]).reshape(69, 2)
     for column in range(69):
@@ -205,29 +207,11 @@ def test_bones_behind_the_effectors_cannot_move_them(clip: dict[str, np.ndarray]
     ends = [place for place, bone in enumerate(rig_data.BONES) if bone.endswith(("Hand", "Foot", "ToeBase", "Head"))]
     assert len(ends) == 7
     spoilt[:, ends] = 0.0
-    run = graph(CONTRACT, lambda _inputs: [spoilt.reshape(-1, 69)]).run(clip, DEFINITION.defaults)
+    run = declared_runs.run(CONTRACT, clip, lambda _inputs: [spoilt.reshape(-1, 69)])
     assert run["effector_error"].max() <= 1e-4
 
 
-def _worst(found: np.ndarray, expected: np.ndarray, *, quaternions: bool) -> np.ndarray:
-    if quaternions:
-        one, other = found.reshape(len(found), -1, 4), expected.reshape(len(expected), -1, 4)
-        return (one * np.sign(np.sum(one * other, axis=2, keepdims=True)) - other).reshape(found.shape)
-    return found - expected
-
-
-def _failing(run: dict[str, np.ndarray], choices: dict[str, str]) -> list[str]:
-    """Stages that cannot have been computed from the run's own values under these conventions."""
-    failing = []
-    for stage in graph(CONTRACT).stages:
-        rows = stage.compute(run, choices).astype(float)
-        difference = np.abs(_worst(rows, run[stage.name].astype(float), quaternions=stage.quaternions))
-        if np.any(difference > stage.bound(run, rows)):
-            failing.append(stage.name)
-    return failing
-
-
-ALTERNATIVES = [(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]]
+ALTERNATIVES = declared_runs.alternatives(SYSTEM)
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +219,7 @@ def network_run(clip: dict[str, np.ndarray], bundle: Path) -> dict[str, np.ndarr
     """Rotation vectors of the committed network for the clip, and everything behind them."""
     session = onnxruntime.InferenceSession(bundle / "model.onnx", providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
-    return graph(CONTRACT, lambda inputs: session.run(None, {name: inputs[0]})).run(clip, DEFINITION.defaults)
+    return declared_runs.run(CONTRACT, clip, lambda inputs: session.run(None, {name: inputs[0]}))
 
 
 @pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
@@ -243,17 +227,13 @@ def test_every_other_convention_shows_on_the_clip(
     network_run: dict[str, np.ndarray], clip: dict[str, np.ndarray], knob: str, value: str
 ) -> None:
     """A convention that a clip cannot show is not checked by it, whatever the report says."""
-    other = graph(CONTRACT).run({**clip, "rotations": network_run["rotations"]}, {**DEFINITION.defaults, knob: value})
-    failing = _failing(other, DEFINITION.defaults)
-    assert len(failing) >= 1
-    assert knob in {name for stage in graph(CONTRACT).stages if stage.name in failing for name in stage.knobs}
+    other = declared_runs.run(CONTRACT, {**clip, "rotations": network_run["rotations"]}, **{knob: value})
+    assert SYSTEM.graph.stages_of(knob).intersection(declared_runs.failing(CONTRACT, other))
 
 
 def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
     """A cause that is named without a word of what to do about it is half an answer."""
-    used = {knob for stage in graph(CONTRACT).stages for knob in stage.knobs}
-    assert used == set(DEFINITION.knobs)
-    assert set(DEFINITION.hints) == {f"{knob}={value}" for knob, value in ALTERNATIVES}
+    declared_runs.assert_every_value_has_its_hint(SYSTEM)
 
 
 def test_single_precision_is_no_defect(network_run: dict[str, np.ndarray]) -> None:
@@ -274,7 +254,7 @@ def test_single_precision_is_no_defect(network_run: dict[str, np.ndarray]) -> No
         places.append(places[parent] + world[parent] @ (rest[parent].T @ (heads[bone] - heads[parent])))
     single = np.stack(places, axis=1).reshape(len(local), -1).astype(np.float32)
     assert single.dtype == np.float32
-    assert _failing({**network_run, "positions": single}, DEFINITION.defaults) in ([], ["effector_error"])
+    assert declared_runs.failing(CONTRACT, {**network_run, "positions": single}) in ([], ["effector_error"])
 
 
 def _single_euler(quaternion: np.ndarray) -> np.ndarray:
@@ -298,8 +278,8 @@ def test_angles_in_single_precision_stay_within_their_bound(clip: dict[str, np.n
     effectors = clip["effectors"].reshape(360, 5, 7).copy()
     effectors[..., 3:] = turned
     given = {**clip, "effectors": effectors.reshape(360, 35)}
-    ours = context_stage.context(given, DEFINITION.defaults)
-    bound = context_stage.context_bound(given, ours)[:, :30].reshape(360, 5, 6)[..., 3:]
+    ours = declared_runs.recomputed(CONTRACT, "context", given)
+    bound = declared_runs.bound_of(CONTRACT, "context", given, ours)[:, :30].reshape(360, 5, 6)[..., 3:]
     difference = np.abs(ours[:, :30].reshape(360, 5, 6)[..., 3:] - _single_euler(turned).astype(float))
     assert np.all(difference <= bound)
     assert np.median(bound) < 2e-5

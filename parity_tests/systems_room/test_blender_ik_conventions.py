@@ -12,13 +12,14 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.systems import blender_ik_rig as rig_data
-from rigpact.contract.systems.blender_ik import DEFINITION
 from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.reference_runtime.systems.blender_ik.graph import graph
+from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
+
+from .declared_runs import alternatives, run
 
 CONSTANTS = rig_data.declared_constants()
 RIG = rig_data.read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
 FRAME = 250
 Stages = dict[str, np.ndarray]
 
@@ -36,7 +37,7 @@ def given(checkout: Path) -> Stages:
 @pytest.fixture(scope="module")
 def honest(given: Stages) -> Stages:
     """Every stage under the contract's own conventions."""
-    return graph(CONTRACT).run(given, DEFINITION.defaults)
+    return run(CONTRACT, given)
 
 
 def _turn(quaternion: np.ndarray) -> np.ndarray:
@@ -162,14 +163,14 @@ MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
 
 def test_every_convention_has_its_meaning_here() -> None:
     """A new value without an oracle would go untested."""
-    assert set(MEANINGS) == {(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]}
+    assert set(MEANINGS) == set(alternatives(SYSTEM))
 
 
 @pytest.mark.parametrize(("knob", "value"), MEANINGS)
 def test_a_convention_does_what_its_name_says(given: Stages, honest: Stages, knob: str, value: str) -> None:
     """A cause under a wrong name is worse than none."""
     stage, expected = MEANINGS[knob, value]
-    found = graph(CONTRACT).run(given, {**DEFINITION.defaults, knob: value})[stage][FRAME]
+    found = run(CONTRACT, given, **{knob: value})[stage][FRAME]
     # float32 of metres and radians; angles of arc tangents and nine decimals of rest orientations
     assert found == pytest.approx(expected(honest), rel=1e-5, abs=2e-5)
     assert found != pytest.approx(honest[stage][FRAME], rel=1e-5, abs=2e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import onnxruntime
 import torch
 
 from rigpact.contract.systems import blender_ik_rig as rig_data
-from rigpact.contract.systems.blender_ik import DEFINITION, PARAMETER_COUNT
+from rigpact.contract.systems.blender_ik import PARAMETER_COUNT
 from rigpact.contract.systems.blender_ik_rig import TASKS
 from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.fixtures.systems.blender_ik import losses, training
@@ -30,11 +31,13 @@ from rigpact.fixtures.systems.blender_ik.poses import draw_poses, sampling_limit
 from rigpact.reference_runtime.systems.blender_ik import kinematics, rotations
 from rigpact.reference_runtime.systems.blender_ik.context import denormalised
 from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
-from rigpact.reference_runtime.systems.blender_ik.graph import graph
+from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
+
+from .declared_runs import run as run_stages
 
 CONSTANTS = rig_data.declared_constants()
 RIG = rig_data.read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
+CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,7 @@ def test_drawn_poses_pass_the_gate() -> None:
 def test_training_sees_what_the_runtime_tells() -> None:
     """The same pose on both sides gives the same fifty numbers: normalisation, heights and the way of turning included."""
     clip = ik_clip(seed=3, tasks=("reach", "crouch"))
-    run = graph(CONTRACT, lambda _inputs: [clip.rotations]).run(clip.given, DEFINITION.defaults)
+    run = run_stages(CONTRACT, clip.given, lambda _inputs: [clip.rotations])
     ground, motion = clip.given["ground"], clip.given["motion"]
     taught = pose_batch(
         clip.rotations.reshape(-1, 23, 3), motion[:, 1], motion[:, 0], ground[:, [0, 6]], np.zeros(len(ground))
@@ -99,7 +102,8 @@ def test_the_committed_data_are_the_generators(checkout: Path, tmp_path: Path) -
     """Files that nobody can make again cannot be trusted."""
     write_data(tmp_path)
     committed = checkout / "fixtures" / "bundles" / "blender_ik"
-    assert (tmp_path / "blender_ik.json").read_bytes() == (committed / "blender_ik.json").read_bytes()
+    ours, stored = (json.loads((folder / "blender_ik.json").read_bytes()) for folder in (tmp_path, committed))
+    assert ours == stored
     for name in ("clip", "labels"):
         ours, stored = (load_file(folder / f"{name}.trace.safetensors") for folder in (tmp_path, committed))
         assert ours.keys() == stored.keys()
@@ -239,15 +243,15 @@ def test_onnx_torch_and_numpy_agree_at_any_batch(trained: Any, rows: int) -> Non
         ours = trained.model(torch.from_numpy(told)).numpy()
     assert exported == pytest.approx(ours, abs=1e-5)
     assert ours == pytest.approx(_by_hand(trained.model, told), abs=1e-5)
-    assert [entry.name for entry in session.get_inputs()] == list(DEFINITION.inputs)
-    assert [entry.name for entry in session.get_outputs()] == list(DEFINITION.outputs)
+    assert [entry.name for entry in session.get_inputs()] == list(SYSTEM.inputs)
+    assert [entry.name for entry in session.get_outputs()] == list(SYSTEM.outputs)
 
 
 def test_the_runtime_scores_as_training_does(trained: Any) -> None:
     """The number that training prints must be the one that the engine sees."""
     clip = ik_clip(seed=9, tasks=("reach", "grab"))
     answer: Callable[[Any], Any] = lambda inputs: [trained.model(torch.from_numpy(inputs[0])).detach().numpy()]  # noqa: E731
-    run = graph(CONTRACT, answer).run(clip.given, DEFINITION.defaults)
+    run = run_stages(CONTRACT, clip.given, answer)
     told = PoseBatch(*[torch.from_numpy(part) for part in _pose_parts(clip)])
     errors = training.effector_errors_m(torch.from_numpy(run["rotations"]).unflatten(1, (-1, 3)), told)
     assert run["effector_error"] == pytest.approx(errors, abs=1e-5)

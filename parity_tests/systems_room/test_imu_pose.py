@@ -11,17 +11,20 @@ import torch
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.systems.imu_pose import DEFINITION, EXERCISES, FORMS, JOINTS
+from rigpact.contract.systems.imu_pose import EXERCISES, FORMS, JOINTS
+from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.fixtures.systems.imu_pose.calibration import coverage, fit_temperature, moving, standard_scores
 from rigpact.fixtures.systems.imu_pose.exporter import export_imu_pose
 from rigpact.fixtures.systems.imu_pose.losses import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 from rigpact.fixtures.systems.imu_pose.model import FULL, ImuPoseNetwork, Size, parameter_count
 from rigpact.fixtures.systems.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
-from rigpact.reference_runtime.systems.imu_pose import stages
+from rigpact.reference_runtime.systems.imu_pose.graph import SYSTEM
 from rigpact.reference_runtime.systems.imu_pose.window import SampleWindow, stream
 
+from .declared_runs import recomputed
+
 TINY = Size(16, 2, 1, 2, 32, (32, 24), 16)
-DEFAULTS = DEFINITION.defaults
+CONTRACT = contract_in_memory(SYSTEM, {"temperature": 1.5})
 
 
 def test_the_full_network_has_the_published_number_of_parameters() -> None:
@@ -41,7 +44,7 @@ def test_onnx_agrees_at_lengths_it_was_not_traced_at(
     model, content = tiny_onnx
     samples = torch.randn(*shape, 6, generator=torch.Generator().manual_seed(5))
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    answers = session.run(list(DEFINITION.outputs), {"model_input": samples.numpy()})
+    answers = session.run(list(SYSTEM.outputs), {"model_input": samples.numpy()})
     with torch.no_grad():
         expected = model(samples)
     for answer, wanted in zip(answers, expected, strict=True):
@@ -113,7 +116,7 @@ def test_drawn_mountings_are_rotations() -> None:
 def test_the_network_sees_a_fifth_without_gravity() -> None:
     """Scalar arithmetic, number by number."""
     imu = np.array([[1.0, -2.0, 9.81, 0.5, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]], np.float32)
-    rows = stages.model_input({"imu": imu}, DEFAULTS)
+    rows = recomputed(CONTRACT, "model_input", {"imu": imu})
     wanted = [[float(np.float32(v)) for v in row] for row in imu]
     for row in wanted:
         row[2] -= 9.81
@@ -136,7 +139,7 @@ def test_each_mistake_of_the_input_is_what_its_name_says(
     knob: str, value: str, imu: tuple[float, ...], expected: tuple[float, ...]
 ) -> None:
     """A knob that does something else names the wrong line of code. `expected` is before the division by five."""
-    rows = stages.model_input({"imu": np.array([imu], np.float32)}, DEFAULTS | {knob: value})
+    rows = recomputed(CONTRACT, "model_input", {"imu": np.array([imu], np.float32)}, **{knob: value})
     assert rows[0] == pytest.approx(np.array(expected) / 5.0, abs=2e-6)
 
 
@@ -151,8 +154,8 @@ def test_means_and_log_variances_take_turns() -> None:
     """Read as two halves, the right arm's positions are variances and the body flies apart."""
     place = JOINTS.index("knee_r") * 6 + 2 * 1  # y
     known = {"head": _head({place: 0.7, place + 1: -3.0})}
-    pose = stages.pose(known, DEFAULTS).reshape(17, 3)
-    spread = stages.log_variance(known, DEFAULTS).reshape(17, 3)
+    pose = recomputed(CONTRACT, "pose", known).reshape(17, 3)
+    spread = recomputed(CONTRACT, "log_variance", known).reshape(17, 3)
     assert pose[JOINTS.index("knee_r"), 1] == np.float32(0.7)
     assert np.count_nonzero(pose) == 1
     assert spread[JOINTS.index("knee_r"), 1] == np.float32(-3.0)
@@ -162,21 +165,23 @@ def test_means_and_log_variances_take_turns() -> None:
 def test_the_log_variance_is_clamped_and_sigma_is_its_half_exponential() -> None:
     """sigma = exp(lv / 2) times the temperature; without the clamp a still coordinate has a spread of nothing."""
     known = {"head": _head({1: -30.0, 3: 2.0, 5: 9.0})}
-    clamped = stages.log_variance(known, DEFAULTS)
+    clamped = recomputed(CONTRACT, "log_variance", known)
     assert clamped[0, :3].tolist() == [-8.0, 2.0, 4.0]
-    sigma = stages.sigma_of(1.5)({"log_variance": clamped}, DEFAULTS)
+    sigma = recomputed(CONTRACT, "sigma", {"log_variance": clamped})
     assert sigma[0, :3] == pytest.approx([1.5 * math.exp(-4.0), 1.5 * math.e, 1.5 * math.exp(2.0)], rel=1e-6)
 
 
 def test_swapped_sides_swap_pairs_only() -> None:
     """Left and right exchanged: pelvis, spine and head stay."""
-    mapping = stages.JOINT_ORDER["left_right_swapped"]
+    mapping = SYSTEM.knobs["joint_order"].effects["left_right_swapped"]
     assert sorted(mapping) == list(range(17))
     assert [JOINTS[place] for place in mapping[:5]] == ["pelvis", "spine", "head", "shoulder_r", "shoulder_l"]
-    assert sorted(stages.JOINT_ORDER["constraint_loss"]) == list(range(17))
+    assert sorted(SYSTEM.knobs["joint_order"].effects["constraint_loss"]) == list(range(17))
 
 
-@pytest.mark.parametrize("axes", [*stages.SENSOR_AXES.values(), *stages.WORLD_AXES.values()])
+@pytest.mark.parametrize(
+    "axes", [*SYSTEM.knobs["sensor_axes"].effects.values(), *SYSTEM.knobs["world_axes"].effects.values()]
+)
 def test_axis_conventions_are_rotations(axes: NDArray[np.float64]) -> None:
     """A reflection would be another defect: handedness."""
     assert axes @ axes.T == pytest.approx(np.eye(3))
@@ -264,6 +269,6 @@ def test_coordinates_that_never_move_are_not_scored() -> None:
 
 def test_names_are_those_of_the_contract() -> None:
     """Logits are told apart by their place alone."""
-    assert [field.name for field in DEFINITION.vectors["exercise_logits"]] == list(EXERCISES)
-    assert [field.name for field in DEFINITION.vectors["form_logits"]] == list(FORMS)
-    assert DEFINITION.vectors["head"].width == 102
+    assert [field.name for field in SYSTEM.vectors["exercise_logits"]] == list(EXERCISES)
+    assert [field.name for field in SYSTEM.vectors["form_logits"]] == list(FORMS)
+    assert SYSTEM.vectors["head"].width == 102

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import ContractRefused
-from rigpact.contract.systems.imu_pose import DEFINITION, JOINTS
+from rigpact.contract.systems.imu_pose import JOINTS
 from rigpact.contract.systems.reading import read_system_contract
+from rigpact.reference_runtime.graph.run import run_clip
 from rigpact.reference_runtime.recordings.trace import read_trace
-from rigpact.reference_runtime.systems.imu_pose.graph import graph
+from rigpact.reference_runtime.systems.imu_pose.graph import SYSTEM
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "imu_pose"
@@ -24,16 +25,16 @@ BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "imu_pose"
 def test_the_committed_files_run_and_stand_on_the_floor() -> None:
     """The whole runtime on one window of a person it has never seen: upright, feet down, a spread of a few centimetres."""
     contract = read_system_contract(BUNDLE / "imu_pose.json")
-    network = OnnxSystemNetwork(BUNDLE / "model.onnx", contract.definition)
+    network = OnnxSystemNetwork(BUNDLE / "model.onnx", contract.system)
     clip = read_trace(BUNDLE / "clip.trace.safetensors")
-    stages = graph(contract, network).run(clip.stages, contract.conventions)
+    stages = run_clip(contract, clip.stages, network).stages
     pose = stages["pose"].reshape(-1, 17, 3)
     assert np.all(pose[:, JOINTS.index("head"), 2] > pose[:, JOINTS.index("pelvis"), 2] + 0.4)
     assert np.abs(pose[:, JOINTS.index("foot_l"), 2] - 0.03).max() < 0.03
     moving = stages["sigma"].reshape(-1, 17, 3)[:, JOINTS.index("pelvis"), 2]
     assert 0.001 < moving.mean() < 0.05
     for name, rows in stages.items():
-        assert rows.shape == (100, DEFINITION.vectors[name].width), name
+        assert rows.shape == (100, SYSTEM.vectors[name].width), name
 
 
 def _swap(names: tuple[str, str], fields: list[dict[str, Any]]) -> None:

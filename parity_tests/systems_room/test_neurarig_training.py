@@ -9,21 +9,22 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra [training] is not installed")
 
-from rigpact.contract.systems.neurarig import DEFINITION, declared_constants  # noqa: E402
+from rigpact.contract.systems.neurarig import declared_constants  # noqa: E402
 from rigpact.contract.systems.reading import contract_in_memory  # noqa: E402
 from rigpact.fixtures.systems.neurarig import parity, training  # noqa: E402
 from rigpact.fixtures.systems.neurarig.learner import LegLearner, TwoBoneLearner, two_bone_frames  # noqa: E402
 from rigpact.fixtures.systems.neurarig.model import feet_in_pelvis, foot_loss, mlp, parameter_count  # noqa: E402
 from rigpact.fixtures.systems.neurarig.poses import random_rows  # noqa: E402
 from rigpact.fixtures.systems.neurarig.walk import walk_rows  # noqa: E402
+from rigpact.reference_runtime.graph.run import run_clip  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.client import play  # noqa: E402
-from rigpact.reference_runtime.systems.neurarig.graph import graph  # noqa: E402
+from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.server import Server  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.session import Session  # noqa: E402
 from rigpact.reports.scores import neurarig_score  # noqa: E402
 
 torch.set_num_threads(1)
-CONTRACT = contract_in_memory(DEFINITION, declared_constants())
+CONTRACT = contract_in_memory(SYSTEM, declared_constants())
 
 
 def test_the_network_is_the_published_one() -> None:
@@ -44,7 +45,7 @@ def test_the_loss_is_that_of_the_runtimes_feet() -> None:
     rows = random_rows(20, 16)
     sent, _ = training.packets(rows)
     raw = np.random.default_rng(0).normal(0.0, 1.0, (16, 24)).astype(np.float32)
-    known = graph(CONTRACT).run({"engine_pose": rows, "raw_rotations": raw}, CONTRACT.conventions)
+    known = run_clip(CONTRACT, {"engine_pose": rows, "raw_rotations": raw}).stages
     error = known["foot_error"].astype(np.float64)
     lengths = np.linalg.norm(raw.reshape(16, 6, 4).astype(np.float64), axis=2)
     wanted = (error**2).sum() / (32 + 0.01) + 0.01 * ((lengths - 1.0) ** 2).sum(axis=1).mean()

@@ -20,7 +20,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.contract.systems.rig_inversion import (
-    DEFINITION,
     NEUTRAL_PARAMETERS,
     VERTICES,
     constant_problems,
@@ -28,13 +27,15 @@ from rigpact.contract.systems.rig_inversion import (
     read_constants,
 )
 from rigpact.reference_runtime.systems.rig_inversion.data_gate import data_problems, mesh_problems
-from rigpact.reference_runtime.systems.rig_inversion.graph import graph
+from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM
 from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
+
+from . import declared_runs
 
 CONSTANTS = declared_constants()
 RIG = read_constants(CONSTANTS)
-CONTRACT = contract_in_memory(DEFINITION, CONSTANTS)
-ALTERNATIVES = [(knob, value) for knob, values in DEFINITION.knobs.items() for value in values[1:]]
+CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
+ALTERNATIVES = declared_runs.alternatives(SYSTEM)
 parameters_of_a_rig = st.tuples(*[st.floats(0.0, 1.0)] * 6)
 
 
@@ -63,7 +64,7 @@ def run(bundle: Path, mesh: np.ndarray) -> dict[str, np.ndarray]:
     """The clip through the committed encoder and the rig."""
     session = onnxruntime.InferenceSession(bundle / "model.onnx", providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
-    return graph(CONTRACT, lambda inputs: session.run(None, {name: inputs[0]})).run({"mesh": mesh}, DEFINITION.defaults)
+    return declared_runs.run(CONTRACT, {"mesh": mesh}, lambda inputs: session.run(None, {name: inputs[0]}))
 
 
 # ---- contract
@@ -71,16 +72,16 @@ def run(bundle: Path, mesh: np.ndarray) -> dict[str, np.ndarray]:
 
 def test_the_vectors_have_the_contracts_widths_and_names() -> None:
     """24 numbers are eight vertices, x y z of each in turn; six parameters are three rotations, then three scales."""
-    layout = DEFINITION.vectors["rig_parameters"]
+    layout = SYSTEM.vectors["rig_parameters"]
     assert [field.name for field in layout] == ["rotate_x", "rotate_y", "rotate_z", "scale_x", "scale_y", "scale_z"]
     assert all((field.low, field.high) == (0.0, 1.0) for field in layout)
-    assert [(field.start, field.size) for field in DEFINITION.vectors["mesh"]] == [(3 * v, 3) for v in range(8)]
+    assert [(field.start, field.size) for field in SYSTEM.vectors["mesh"]] == [(3 * v, 3) for v in range(8)]
 
 
 def test_another_order_of_vertices_is_another_hash() -> None:
     """The same 24 numbers, seven of eight vertices somewhere else."""
-    fields = tuple(reversed(list(DEFINITION.vectors["mesh"])))
-    assert FieldLayout(fields).layout_hash != DEFINITION.vectors["mesh"].layout_hash
+    fields = tuple(reversed(list(SYSTEM.vectors["mesh"])))
+    assert FieldLayout(fields).layout_hash != SYSTEM.vectors["mesh"].layout_hash
 
 
 def test_the_declared_constants_are_without_problems() -> None:
@@ -191,43 +192,30 @@ def test_committed_files_are_small(bundle: Path) -> None:
     assert sum(path.stat().st_size for path in bundle.iterdir()) < 2_000_000
 
 
-def _failing(run: dict[str, np.ndarray], choices: dict[str, str]) -> list[str]:
-    """Stages that cannot have been computed from the run's own values under these conventions."""
-    return [
-        stage.name
-        for stage in graph(CONTRACT).stages
-        if np.any(
-            np.abs(stage.compute(run, choices).astype(float) - run[stage.name]) > stage.bound(run, run[stage.name])
-        )
-    ]
-
-
 @pytest.mark.parametrize(("knob", "value"), ALTERNATIVES)
 def test_every_other_convention_shows_on_the_clip(
     run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str
 ) -> None:
     """A convention that a clip cannot show is not checked by it, whatever the report says."""
     given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
-    other = graph(CONTRACT).run(given_too, {**DEFINITION.defaults, knob: value})
-    failing = _failing(other, DEFINITION.defaults)
-    assert failing == [stage.name for stage in graph(CONTRACT).stages if knob in stage.knobs]
-    assert _failing(other, {**DEFINITION.defaults, knob: value}) == []
+    other = declared_runs.run(CONTRACT, given_too, **{knob: value})
+    failing = declared_runs.failing(CONTRACT, other)
+    assert failing == [name for name in SYSTEM.graph.names if name in SYSTEM.graph.stages_of(knob)]
+    assert declared_runs.failing(CONTRACT, other, **{knob: value}) == []
 
 
 def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
     """A cause that is named without a word of what to do about it is half an answer."""
-    used = {knob for stage in graph(CONTRACT).stages for knob in stage.knobs}
-    assert used == set(DEFINITION.knobs)
-    assert set(DEFINITION.hints) == {f"{knob}={value}" for knob, value in ALTERNATIVES}
+    declared_runs.assert_every_value_has_its_hint(SYSTEM)
 
 
 def test_rotation_orders_are_about_fixed_axes(run: dict[str, np.ndarray], mesh: np.ndarray) -> None:
     """scipy's small letters; its capitals are the reverse order, which is where 'xyz' misleads."""
     values = run["transform"].astype(float)
-    for order in DEFINITION.knobs["rotation_order"]:
+    for order in SYSTEM.knobs["rotation_order"].values:
         letters = order.replace("_", "")
-        other = graph(CONTRACT).run(
-            {"mesh": mesh, "rig_parameters": run["rig_parameters"]}, {**DEFINITION.defaults, "rotation_order": order}
+        other = declared_runs.run(
+            CONTRACT, {"mesh": mesh, "rig_parameters": run["rig_parameters"]}, rotation_order=order
         )
         for frame in (0, 60, 127):
             angles = [values[frame, "xyz".index(letter)] for letter in letters]
@@ -282,7 +270,7 @@ def test_conventions_do_what_their_names_say(
 ) -> None:
     """A cause under a wrong name is worse than none."""
     given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
-    other = graph(CONTRACT).run(given_too, {**DEFINITION.defaults, knob: value})
+    other = declared_runs.run(CONTRACT, given_too, **{knob: value})
     if (knob, value) in MESH_OF:
         expected = MESH_OF[knob, value](run["transform"][frame].astype(float)).ravel()
         assert other["reconstruction"][frame] == pytest.approx(expected, abs=1e-6)
@@ -305,7 +293,7 @@ def test_single_precision_is_no_defect(run: dict[str, np.ndarray]) -> None:
     table = np.array(VERTICES, np.float32)[None] * scales[:, None]
     single = (table @ np.swapaxes(z @ y @ x, 1, 2)).reshape(-1, 24)
     assert single.dtype == np.float32
-    assert "reconstruction" not in _failing({**run, "reconstruction": single}, DEFINITION.defaults)
+    assert "reconstruction" not in declared_runs.failing(CONTRACT, {**run, "reconstruction": single})
 
 
 # ---- data gate

@@ -14,10 +14,11 @@ pytest.importorskip("torch", reason="the extra [training] is not installed")
 import onnxruntime
 import torch
 
-from rigpact.contract.systems.rig_inversion import DECODER_WIDTHS, DEFINITION, ENCODER_WIDTHS
+from rigpact.contract.systems.rig_inversion import DECODER_WIDTHS, ENCODER_WIDTHS
 from rigpact.fixtures.systems.rig_inversion import animation, networks, original_recipe, training
 from rigpact.fixtures.systems.rig_inversion.build import write_data
 from rigpact.fixtures.systems.rig_inversion.exporter import export_decoder, export_encoder
+from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM
 from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh
 
 
@@ -157,5 +158,5 @@ def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, encoder: Any, row
         ours = training.evaluate(model, told)
         assert exported == pytest.approx(ours, abs=1e-5)
         assert ours == pytest.approx(_by_hand(model, told, sigmoid=model is encoder), abs=1e-5)
-    assert session.get_inputs()[0].name == DEFINITION.inputs[0]
-    assert session.get_outputs()[0].name == DEFINITION.outputs[0]
+    assert session.get_inputs()[0].name == SYSTEM.inputs[0]
+    assert session.get_outputs()[0].name == SYSTEM.outputs[0]

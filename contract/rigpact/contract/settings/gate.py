@@ -14,9 +14,7 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
-from rigpact.contract.systems.registry import SYSTEMS
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+from rigpact.contract.systems.system import System
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "gate": {
@@ -70,9 +68,6 @@ KEYS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Every key by table, in words."""
-HOSTED_STAGES = frozenset(name for system in SYSTEMS.values() for name in system.definition.vectors)
-HOSTED_KNOBS = frozenset(name for system in SYSTEMS.values() for name in system.definition.knobs)
-"""The keys that the project of any other system may use; the system itself refuses the ones that it does not have."""
 FREE_RUN_FRAMES = 600
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
@@ -80,13 +75,17 @@ INFERENCE_MARGIN = 3.0
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own."""
+    """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own.
+
+    place: where the settings name its stages.
+    """
 
     file: str
     name: str
     clip: str | None = None
     stages: tuple[str, ...] = ()
     frames: int | None = None
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -181,6 +180,19 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
     )
 
 
+def check_settings(settings: GateSettings, system: System) -> None:
+    """UnusableInput for a convention or a stage that the project's system does not have.
+
+    The gate calls this as soon as it has read of which system the project is: reading the settings imports no system.
+    """
+    system.conventions(settings.conventions)
+    for run in (*settings.teacher, *settings.traces):
+        for stage in run.stages:
+            if stage not in system.graph:
+                known = system.graph.names
+                raise UnusableInput(run.place, repr(stage), f"one of {', '.join(known)}", did_you_mean(stage, known))
+
+
 def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) -> None:
     names = [run.name for run in runs]
     for index, run in enumerate(runs):
@@ -192,20 +204,13 @@ def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) ->
 def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     file = entry.required_text("file", KEYS[f"gate.{kind}"]["file"])
     clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
-    stages = entry.texts("stages", f"stages: {', '.join(STAGE_NAMES)}")
-    for stage in stages:
-        if stage not in STAGE_NAMES and stage not in HOSTED_STAGES:
-            hint = did_you_mean(stage, STAGE_NAMES)
-            raise UnusableInput(entry.place("stages"), repr(stage), f"one of {', '.join(STAGE_NAMES)}", hint)
+    stages = entry.texts("stages", "stages of the project's system")
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
-    return RecordedRun(file, name, clip, stages, entry.count("frames"))
+    return RecordedRun(file, name, clip, stages, entry.count("frames"), entry.place("stages"))
 
 
 def _conventions(table: SettingsTable) -> Mapping[str, Any]:
-    changes = {knob: tuple(value) if isinstance(value, list) else value for knob, value in table.content.items()}
-    own = {knob: value for knob, value in changes.items() if knob in KNOBS or knob not in HOSTED_KNOBS}
-    enemy_conventions(own)  # says clearly what is no knob, and no value of one
-    return changes
+    return {knob: tuple(value) if isinstance(value, list) else value for knob, value in table.content.items()}
 
 
 def _thresholds(table: SettingsTable) -> Thresholds:

@@ -1,18 +1,17 @@
-"""Other neural-animation systems under contract, each described by data.
+"""Neural-animation systems under contract: what one is, and the facts of those that are declared graphs of stages.
 
-    layout        what a vector holds: named fields and a hash over all of their meaning
-    definition    what a system is (`SystemDefinition`) and what one exported file declares (`SystemContract`)
-    problem       what is wrong with constants or with training data, before it is a finding
-    registry      SYSTEMS: every definition, with what judges its constants
-    reading       contract files read and written
+    stage, system  a system as values: stages with layouts, knobs and measures; a contract of it
+    layout         what a vector holds: named fields and a hash over all of their meaning
+    registry       the systems of this installation, by entry points
+    reading        contract files read and written
+    problem        what is wrong with constants or with training data, before it is a finding
+    NAME           a system's facts: the fields of its vectors, its constants and when they contradict themselves
 
 To host a system NAME:
- 1. here: NAME.py with a `DEFINITION` (vectors, the model's inputs and outputs, knobs with hints) and
-    `constant_problems(constants)`; a row in registry.py.
- 2. reference_runtime/systems/NAME/graph.py: `graph(contract, evaluate=None) -> StageGraph`; a row in the registry there, with a
-    data gate if its training data can contradict its rig. Stages name the knobs that they look at and bound their rounding;
-    `check`, `run`, `diff`, `explain` and `gate` then work for it.
+ 1. here: NAME.py with the layouts of its vectors, `read_constants` and `constant_problems`.
+ 2. reference_runtime/systems/NAME/: stages.py, a function for each stage and a `Knob` for each table of readings; graph.py, its
+    `SYSTEM`; a row under `rigpact.systems` in pyproject.toml. Every command then works for it.
  3. fixtures/systems/NAME/: motion, the torch side, mutants, `build.py`, which writes the contract (`contract_to_json`), the
-    model, and a clip: a trace whose header says `system=NAME` and whose stages are the graph's given vectors.
- 4. docs/systems/NAME.md, tests in parity_tests/systems_room, a row in reports/systems_score.
+    model, and a clip: a trace whose header says `system=NAME` and whose stages are those that come from outside.
+ 4. docs/systems/NAME.md, tests in parity_tests/systems_room.
 """

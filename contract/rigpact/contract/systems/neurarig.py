@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import SystemDefinition
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, tiled
 from rigpact.contract.systems.problem import Problem
 
@@ -71,7 +70,7 @@ def _rotations(kind: FieldKind) -> FieldLayout:
     return tiled(*((f"{bone}_quat", 4, kind, "", _LOCAL) for bone in BONES))
 
 
-_NETWORK_INPUT = FieldLayout(
+MODEL_INPUT = FieldLayout(
     tuple(
         Field(
             field.name, field.start, field.size, FieldKind.RAW, "m" if field.unit == "cm" else field.unit, field.space
@@ -79,68 +78,11 @@ _NETWORK_INPUT = FieldLayout(
         for field in frame_fields("cm", _PELVIS)
     )
 )
-DEFINITION = SystemDefinition(
-    name="neurarig",
-    title="NeuraRig leg IK",
-    page="neurarig.md",
-    vectors={
-        "engine_pose": frame_fields("cm", _WORLD),
-        "packet": frame_fields("cm", _PELVIS),
-        "model_input": _NETWORK_INPUT,
-        "raw_rotations": _rotations(FieldKind.RAW),
-        "rotations": _rotations(FieldKind.QUATERNION_XYZW),
-        "reply": _rotations(FieldKind.RAW),
-        "joints": tiled(*((joint, 3, _POSITION, "cm", _WORLD) for joint in JOINTS)),
-        "foot_error": tiled(*((f"foot_{side}", 1, FieldKind.SCALAR, "cm", "") for side in SIDES)),
-    },
-    inputs=("model_input",),
-    outputs=("raw_rotations",),
-    knobs={
-        "target_space": ("pelvis", "world", "forward_transform", "relative_not_turned"),
-        "normal_space": ("pelvis", "world"),
-        "quaternion_order": ("xyzw", "wxyz"),
-        "handedness": ("unreal", "right_handed"),
-        "unit": ("cm", "m"),
-        "tail_order": ("normals_hits_targets", "targets_normals_hits_by_side"),
-        "chain_order": ("right_first", "left_first"),
-        "input_copy": ("whole", "63_bytes"),
-        "input_scale": ("hundredth", "none"),
-        "normalisation": ("unit", "none"),
-        "quaternion_sign": ("w_not_negative", "as_it_comes"),
-        "reply_length": ("97_bytes", "25_bytes"),
-        "reply_order": ("xyzw", "wxyz"),
-        "bone_axis": ("x_mirrored", "x_both", "minus_z"),
-        "multiplication": ("parent_child", "child_parent"),
-        "fk_space": ("world", "pelvis"),
-        "leg_lengths": ("declared", "rounded", "swapped"),
-        "error_target": ("world", "pelvis_target_as_world"),
-    },
-    hints={
-        "target_space=world": "targets are sent in the pelvis' space: R(q)^-1 (target - p)",
-        "target_space=forward_transform": "into the pelvis' space is the inverse rotation, not the rotation",
-        "target_space=relative_not_turned": "the pelvis' rotation is missing: R(q)^-1 (target - p)",
-        "normal_space=world": "ground normals are sent in the pelvis' space, turned and not moved",
-        "quaternion_order=wxyz": "w is last; glm and Eigen constructors take it first",
-        "handedness=right_handed": "Unreal's rotator to quaternion has x and y negated against the right-handed formula",
-        "unit=m": "positions are sent in centimetres",
-        "tail_order=targets_normals_hits_by_side": "an older schema of as many floats: normals and hits come before both targets",
-        "chain_order=left_first": "the right leg is first, in what is sent and in the reply",
-        "input_copy=63_bytes": "memcpy counts bytes: 63 floats are 252; the rest stays zero, and training 'converges' at once",
-        "input_scale=none": "the network was trained on metres: positions times 0.01",
-        "normalisation=none": "the network's quaternions are not unit: normalise before any use",
-        "quaternion_sign=as_it_comes": "q and -q are one rotation: flip where w < 0, or interpolation takes the long way",
-        "reply_length=25_bytes": "the reply is 1 + 24 * 4 bytes; size() counts floats, so only six arrive",
-        "reply_order=wxyz": "the reply has w last",
-        "bone_axis=x_both": "the left leg's bones run along -x",
-        "bone_axis=minus_z": "this rig's bones run along x, not along -z",
-        "multiplication=child_parent": "world = parent * local; for quaternions too",
-        "fk_space=pelvis": "positions are in world space: p + R(q) v",
-        "leg_lengths=rounded": "45.75 and 41.70 are rounded; use the contract's lengths",
-        "leg_lengths=swapped": "femur first, tibia second",
-        "error_target=pelvis_target_as_world": "compare with the target in world space: p + R(q) target",
-    },
-    fps=60.0,
-)
+ENGINE_POSE, PACKET = frame_fields("cm", _WORLD), frame_fields("cm", _PELVIS)
+RAW_ROTATIONS, ROTATIONS = _rotations(FieldKind.RAW), _rotations(FieldKind.QUATERNION_XYZW)
+LEG_JOINTS = tiled(*((joint, 3, _POSITION, "cm", _WORLD) for joint in JOINTS))
+FOOT_ERROR = tiled(*((f"foot_{side}", 1, FieldKind.SCALAR, "cm", "") for side in SIDES))
+FPS = 60.0
 
 
 @dataclass(frozen=True, eq=False)

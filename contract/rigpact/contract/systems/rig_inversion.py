@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import SystemDefinition
-from rigpact.contract.systems.layout import FieldKind, FieldLayout, tiled
+from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.problem import Problem, entries
 
 VERTICES = (
@@ -30,74 +29,14 @@ DECODER_WIDTHS, ENCODER_WIDTHS = (6, 1024, 1024, 24), (24, 512, 6)
 _SPACE = "rig, right-handed"
 
 
-def _mesh() -> FieldLayout:
-    return tiled(*((f"vertex_{place}", 3, FieldKind.MESH_POINTS, "", _SPACE) for place in range(len(VERTICES))))
-
-
-DEFINITION = SystemDefinition(
-    name="rig_inversion",
-    title="Rig inversion, a toy rig and its differentiable approximation",
-    page="rig_inversion.md",
-    vectors={
-        "mesh": _mesh(),
-        "model_input": _mesh(),
-        "rig_parameters": tiled(*((name, 1, FieldKind.RIG_PARAMETER, "", "rig", 0.0, 1.0) for name in PARAMETERS)),
-        "transform": tiled(
-            *((f"angle_{axis}", 1, FieldKind.SCALAR, "rad", "rig") for axis in "xyz"),
-            *((f"scale_{axis}", 1, FieldKind.SCALAR, "", "rig", *SCALE_RANGE) for axis in "xyz"),
-        ),
-        "reconstruction": _mesh(),
-        "vertex_error": tiled(*((f"vertex_{place}", 1, FieldKind.SCALAR, "", "rig") for place in range(len(VERTICES)))),
-    },
-    inputs=("model_input",),
-    outputs=("rig_parameters",),
-    knobs={
-        "flattening": ("vertex_by_vertex", "axis_by_axis"),
-        "vertex_order": ("as_declared", "reversed", "x_fastest"),
-        "mesh_axes": ("right_handed", "y_mirrored", "y_up"),
-        "parameter_order": ("rotations_first", "scales_first", "interleaved"),
-        "output_activation": ("in_the_model", "applied_again"),
-        "angle_range": ("90_deg", "45_deg", "180_deg"),
-        "angle_origin": ("middle", "zero"),
-        "angle_unit": ("radians", "degrees"),
-        "scale_mapping": ("minus_half_to_two", "zero_to_two", "zero_to_two_and_a_half", "half_to_three"),
-        "rotation_order": ("x_y_z", "z_y_x", "x_z_y", "y_x_z", "y_z_x", "z_x_y"),
-        "rotation_sense": ("counter_clockwise", "clockwise"),
-        "scale_place": ("before_rotations", "behind_rotations"),
-        "vertex_table": ("as_declared", "missing_corner_mended"),
-        "vertex_side": ("column", "row"),
-        "error_measure": ("euclidean", "squared", "absolute_sum"),
-    },
-    hints={
-        "flattening=axis_by_axis": "the mesh is x, y, z of a vertex, then the next: flatten (8, 3) by rows",
-        "vertex_order=reversed": "the order of the vertices is part of the contract",
-        "vertex_order=x_fastest": "the declared order counts z fastest; the mesh was built with x fastest",
-        "mesh_axes=y_mirrored": "the mesh comes from a left-handed engine: turn y around on the way in",
-        "mesh_axes=y_up": "the mesh comes y up: turn it before the network",
-        "parameter_order=scales_first": "the parameters are rx, ry, rz, sx, sy, sz",
-        "parameter_order=interleaved": "the parameters are rx, ry, rz, sx, sy, sz, not pairs of an axis",
-        "output_activation=applied_again": "the model ends in a sigmoid; a second one presses everything towards 0.6",
-        "angle_range=45_deg": "angle = (p - 0.5) * 90 degrees: the range is 90 wide, 45 to each side",
-        "angle_range=180_deg": "angle = (p - 0.5) * 90 degrees",
-        "angle_origin=zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are no zeros",
-        "angle_unit=degrees": "the rig's angles are degrees; sine and cosine want radians",
-        "scale_mapping=zero_to_two": "scale = 2.5 p - 0.5, from -0.5 to 2; a negative scale is legal",
-        "scale_mapping=zero_to_two_and_a_half": "subtract 0.5 behind the factor 2.5",
-        "scale_mapping=half_to_three": "0.5 is subtracted, not added: p = 0.6 is scale 1",
-        "rotation_order=z_y_x": "about fixed axes x is first; 'xyz' in lower case means that in scipy, in capitals this order",
-        "rotation_order=x_z_y": "about fixed axes: x, then y, then z",
-        "rotation_order=y_x_z": "about fixed axes: x, then y, then z",
-        "rotation_order=y_z_x": "about fixed axes: x, then y, then z",
-        "rotation_order=z_x_y": "about fixed axes: x, then y, then z",
-        "rotation_sense=clockwise": "a positive angle about z takes x to y; a left-handed engine turns the other way",
-        "scale_place=behind_rotations": "scale the neutral mesh first, then turn it",
-        "vertex_table=missing_corner_mended": "vertex 7 repeats vertex 4; a mended table is another contract",
-        "vertex_side=row": "vertices are columns: v' = R v; with rows it is v' = v R^T, not v R",
-        "error_measure=squared": "the error is the mean of distances, not of their squares",
-        "error_measure=absolute_sum": "the error is the Euclidean distance of a vertex",
-    },
-    fps=30.0,
+MESH = tiled(*((f"vertex_{place}", 3, FieldKind.MESH_POINTS, "", _SPACE) for place in range(len(VERTICES))))
+RIG_PARAMETERS = tiled(*((name, 1, FieldKind.RIG_PARAMETER, "", "rig", 0.0, 1.0) for name in PARAMETERS))
+TRANSFORM = tiled(
+    *((f"angle_{axis}", 1, FieldKind.SCALAR, "rad", "rig") for axis in "xyz"),
+    *((f"scale_{axis}", 1, FieldKind.SCALAR, "", "rig", *SCALE_RANGE) for axis in "xyz"),
 )
+VERTEX_ERROR = tiled(*((f"vertex_{place}", 1, FieldKind.SCALAR, "", "rig") for place in range(len(VERTICES))))
+FPS = 30.0
 
 
 @dataclass(frozen=True, eq=False)

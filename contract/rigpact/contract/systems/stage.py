@@ -111,7 +111,8 @@ class Stage:
     layout: its fields, or contract -> its fields.
     needs: the stages that it is computed from; may_use: those that it looks at if they are known.
     compute: None for a vector that comes from outside (the clip).
-    carried: the stage of the frame before that this one takes over when the system feeds itself.
+    carried: the stage of the frame before that this one takes over when the system feeds itself; carried_fields: those of its
+    fields that it takes over, if not all: the others still come from outside.
     bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
     that is measured.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
@@ -126,6 +127,7 @@ class Stage:
     measure: Measure = RAW
     may_use: tuple[str, ...] = ()
     carried: str | None = None
+    carried_fields: tuple[str, ...] = ()
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""
@@ -144,6 +146,15 @@ class Stage:
     def fields(self, contract: Any) -> FieldLayout:
         """The stage's fields under a contract."""
         return self.layout if isinstance(self.layout, FieldLayout) else self.layout(contract)
+
+    def take_over(self, contract: Any, rows: FloatArray, before: FloatArray) -> FloatArray:
+        """The stage's rows from outside, (N, width), with what the frame before hands on, (N, width)."""
+        if not self.carried_fields:
+            return before
+        fields, taken = self.fields(contract), rows.copy()
+        for name in self.carried_fields:
+            taken[:, fields[name].range] = before[:, fields[name].range]
+        return taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +192,11 @@ class Graph:
     def answers(self) -> tuple[str, ...]:
         """The stages that the network gives."""
         return tuple(stage.name for stage in self.stages if stage.is_answer)
+
+    @property
+    def handed_on(self) -> frozenset[str]:
+        """The stages that the next frame takes over: each has the fields of the stage that takes it."""
+        return frozenset(stage.carried for stage in self.stages if stage.carried is not None)
 
     @property
     def feeds_itself(self) -> bool:

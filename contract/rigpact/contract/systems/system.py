@@ -76,7 +76,8 @@ class System:
 class SystemContract:
     """What an exported contract file declares, immutable.
 
-    vectors: the layouts as the file has them. constants: the system's own numbers, as JSON values.
+    vectors: the layouts that the file has; the system's own stand for the others.
+    constants: the system's own numbers, as JSON values.
     """
 
     system: System
@@ -94,7 +95,7 @@ class SystemContract:
 
     def fields(self, stage: str) -> FieldLayout:
         """The fields of a stage."""
-        return self.vectors[stage]
+        return self.vectors[stage] if stage in self.vectors else self.system.vectors[stage]
 
     def with_conventions(self, changes: Mapping[str, Any]) -> Self:
         """The contract with some knobs changed; UnusableInput for a knob or a value that the system does not have."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,10 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, read_trace
+from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-
-
-@dataclass(frozen=True, eq=False)
-class TraceRows:
-    """A recording as what drives a run: the rows of each stage from frame 0 on."""
-
-    trace: Trace
-
-    @property
-    def steps(self) -> int:
-        """Number of frames."""
-        return len(self.trace.frame)
-
-    def rows(self, stage: str) -> FloatArray | None:
-        """Rows of a stage, (N, width); None where it was not recorded."""
-        return self.trace.stages.get(stage)
 
 
 class DeclaredFiles:
@@ -48,8 +32,8 @@ class DeclaredFiles:
 
     def drive(self, path: Path, contract: SystemContract) -> Callable[[Any], Any]:
         """What drives a run: the recorded rows of the stages that come from outside."""
-        rows = TraceRows(self.recording(path, contract).trace)
-        return lambda _contract: rows
+        drive = ClipDrive(self.recording(path, contract).trace.stages)
+        return lambda _contract: drive
 
     def network(self, path: Path, contract: SystemContract) -> OnnxSystemNetwork:
         """The model behind the system's answers."""

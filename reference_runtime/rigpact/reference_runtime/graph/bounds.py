@@ -41,6 +41,7 @@ def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, F
     """The largest change of the rows when the stage's inputs move by their bounds."""
     rng = np.random.default_rng(0)
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
+    changed: FloatArray
     for pattern in range(PATTERNS):
         signs = {name: _signs(pattern, bound.shape, rng) for name, bound in moved.items()}
         values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}

@@ -82,9 +82,18 @@ class ReplayedFrames:
         compute = self._graph[stage].compute
         try:
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-                return self.driven(stage) if compute is None else compute(self)
+                return self._given(stage) if compute is None else compute(self)
         except NotKnown:
             return None
+
+    def _given(self, name: str) -> FloatArray:
+        """A stage from outside: the clip's rows; in a free run with what the frame before hands on."""
+        stage = self._graph[name]
+        if self.mode != "free" or stage.carried is None:
+            return self.driven(name)
+        before = self.recorded_at(stage.carried, -1)
+        rows = self.driven(name) if self.has_drive else np.full_like(before, np.nan)
+        return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, rows, before), rows)
 
     def get(self, stage: str) -> FloatArray | None:
         """What a later stage starts from: the recorded values, else the computed ones; None where neither is there."""
@@ -182,7 +191,7 @@ class ReplayedFrames:
         found = np.full((max(self.end + 1, len(before)), own.shape[1]), np.nan, np.float32)
         found[: len(before)] = before
         if following is not None:
-            found[self.frame + 1] = following
+            found[self.frame + 1] = self._graph[stage].take_over(self.contract, found[self.frame + 1], following)
         found[self.frame] = own
         return found
 

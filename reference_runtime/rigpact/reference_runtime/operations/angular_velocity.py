@@ -60,7 +60,7 @@ class AngularVelocityInput:
     @property
     def reads_one_slice(self) -> bool:
         """Whether nothing but the state's own angular velocity is looked at: the input changes only where that does."""
-        return self._source_name != "rotations" and self._is_in_parent
+        return bool(self._source_name != "rotations" and self._is_in_parent)
 
     def rows(self, motion: Motion) -> FloatArray:
         """AngVel input of the first `steps` frames, stored as float32."""

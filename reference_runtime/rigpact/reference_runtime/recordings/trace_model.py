@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.registry import SYSTEMS, find_system
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.version import rigpact_version
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
@@ -32,7 +31,7 @@ class TraceHeader:
     producer: str = "rigpact"
     producer_version: str = field(default_factory=rigpact_version)
     system: str | None = None
-    """One of the hosted systems, whose vectors the stages are; None for the enemy animation."""
+    """The system whose stages these are; None, as in its files, for the enemy animation."""
 
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
@@ -98,14 +97,14 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
 
 def _system_name(entry: dict[str, Any], place: str) -> str | None:
     name = _optional_text(entry, "system", f"{place}#")
-    return None if name is None else find_system(name, f"{place}#/system").definition.name
+    return None if name is None else find_system(name, f"{place}#/system").name
 
 
-def _stage_widths(system: str | None) -> dict[str, int | None]:
-    """The stages that a system's trace may hold; the enemy's widths are its bundle's."""
-    if system is None:
-        return dict.fromkeys(STAGE_NAMES)
-    return {name: layout.width for name, layout in SYSTEMS[system].definition.vectors.items()}
+def _stage_widths(name: str | None) -> dict[str, int | None]:
+    """The stages that a system's trace may hold; None where the width depends on the contract."""
+    system = find_system(name or ENEMY_ANIMATION)
+    own = system.vectors
+    return {stage: own[stage].width if stage in own else None for stage in system.graph.names}
 
 
 def _widths(stages: Any, place: str, known: dict[str, int | None]) -> dict[str, int]:

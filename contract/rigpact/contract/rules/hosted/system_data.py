@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
-from rigpact.contract.systems.definition import SystemContract
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -17,6 +16,7 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.problem import Problem
+from rigpact.contract.systems.system import SystemContract
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 UNIT_WITHIN = 1e-3
@@ -103,7 +103,7 @@ def check_rows(
     varied: vectors that training learns from, so that their rows must not be one pose.
     """
     for name, rows in stages.items():
-        layout = contract.vectors[name]
+        layout = contract.fields(name)
         not_finite = list(_check_finite(name, layout, rows, file))
         yield from not_finite
         if not_finite:

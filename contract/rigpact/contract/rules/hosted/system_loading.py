@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rigpact.contract.systems.definition import SystemDefinition
-
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
@@ -18,7 +16,8 @@ from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.files.json_text import check_json_text
 from rigpact.contract.rules.files.structure import check_structure
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
-from rigpact.contract.systems.registry import SYSTEMS, canonical_name
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
+from rigpact.contract.systems.system import System
 
 _ERROR = Severity.ERROR
 
@@ -105,12 +104,13 @@ def check_loading(document: Document) -> Iterator[Finding]:
     if shape:
         return
     root = document.data
-    system = SYSTEMS.get(canonical_name(root["system"]))
-    if system is None:
-        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(SYSTEMS))
+    known = [name for name in known_systems() if name != ENEMY_ANIMATION]  # whose contract is a schema bundle
+    if canonical_name(root["system"]) not in known:
+        yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(known))
         return
-    yield from _check_vectors(document, system.definition)
-    yield from _check_knobs(document, system.definition)
+    system = find_system(root["system"])
+    yield from _check_vectors(document, system)
+    yield from _check_knobs(document, system)
     for problem in system.constant_problems(root.get("constants", {})):
         yield CONSTANT_WRONG.at(
             document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
@@ -118,10 +118,12 @@ def check_loading(document: Document) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _check_vectors(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
+def _check_vectors(document: Document, system: System) -> Iterator[Finding]:
     declared: Mapping[str, Any] = document.data["vectors"]
-    for name, expected in definition.vectors.items():
+    for name, expected in system.vectors.items():
         if name not in declared:
+            if name in system.graph.handed_on:
+                continue  # it has the fields of the vector that it is carried into, which are declared
             yield VECTOR_MISSING.at(document.path, "/vectors", vector=name, width=expected.width)
             continue
         place = json_pointer("vectors", name)
@@ -188,12 +190,10 @@ def _at(layout: FieldLayout, index: int) -> str:
     return f"{field.name} ({field.size}: {meaning})"
 
 
-def _check_knobs(document: Document, definition: SystemDefinition) -> Iterator[Finding]:
-    for knob, value in document.data.get("conventions", {}).items():
-        pointer = json_pointer("conventions", knob)
-        if knob not in definition.knobs:
-            yield UNKNOWN_KNOB.at(document.path, pointer, knob=knob, known=", ".join(definition.knobs))
-        elif value not in definition.knobs[knob]:
-            yield UNKNOWN_VALUE.at(
-                document.path, pointer, knob=knob, value=value, known=", ".join(definition.knobs[knob])
-            )
+def _check_knobs(document: Document, system: System) -> Iterator[Finding]:
+    for name, value in document.data.get("conventions", {}).items():
+        pointer, knob = json_pointer("conventions", name), system.knobs.get(name)
+        if knob is None:
+            yield UNKNOWN_KNOB.at(document.path, pointer, knob=name, known=", ".join(system.knobs))
+        elif value not in knob.values:
+            yield UNKNOWN_VALUE.at(document.path, pointer, knob=name, value=value, known=", ".join(knob.values))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rigpact.contract.systems.definition import SystemDefinition
-
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
@@ -19,6 +17,7 @@ from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_loading
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.registry import find_system
+from rigpact.contract.systems.system import System
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
@@ -74,21 +73,21 @@ def check_contract_file(document: Document) -> Iterator[Finding]:
     yield from found
     if any(finding.rule in structure.RULES or finding.rule is system_loading.UNKNOWN_SYSTEM for finding in found):
         return
-    root, definition = document.data, find_system(document.data["system"]).definition
+    root, system = document.data, find_system(document.data["system"])
     for name in root["vectors"]:
-        if name not in definition.vectors:
-            known = listed(list(definition.vectors), 12)
+        if name not in system.vectors:
+            known = listed(list(system.vectors), 12)
             yield UNKNOWN_VECTOR.at(document.path, json_pointer("vectors", name), vector=name, known=known)
-    fps, expected = root.get("fps"), definition.fps
+    fps, expected = root.get("fps"), system.fps
     if fps is not None and expected is not None and fps != expected:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)
 
 
-def check_system_model(model: ModelSignature, definition: SystemDefinition) -> Iterator[Finding]:
+def check_system_model(model: ModelSignature, system: System) -> Iterator[Finding]:
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
-    sides = (("input", model.inputs, definition.inputs), ("output", model.outputs, definition.outputs))
+    sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
     for what, tensors, wanted in sides:
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
@@ -97,35 +96,35 @@ def check_system_model(model: ModelSignature, definition: SystemDefinition) -> I
             )  # fmt: skip
             continue
         for tensor, vector in zip(tensors, wanted, strict=True):
-            yield from _check_tensor(model, what, tensor, vector, definition)
+            yield from _check_tensor(model, what, tensor, vector, system)
 
 
 def _check_tensor(
-    model: ModelSignature, what: str, tensor: TensorSignature, vector: str, definition: SystemDefinition
+    model: ModelSignature, what: str, tensor: TensorSignature, vector: str, system: System
 ) -> Iterator[Finding]:
     place = json_pointer(tensor.name)
-    expected = definition.vectors[vector].width
+    expected = system.vectors[vector].width
     if tensor.dtype != "float32":
         yield MODEL_TYPE.at(model.path, place, what=what, name=tensor.name, found=tensor.dtype)
-    width = _flat_width(tensor.shape, definition)
+    width = _flat_width(tensor.shape, system)
     if width != expected:
         yield MODEL_WIDTH.at(
             model.path, place, what=what, name=tensor.name, found="?" if width is None else width, vector=vector,
             expected=expected,
         )  # fmt: skip
     if what == "input":
-        names = ("windows at a time", "samples a window") if definition.windowed else ("rows at a time",)
+        names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):
             if isinstance(size, int):
                 yield MODEL_FIXED_AXIS.at(model.path, place, what=what, name=tensor.name, size=size, axis=axis)
 
 
-def _flat_width(shape: Sequence[int | str | None], definition: SystemDefinition) -> int | None:
+def _flat_width(shape: Sequence[int | str | None], system: System) -> int | None:
     """Numbers in a row: the product of the axes after the batch, and after the samples if the system has windows."""
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     if not sizes:
         return None
     width = 1
-    for size in sizes if not definition.windowed else sizes[-1:]:
+    for size in sizes if not system.windowed else sizes[-1:]:
         width *= size
     return width

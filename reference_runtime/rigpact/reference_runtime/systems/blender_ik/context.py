@@ -1,62 +1,26 @@
 """What the network is told: effectors among the hips' axes, heights above the ground, and the scaling of all of it.
 
-Every function takes rows (T, width) and returns float32 rows; the arithmetic in between is float64.
+Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.blender_ik import DEFINITION
+from rigpact.contract.systems.blender_ik import CONTEXT as _LAYOUT
 from rigpact.contract.systems.blender_ik_rig import CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
-from rigpact.contract.systems.definition import Choices
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.systems.blender_ik.rotations import (
     matrix_to_euler_xyz,
     matrix_to_euler_zyx,
     quaternion_to_matrix,
 )
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
-from rigpact.reference_runtime.systems.stage_graph import Stages
 
-CONTEXT_KNOBS = (
-    "root_relative", "root_axes", "euler_order", "effector_rotation_space", "effector_order", "height", "contact_flags",
-)  # fmt: skip
-INPUT_KNOBS = ("normalisation", "rotation_scale", "height_scale", "task_scale", "phase_unit")
 _COUNT, _FEET = len(EFFECTORS), [EFFECTORS.index(foot) for foot in CONTACT_EFFECTORS]
-_LAYOUT = DEFINITION.vectors["context"]
-
-ROOT_RELATIVE: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "into_hips_axes": lambda hips, difference: np.einsum("tba,tkb->tka", hips, difference),
-    "out_of_hips_axes": lambda hips, difference: np.einsum("tab,tkb->tka", hips, difference),
-    "translation_only": lambda _hips, difference: difference,
-}
-"""(T, 3, 3) axes of the hips as columns, (T, 5, 3) effectors from the hips in world axes."""
-ROOT_AXES: Mapping[str, tuple[int, int]] = {
-    "y_forward_z_up": (1, 2),
-    "z_forward_y_up": (2, 1),
-    "x_forward_z_up": (0, 2),
-}
-EULER: Mapping[str, Callable[[FloatArray], FloatArray]] = {"xyz": matrix_to_euler_xyz, "zyx": matrix_to_euler_zyx}
-EFFECTOR_ORDER: Mapping[str, list[int]] = {
-    "hands_feet_head": [0, 1, 2, 3, 4],
-    "feet_hands_head": [2, 3, 0, 1, 4],
-    "right_before_left": [1, 0, 3, 2, 4],
-}
-HEIGHT: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "above_ground": lambda foot, ground: foot - ground,
-    "ground_height": lambda _foot, ground: ground,
-    "above_zero": lambda foot, _ground: foot,
-}
-CONTACT_FLAGS: Mapping[str, list[int]] = {"grounded_desired": [4, 5], "desired_grounded": [5, 4]}
-ROTATION_SCALE: Mapping[str, float] = {"pi": 1.0, "none": 1.0 / np.pi, "degrees_over_180": np.pi / 180.0}
-HEIGHT_SCALE: Mapping[str, float] = {"half": 1.0, "none": 0.5}
-"""As a multiple of the contract's own scale."""
-TASK_SCALE: Mapping[str, float] = {"number": 1.0, "fifth": 1.0 / (len(TASKS) - 1)}
-PHASE_UNIT: Mapping[str, float] = {"cycle": 1.0, "radians": 2.0 * np.pi}
 _ROTATIONS = np.concatenate(
     [np.arange(field.start, field.stop) for field in _LAYOUT if field.name.endswith("_rotation")]
 )
@@ -66,41 +30,132 @@ _COPY, _RELATIVE, _EULER = 2, 16, 24
 """Longest chains: moved; a quaternion to a matrix and three products; the same and an arc tangent."""
 
 
-def context(stages: Stages, choices: Choices) -> FloatArray:
-    """The 50 numbers in metres and radians, (T, 50)."""
-    effectors, root, ground = (stages[name].astype(np.float64) for name in ("effectors", "root", "ground"))
+def _scaled(values: FloatArray, rotation_scale: float, height_scale: float) -> FloatArray:
+    values[:, _ROTATIONS] /= rotation_scale
+    values[:, _HEIGHTS] /= height_scale
+    return values
+
+
+ROOT_RELATIVE = Knob(
+    "root_relative",
+    {
+        "into_hips_axes": lambda hips, difference: np.einsum("tba,tkb->tka", hips, difference),
+        "out_of_hips_axes": lambda hips, difference: np.einsum("tab,tkb->tka", hips, difference),
+        "translation_only": lambda _hips, difference: difference,
+    },
+    "how an effector's way from the hips is turned",
+    {
+        "out_of_hips_axes": "the hips' axes are the columns of R: a position among them is R^T d, not R d",
+        "translation_only": "turn the difference into the hips' axes",
+    },
+)
+"""(N, 3, 3) axes of the hips as columns, (N, 5, 3) effectors from the hips in world axes."""
+ROOT_AXES = Knob(
+    "root_axes", {"y_forward_z_up": (1, 2), "z_forward_y_up": (2, 1), "x_forward_z_up": (0, 2)},
+    "which of the hips' axes are forward and up",
+    {
+        "z_forward_y_up": "forward is the second column of the hips' matrix, up the third",
+        "x_forward_z_up": "forward is the second column of the hips' matrix",
+    },
+)  # fmt: skip
+EULER_ORDER = Knob(
+    "euler_order", {"xyz": matrix_to_euler_xyz, "zyx": matrix_to_euler_zyx}, "the order of an effector's Euler angles",
+    {"zyx": "Blender's XYZ is Rz Ry Rx on columns: x turns first"},
+)  # fmt: skip
+EFFECTOR_ROTATION_SPACE = Knob(
+    "effector_rotation_space",
+    {
+        "world": lambda _hips, orientations: orientations,
+        "hips": lambda hips, orientations: np.swapaxes(hips, 1, 2)[:, None] @ orientations,
+    },
+    "the space of an effector's rotation",
+    {"hips": "an effector's rotation stays in world space, only its position is relative"},
+)
+EFFECTOR_ORDER = Knob(
+    "effector_order",
+    {"hands_feet_head": [0, 1, 2, 3, 4], "feet_hands_head": [2, 3, 0, 1, 4], "right_before_left": [1, 0, 3, 2, 4]},
+    "the order of the five effectors",
+    {
+        "feet_hands_head": "left hand, right hand, left foot, right foot, head",
+        "right_before_left": "left is first in every pair",
+    },
+)
+HEIGHT = Knob(
+    "height",
+    {
+        "above_ground": lambda foot, ground: foot - ground,
+        "ground_height": lambda _foot, ground: ground,
+        "above_zero": lambda foot, _ground: foot,
+    },
+    "what the height of a foot is measured from",
+    {
+        "ground_height": "training saw the foot's height above the ground, not the ground's own height",
+        "above_zero": "take the ground's height off the foot's",
+    },
+)
+CONTACT_FLAGS = Knob(
+    "contact_flags", {"grounded_desired": [4, 5], "desired_grounded": [5, 4]}, "the order of a foot's two flags",
+    {"desired_grounded": "grounded comes before desired contact"},
+)  # fmt: skip
+NORMALISATION = Knob(
+    "normalisation", {"scaled": _scaled, "missing": lambda values, *_scales: values},
+    "whether rotations and heights are scaled before the network",
+    {"missing": "the network was trained on scaled inputs: normalise before it"},
+)  # fmt: skip
+ROTATION_SCALE = Knob(
+    "rotation_scale", {"pi": 1.0, "none": 1.0 / np.pi, "degrees_over_180": np.pi / 180.0},
+    "what Euler angles are divided by, as a multiple of the contract's own scale",
+    {
+        "none": "Euler angles are divided by pi",
+        "degrees_over_180": "the angle is already in radians: divide by pi once",
+    },
+)  # fmt: skip
+HEIGHT_SCALE = Knob(
+    "height_scale", {"half": 1.0, "none": 0.5}, "what heights are divided by, as a multiple of the contract's own scale",
+    {"none": "heights are divided by 2"},
+)  # fmt: skip
+TASK_SCALE = Knob(
+    "task_scale", {"number": 1.0, "fifth": 1.0 / (len(TASKS) - 1)}, "the factor of the task's number",
+    {"fifth": "the network gets the task's number itself"},
+)  # fmt: skip
+PHASE_UNIT = Knob(
+    "phase_unit", {"cycle": 1.0, "radians": 2.0 * np.pi}, "the unit of the phase",
+    {"radians": "the phase is 0 to 1 over a cycle"},
+)  # fmt: skip
+
+
+def context(frames: Frames) -> FloatArray:
+    """The 50 numbers in metres and radians, (N, 50)."""
+    effectors, root, ground = (frames[name].astype(np.float64) for name in ("effectors", "root", "ground"))
     effectors, ground = effectors.reshape(-1, _COUNT, 7), ground.reshape(-1, len(_FEET), 6)
     hips = quaternion_to_matrix(root[:, 3:])
-    positions = ROOT_RELATIVE[choices["root_relative"]](hips, effectors[..., :3] - root[:, None, :3])
-    orientations = quaternion_to_matrix(effectors[..., 3:])
-    if choices["effector_rotation_space"] == "hips":
-        orientations = np.swapaxes(hips, 1, 2)[:, None] @ orientations
-    angles = EULER[choices["euler_order"]](orientations)
-    order = EFFECTOR_ORDER[choices["effector_order"]]
-    told = np.concatenate([positions, angles], axis=2)[:, order].reshape(len(root), -1)
-    forward, up = ROOT_AXES[choices["root_axes"]]
+    positions = frames.pick(ROOT_RELATIVE)(hips, effectors[..., :3] - root[:, None, :3])
+    orientations = frames.pick(EFFECTOR_ROTATION_SPACE)(hips, quaternion_to_matrix(effectors[..., 3:]))
+    angles = frames.pick(EULER_ORDER)(orientations)
+    told = np.concatenate([positions, angles], axis=2)[:, frames.pick(EFFECTOR_ORDER)].reshape(len(root), -1)
+    forward, up = frames.pick(ROOT_AXES)
     feet = ground.copy()
-    feet[..., 0] = HEIGHT[choices["height"]](effectors[:, _FEET, 2], ground[..., 0])
-    feet[..., 4:] = ground[..., CONTACT_FLAGS[choices["contact_flags"]]]
+    feet[..., 0] = frames.pick(HEIGHT)(effectors[:, _FEET, 2], ground[..., 0])
+    feet[..., 4:] = ground[..., frames.pick(CONTACT_FLAGS)]
     axes = (hips[:, :, forward], hips[:, :, up])
-    return stored(np.hstack([told, *axes, feet.reshape(len(root), -1), stages["motion"].astype(np.float64)]))
+    return stored(np.hstack([told, *axes, feet.reshape(len(root), -1), frames["motion"].astype(np.float64)]))
 
 
-def context_bound(stages: Stages, computed: FloatArray) -> FloatArray:
+def context_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Positions are differences of world positions, turned; angles are arc tangents, ill-conditioned near gimbal lock.
 
     Where the middle angle nears a quarter turn the outer two are known to u over its cosine. An angle within that of ±π
     may come out at either end, so there the bound spans a whole turn.
     """
-    world = np.abs(stages["effectors"].astype(np.float64)).reshape(-1, _COUNT, 7)[..., :3]
-    root = np.abs(stages["root"].astype(np.float64))[:, None, :3]
-    bound = np.broadcast_to(gamma(_RELATIVE) * np.maximum(1.0, np.abs(computed)), computed.shape).astype(np.float64)
+    world = np.abs(frames["effectors"].astype(np.float64)).reshape(-1, _COUNT, 7)[..., :3]
+    root = np.abs(frames["root"].astype(np.float64))[:, None, :3]
+    bound = np.broadcast_to(gamma(_RELATIVE) * np.maximum(1.0, np.abs(rows)), rows.shape).astype(np.float64)
     told = bound[:, : 6 * _COUNT].reshape(-1, _COUNT, 6)
     told[..., :3] = gamma(_RELATIVE) * (world.sum(axis=2, keepdims=True) + root.sum(axis=2, keepdims=True))
-    told[..., 3:] = _euler_bound(computed[:, : 6 * _COUNT].reshape(-1, _COUNT, 6)[..., 3:].astype(np.float64))
+    told[..., 3:] = _euler_bound(rows[:, : 6 * _COUNT].reshape(-1, _COUNT, 6)[..., 3:].astype(np.float64))
     bound[:, : 6 * _COUNT] = told.reshape(len(bound), -1)
-    bound[:, _HEIGHTS] = gamma(_COPY) * (world[:, _FEET, 2] + np.abs(stages["ground"][:, ::6]) + 1e-3)
-    bound[:, _HEIGHTS[-1] + 1 :] = gamma(_COPY) * np.abs(computed[:, _HEIGHTS[-1] + 1 :])
+    bound[:, _HEIGHTS] = gamma(_COPY) * (world[:, _FEET, 2] + np.abs(frames["ground"][:, ::6]) + 1e-3)
+    bound[:, _HEIGHTS[-1] + 1 :] = gamma(_COPY) * np.abs(rows[:, _HEIGHTS[-1] + 1 :])
     return bound
 
 
@@ -111,29 +166,24 @@ def _euler_bound(angles: FloatArray) -> FloatArray:
     return bound
 
 
-def model_input_of(rig: IkConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that scales the context for the network, (T, 50)."""
-
-    def model_input(stages: Stages, choices: Choices) -> FloatArray:
-        values = stages["context"].astype(np.float64)
-        if choices["normalisation"] == "scaled":
-            values[:, _ROTATIONS] /= rig.rotation_scale * ROTATION_SCALE[choices["rotation_scale"]]
-            values[:, _HEIGHTS] /= rig.height_scale * HEIGHT_SCALE[choices["height_scale"]]
-        values[:, _TASK] *= TASK_SCALE[choices["task_scale"]]
-        values[:, _PHASE] *= PHASE_UNIT[choices["phase_unit"]]
-        return stored(values)
-
-    return model_input
+def model_input(frames: Frames) -> FloatArray:
+    """The context as the network wants it, (N, 50)."""
+    values, rig = frames["context"].astype(np.float64), frames.numbers
+    scales = rig.rotation_scale * frames.pick(ROTATION_SCALE), rig.height_scale * frames.pick(HEIGHT_SCALE)
+    values = frames.pick(NORMALISATION)(values, *scales)
+    values[:, _TASK] *= frames.pick(TASK_SCALE)
+    values[:, _PHASE] *= frames.pick(PHASE_UNIT)
+    return stored(values)
 
 
-def denormalised(model_input: FloatArray, rig: IkConstants) -> FloatArray:
-    """The context behind a scaled input, (T, 50): what `model_input_of` did, undone."""
-    values = model_input.astype(np.float64)
+def denormalised(rows: FloatArray, rig: IkConstants) -> FloatArray:
+    """The context behind a scaled input, (N, 50): what `model_input` did, undone."""
+    values = rows.astype(np.float64)
     values[:, _ROTATIONS] *= rig.rotation_scale
     values[:, _HEIGHTS] *= rig.height_scale
     return stored(values)
 
 
-def input_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
+def input_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """A division by a constant that was rounded itself, and a store."""
-    return gamma(4) * np.abs(computed.astype(np.float64))
+    return gamma(4) * np.abs(rows.astype(np.float64))

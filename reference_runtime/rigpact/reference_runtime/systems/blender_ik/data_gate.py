@@ -6,15 +6,18 @@ judged from those: the hips' axes stand in the context, so the kinematics of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.blender_ik import DEFINITION
+from rigpact.contract.systems.blender_ik import CONTEXT as _CONTEXT
+from rigpact.contract.systems.blender_ik import ROTATION_VECTORS
 from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.problem import Problem
 from rigpact.reference_runtime.operations.geometry import length
+from rigpact.reference_runtime.systems.blender_ik.context import denormalised
 from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
 from rigpact.reference_runtime.systems.blender_ik.rotations import canonical_vector, vector_to_matrix
 from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
@@ -22,8 +25,17 @@ from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
 """At least two poses, and one in twenty must differ from all before it."""
 KINEMATICS_M, BEYOND_LIMIT_RAD, STILL = 1e-4, np.deg2rad(0.1), 1e-6
-_CONTEXT = DEFINITION.vectors["context"]
 _CONSTANT_BY_CONTRACT = ("_ground_normal", "_desired_contact")
+
+
+def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Iterator[Problem]:
+    """What is wrong with a recording that holds rotation vectors and the contexts, or scaled inputs, that they answer."""
+    context = stages.get("context")
+    if context is None and "model_input" in stages:
+        context = denormalised(stages["model_input"], contract.numbers)
+    if context is not None and "rotations" in stages:
+        rotations = stages["rotations"].astype(np.float64)
+        yield from data_problems(context.astype(np.float64), rotations, contract.numbers)
 
 
 def data_problems(
@@ -59,7 +71,7 @@ def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstan
     room = (rig.limits_rad[..., 1] - rig.limits_rad[..., 0]).reshape(-1) > STILL
     still = np.flatnonzero(room & (np.ptp(rotations, axis=0) < STILL))
     if still.size:
-        names = ", ".join(DEFINITION.vectors["rotations"].address(int(place)) for place in still[:3])
+        names = ", ".join(ROTATION_VECTORS.address(int(place)) for place in still[:3])
         yield Problem(
             "rotations", f"{still.size} components that never move ({names})", "motion where the limits leave room",
             "the network learns to keep those joints stiff",

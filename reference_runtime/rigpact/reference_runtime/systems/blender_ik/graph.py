@@ -1,55 +1,65 @@
-"""Blender IK as a graph of stages: effectors, hips, ground and motion in; pose, positions and errors out."""
+"""Blender IK as a system: effectors, hips, ground and motion in; pose, positions and errors out.
+
+Nothing is fed back: the animation gives every input of every frame, and the pose goes to the screen.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.blender_ik import DEFINITION
-from rigpact.contract.systems.blender_ik_rig import read_constants
-from rigpact.contract.systems.definition import Choices, SystemContract
+from rigpact.contract.systems import blender_ik as contract
+from rigpact.contract.systems import blender_ik_rig as rig
+from rigpact.contract.systems.stage import Measure, Stage
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.blender_ik import context, stages
-from rigpact.reference_runtime.systems.network import Evaluate
-from rigpact.reference_runtime.systems.stage_graph import Stage, StageGraph, Stages
+from rigpact.reference_runtime.systems.blender_ik.data_gate import recording_problems
+from rigpact.reference_runtime.systems.network import answer_of
 
-GIVEN = ("effectors", "root", "ground", "motion")
-_NETWORK_ERROR = 1e-5
-"""Another order of summation of 128 products moves a sum by sqrt(128) · 2⁻²³ times its operands; three layers of them, with
-sums of up to a few units in between."""
-
-
-def graph(contract: SystemContract, evaluate: Evaluate | None = None) -> StageGraph:
-    """The stages under a contract; without a model its rotation vectors have to be given."""
-    rig = read_constants(contract.constants)
-    before = (
-        Stage("context", GIVEN, context.context, context.context_bound, context.CONTEXT_KNOBS),
-        Stage("model_input", ("context",), context.model_input_of(rig), context.input_bound, context.INPUT_KNOBS),
-    )
-    behind = (
-        Stage("limited", ("rotations",), stages.limited_of(rig), stages.limited_bound, ("clamp", "limit_set"), "rad"),
-        Stage(
-            "pose", ("limited",), stages.pose, stages.pose_bound, ("rotation_vector", "quaternion_order"),
-            quaternions=True,
+_RADIANS, _METRES = Measure("rad"), Measure("m")
+STAGES = (
+    Stage("effectors", contract.EFFECTOR_TARGETS),
+    Stage("root", contract.ROOT),
+    Stage("ground", contract.GROUND),
+    Stage("motion", contract.MOTION),
+    Stage(
+        "context", contract.CONTEXT, ("effectors", "root", "ground", "motion"), context.context, context.context_bound,
+        (
+            context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EFFECTOR_ROTATION_SPACE,
+            context.EFFECTOR_ORDER, context.HEIGHT, context.CONTACT_FLAGS,
         ),
-        Stage(
-            "positions", ("rotations", "limited", "root"), stages.positions_of(rig), stages.positions_bound,
-            ("clamp_place", "rotation_vector", "rest_orientation", "local_order", "fk_root"), "m",
-        ),
-        Stage(
-            "effector_error", ("positions", "effectors", "root"), stages.effector_error, stages.error_bound,
-            ("target_space",), "m",
-        ),
-    )  # fmt: skip
-    if evaluate is None:
-        return StageGraph((*GIVEN, *DEFINITION.outputs), (*before, *behind))
-    return StageGraph(GIVEN, (*before, _network_stage(evaluate), *behind))
-
-
-def _network_stage(evaluate: Evaluate) -> Stage:
-    def compute(known: Stages, _choices: Choices) -> FloatArray:
-        return np.asarray(evaluate([known["model_input"]])[0], np.float32)
-
-    def bound(_known: Stages, computed: FloatArray) -> FloatArray:
-        return np.full(computed.shape, _NETWORK_ERROR)
-
-    return Stage("rotations", ("model_input",), compute, bound, unit="rad")
+    ),
+    Stage(
+        "model_input", contract.MODEL_INPUT, ("context",), context.model_input, context.input_bound,
+        (context.NORMALISATION, context.ROTATION_SCALE, context.HEIGHT_SCALE, context.TASK_SCALE, context.PHASE_UNIT),
+    ),
+    Stage(
+        "rotations", contract.ROTATION_VECTORS, ("model_input",), answer_of("rotations"), stages.network_bound,
+        measure=_RADIANS, is_answer=True,
+    ),
+    Stage(
+        "limited", contract.ROTATION_VECTORS, ("rotations",), stages.limited, knobs=(stages.CLAMP, stages.LIMIT_SET),
+        measure=_RADIANS,
+    ),
+    Stage(
+        "pose", contract.POSE, ("limited",), stages.pose, stages.pose_bound, (stages.ROTATION_VECTOR, stages.QUATERNION_ORDER),
+        Measure(has_signless_quaternions=True),
+    ),
+    Stage(
+        "positions", contract.POSITIONS, ("rotations", "limited", "root"), stages.positions, stages.positions_bound,
+        (stages.CLAMP_PLACE, stages.ROTATION_VECTOR, stages.REST_ORIENTATION, stages.LOCAL_ORDER, stages.FK_ROOT), _METRES,
+    ),
+    Stage(
+        "effector_error", contract.EFFECTOR_ERROR, ("positions", "effectors", "root"), stages.effector_error,
+        stages.error_bound, (stages.TARGET_SPACE,), _METRES,
+    ),
+)  # fmt: skip
+SYSTEM = System(
+    name="blender_ik",
+    title="Blender full-body IK",
+    page="blender_ik.md",
+    stages=STAGES,
+    inputs=("model_input",),
+    outputs=("rotations",),
+    fps=contract.FPS,
+    numbers=rig.read_constants,
+    constant_problems=rig.constant_problems,
+    data_problems=recording_problems,
+)

@@ -6,6 +6,7 @@ h rest head, A local rotation. Bones of one depth are computed together. Numpy, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,15 +47,23 @@ def _levels(parents: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], ...]
     return tuple((bones, [parents[bone] for bone in bones]) for bones in rows)
 
 
+def rest_then_local(rest: FloatArray, local: FloatArray) -> FloatArray:
+    """A bone's rotation is local to its rest pose: B A."""
+    return np.asarray(rest @ local)
+
+
 def forward_kinematics(
-    chain: Chain, local: FloatArray, root_m: FloatArray, *, local_first: bool = False
+    chain: Chain,
+    local: FloatArray,
+    root_m: FloatArray,
+    turn: Callable[[FloatArray, FloatArray], FloatArray] = rest_then_local,
 ) -> tuple[FloatArray, FloatArray]:
     """Heads (..., J, 3) in metres and world orientations (..., J, 3, 3).
 
-    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) where the root's head is. `local_first` turns a bone before
-    its rest turn instead of behind it.
+    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) where the root's head is. turn: a bone's rest turn and its
+    rotation -> its turn in its parent.
     """
-    turned = local @ chain.turns if local_first else chain.turns @ local
+    turned = turn(chain.turns, local)
     orientations = turned.copy()
     heads = np.empty(local.shape[:-1])
     heads[..., 0, :] = root_m

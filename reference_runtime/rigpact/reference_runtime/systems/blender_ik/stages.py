@@ -1,31 +1,29 @@
 """The stages behind the network: limits, the published pose, forward kinematics, the effectors' errors.
 
-Every function takes rows (T, width) and returns float32 rows; the arithmetic in between is float64.
+Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS, IkConstants
-from rigpact.contract.systems.definition import Choices
+from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics, rest_then_local
 from rigpact.reference_runtime.systems.blender_ik.rotations import (
     quaternion_to_matrix,
     vector_to_matrix,
     vector_to_quaternion,
 )
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
-from rigpact.reference_runtime.systems.stage_graph import Stages
 
-ROTATION_VECTOR: Mapping[str, float] = {"norm_is_angle": 1.0, "norm_is_half_angle": 2.0}
-QUATERNION_ORDER: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
-DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
 EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
+_DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
 _COUNT = len(BONES)
 _QUATERNION, _BONE, _DISTANCE = 16, 48, 8
 """Longest chains: half an angle, its sine, a product; one bone of a chain: rotation, two matrix products, a sum; a distance."""
@@ -33,77 +31,113 @@ _LONGEST_CHAIN, _REACH_M = 8, 2.0
 """Bones from the hips to a hand; no head is farther from the hips than the lengths between them add up to."""
 
 
-def limited_of(rig: IkConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that keeps every component of every rotation vector within its joint's limits, (T, 69)."""
-    tables = {"rig_export": rig.limits_rad, "document": DOCUMENT_LIMITS_RAD}
-
-    def limited(stages: Stages, choices: Choices) -> FloatArray:
-        rotations = stages["rotations"].astype(np.float64)
-        if choices["clamp"] == "none":
-            return stored(rotations)
-        low, high = np.moveaxis(tables[choices["limit_set"]].reshape(-1, 2), -1, 0)
-        return stored(np.clip(rotations, low, high))
-
-    return limited
+def _rig_chain(contract: Any) -> Chain:
+    return chain_of(contract.numbers)
 
 
-def limited_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
-    """A value or its limit, rounded once."""
-    return gamma(2) * np.abs(computed.astype(np.float64))
+def _flat_chain(contract: Any) -> Chain:
+    rig = contract.numbers
+    return chain_of(rig, orientations=np.broadcast_to(np.eye(3), rig.orientations.shape))
 
 
-def pose(stages: Stages, choices: Choices) -> FloatArray:
-    """What the engine applies to its bones: unit quaternions from rest, (T, 92)."""
-    vectors = stages["limited"].astype(np.float64).reshape(-1, _COUNT, 3)
-    quaternions = vector_to_quaternion(vectors * ROTATION_VECTOR[choices["rotation_vector"]])
-    return stored(quaternions[..., QUATERNION_ORDER[choices["quaternion_order"]]].reshape(len(vectors), -1))
+def _hips_relative(targets: FloatArray, root: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("tba,tkb->tka", quaternion_to_matrix(root[:, 3:]), targets - root[:, None, :3]))
 
 
-def pose_bound(stages: Stages, _computed: FloatArray) -> FloatArray:
+CLAMP = Knob(
+    "clamp", {"applied": np.clip, "none": lambda rotations, _low, _high: rotations},
+    "whether rotations are kept within the joints' limits",
+    {"none": "clamp every component to the joint's limits before the pose is used"},
+)  # fmt: skip
+LIMIT_SET = Knob(
+    "limit_set", {"rig_export": lambda rig: rig.limits_rad, "document": lambda _rig: DOCUMENT_LIMITS_RAD},
+    "whose limits the joints have",
+    {"document": "the document's limits contradict the rig: its knees bend the other way"},
+)  # fmt: skip
+CLAMP_PLACE = Knob(
+    "clamp_place", {"before_kinematics": "limited", "behind_kinematics": "rotations"},
+    "the stage whose rotations the kinematics take",
+    {"behind_kinematics": "the kinematics must see the clamped rotations, as training did"},
+)  # fmt: skip
+ROTATION_VECTOR = Knob(
+    "rotation_vector", {"norm_is_angle": 1.0, "norm_is_half_angle": 2.0}, "what the length of a rotation vector is",
+    {"norm_is_half_angle": "the norm of a rotation vector is the whole angle; halve it for a quaternion"},
+)  # fmt: skip
+QUATERNION_ORDER = Knob(
+    "quaternion_order", {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}, "the order of a published quaternion's components",
+    {"wxyz": "Blender's quaternions have w first, the published pose has it last"},
+)  # fmt: skip
+REST_ORIENTATION = Knob(
+    "rest_orientation", {"used": _rig_chain, "ignored": _flat_chain}, "whether the kinematics know how bones are turned at rest",
+    {"ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A"},
+)  # fmt: skip
+LOCAL_ORDER = Knob(
+    "local_order", {"rest_then_local": rest_then_local, "local_then_rest": lambda rest, local: local @ rest},
+    "the order of a bone's rest turn and its rotation",
+    {"local_then_rest": "a rotation is local to the rest pose: B A, not A B"},
+)  # fmt: skip
+FK_ROOT = Knob(
+    "fk_root", {"hips": lambda root: root, "default": lambda root: np.broadcast_to(_DEFAULT_ROOT_M, root.shape)},
+    "where the kinematics begin",
+    {"default": "give the kinematics the hips' position; their default is (0, 0, 1)"},
+)  # fmt: skip
+TARGET_SPACE = Knob(
+    "target_space", {"world": lambda targets, _root: targets, "hips_relative": _hips_relative},
+    "the space of the targets that effectors are compared with",
+    {"hips_relative": "compare world positions with world targets"},
+)  # fmt: skip
+
+
+def limited(frames: Frames) -> FloatArray:
+    """Rotation vectors with every component within its joint's limits, (N, 69)."""
+    low, high = np.moveaxis(frames.pick(LIMIT_SET)(frames.numbers).reshape(-1, 2), -1, 0)
+    return stored(frames.pick(CLAMP)(frames["rotations"].astype(np.float64), low, high))
+
+
+def pose(frames: Frames) -> FloatArray:
+    """What the engine applies to its bones: unit quaternions from rest, (N, 92)."""
+    vectors = frames["limited"].astype(np.float64).reshape(-1, _COUNT, 3)
+    quaternions = vector_to_quaternion(vectors * frames.pick(ROTATION_VECTOR))
+    return stored(quaternions[..., frames.pick(QUATERNION_ORDER)].reshape(len(vectors), -1))
+
+
+def pose_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Components of unit length: known to rounding absolutely; a rotation vector of several turns to its own."""
-    vectors = np.abs(stages["limited"].astype(np.float64)).reshape(-1, _COUNT, 3)
+    vectors = np.abs(frames["limited"].astype(np.float64)).reshape(-1, _COUNT, 3)
     angle = np.repeat(vectors.sum(axis=2), 4, axis=1)
     return np.asarray(gamma(_QUATERNION) * np.maximum(1.0, angle))
 
 
-def positions_of(rig: IkConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that runs forward kinematics, (T, 69) metres."""
-    flat = np.broadcast_to(np.eye(3), rig.orientations.shape)
-    chains = {"used": chain_of(rig), "ignored": chain_of(rig, orientations=flat)}
-
-    def positions(stages: Stages, choices: Choices) -> FloatArray:
-        source = "limited" if choices["clamp_place"] == "before_kinematics" else "rotations"
-        vectors = stages[source].astype(np.float64).reshape(-1, _COUNT, 3)
-        local = vector_to_matrix(vectors * ROTATION_VECTOR[choices["rotation_vector"]])
-        root = stages["root"][:, :3].astype(np.float64)
-        if choices["fk_root"] == "default":
-            root = np.broadcast_to(DEFAULT_ROOT_M, root.shape)
-        heads, _ = forward_kinematics(
-            chains[choices["rest_orientation"]], local, root, local_first=choices["local_order"] == "local_then_rest"
-        )
-        return stored(heads.reshape(len(heads), -1))
-
-    return positions
+def positions(frames: Frames) -> FloatArray:
+    """Where forward kinematics put every bone's head, (N, 69) metres."""
+    vectors = frames[frames.pick(CLAMP_PLACE)].astype(np.float64).reshape(-1, _COUNT, 3)
+    local = vector_to_matrix(vectors * frames.pick(ROTATION_VECTOR))
+    root = frames.pick(FK_ROOT)(frames["root"][:, :3].astype(np.float64))
+    chain = frames.built(frames.pick(REST_ORIENTATION))
+    heads, _ = forward_kinematics(chain, local, root, turn=frames.pick(LOCAL_ORDER))
+    return stored(heads.reshape(len(heads), -1))
 
 
-def positions_bound(stages: Stages, computed: FloatArray) -> FloatArray:
+def positions_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Every bone above adds its own rounding, times how far the head is from it; then the sum with the root."""
-    root = np.abs(stages["root"][:, :3].astype(np.float64)).max(axis=1, keepdims=True)
-    return np.broadcast_to(gamma(_BONE) * _LONGEST_CHAIN * _REACH_M + gamma(4) * root, computed.shape)
+    root = np.abs(frames["root"][:, :3].astype(np.float64)).max(axis=1, keepdims=True)
+    return np.broadcast_to(gamma(_BONE) * _LONGEST_CHAIN * _REACH_M + gamma(4) * root, rows.shape)
 
 
-def effector_error(stages: Stages, choices: Choices) -> FloatArray:
-    """How far each effector's bone is from its target, (T, 5) metres."""
-    effectors = stages["effectors"].astype(np.float64).reshape(-1, len(EFFECTORS), 7)
-    targets = effectors[..., :3]
-    if choices["target_space"] == "hips_relative":
-        root = stages["root"].astype(np.float64)
-        targets = np.einsum("tba,tkb->tka", quaternion_to_matrix(root[:, 3:]), targets - root[:, None, :3])
-    heads = stages["positions"].astype(np.float64).reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
-    return stored(np.sqrt(np.sum((heads - targets) ** 2, axis=2)))
+def effector_error(frames: Frames) -> FloatArray:
+    """How far each effector's bone is from its target, (N, 5) metres."""
+    effectors, root, heads = (frames[name].astype(np.float64) for name in ("effectors", "root", "positions"))
+    targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root)
+    reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
+    return stored(np.sqrt(np.sum((reached - targets) ** 2, axis=2)))
 
 
-def error_bound(stages: Stages, computed: FloatArray) -> FloatArray:
+def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """A difference of world positions is known to the rounding of the larger."""
-    world = np.abs(stages["effectors"].astype(np.float64)).reshape(-1, len(EFFECTORS), 7)[..., :3].max(axis=2)
-    return np.asarray(gamma(_DISTANCE) * (world + np.abs(computed.astype(np.float64)) + 1.0))
+    world = np.abs(frames["effectors"].astype(np.float64)).reshape(-1, len(EFFECTORS), 7)[..., :3].max(axis=2)
+    return np.asarray(gamma(_DISTANCE) * (world + np.abs(rows.astype(np.float64)) + 1.0))
+
+
+def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """Another order of summation of 128 products moves a sum by sqrt(128) · 2⁻²³ times its operands, three layers deep."""
+    return np.full(rows.shape, 1e-5)

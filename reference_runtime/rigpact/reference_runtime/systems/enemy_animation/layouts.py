@@ -60,7 +60,8 @@ def angular_velocities(contract: Contract) -> FieldLayout:
 
 def pose_history(contract: Contract) -> FieldLayout:
     """Past poses; empty where only the network knows how many."""
-    width, found = 6 * contract.bone_count, []
+    width = 6 * contract.bone_count
+    found: list[Field] = []
     for entry in range(contract.pose_history_length or 0):
         found += _bone_fields(f"history[{entry}]", entry * width, contract.bone_names, 6, FieldKind.ROT6D)
     return FieldLayout(tuple(found))

@@ -218,9 +218,9 @@ def _quaternion_angles_deg(_contract: Contract, recorded: FloatArray, computed: 
     """Angle between the quaternions of each bone, (T, B) degrees; the chord keeps small angles exact."""
     a = recorded.astype(np.float64)
     b = same_hemisphere(a, computed.astype(np.float64))
-    a, b = (side.reshape(len(side), -1, 4) for side in (a, b))
-    chord, total = (np.linalg.norm(a + sign * b, axis=-1) for sign in (-1.0, 1.0))
-    return np.degrees(4.0 * np.arctan2(chord, total))
+    one, other = (side.reshape(len(side), -1, 4) for side in (a, b))
+    chord, total = (np.linalg.norm(one + sign * other, axis=-1) for sign in (-1.0, 1.0))
+    return np.asarray(np.degrees(4.0 * np.arctan2(chord, total)))
 
 
 _POSE = Measure("deg", partial(_angles_deg, _whole_pose))
@@ -287,7 +287,8 @@ STAGES = (
         knobs=(knobs.OUTPUT_MODE, *_AXES, knobs.REPROJECT),
     ),
     _stage(
-        "next6d", layouts.pose, next6d, tolerances.next6d, needs=("delta6d", "x_raw"), measure=_POSE, may_use=("y_raw",), reach=(1, 1),
+        "next6d", layouts.pose, next6d, tolerances.next6d, needs=("delta6d", "x_raw"), measure=_POSE, may_use=("y_raw",),
+        reach=(1, 1),
         knobs=(
             knobs.OUTPUT_MODE, *_AXES, knobs.COMPOSE_ORDER, knobs.DELTA_DIRECTION, knobs.REPROJECT, knobs.PREVIOUS_POSE_LAG,
         ),

@@ -1,8 +1,8 @@
 """How far two correct implementations may differ, channel by channel: derived, not chosen.
 
 The rounding model is operations/rounding.py. Errors are multiplied by the conditioning of what follows: 1/std of a z-score,
-1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within rounding
-of its threshold, both answers are right and the tolerance spans them.
+1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within
+rounding of its threshold, both answers are right and the tolerance spans them.
 
 A tolerance is computed from recorded values, so a near-constant channel gets a wide bound and a well-conditioned one a
 narrow bound. `stage_tolerances` bounds two runs that were given the same inputs; upstream bounds are propagated.
@@ -114,10 +114,10 @@ def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArra
     unit = end or 1.0
     turned = gamma(_AFFINE) * heading * unit / np.pi / std
     if end is None:
-        return turned
+        return np.asarray(turned)
     feature = np.abs(rows[..., yaw] * std + contract.state_statistics.mean[yaw])
     at_the_seam = np.abs(feature - end) <= end * gamma(_TANH) + 4.0 * (rounding + turned) * std
-    return np.where(at_the_seam, turned + 2.0 * end / std, turned)
+    return np.asarray(np.where(at_the_seam, turned + 2.0 * end / std, turned))
 
 
 def raw_condition(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
@@ -205,7 +205,7 @@ def y_raw(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     upstream = bounds["y_norm"] * std if "y_norm" in bounds else _network_unseen(contract, value, slice(None))
     bound = gamma(_AFFINE) * (np.abs(value) + mean) + upstream
     if len(contract.output.slices) > 1:
-        return np.maximum(bound, _undone(frames, rows, gamma(_AFFINE) * (1.0 + mean) + upstream))
+        return np.asarray(np.maximum(bound, _undone(frames, rows, gamma(_AFFINE) * (1.0 + mean) + upstream)))
     return np.asarray(bound)
 
 

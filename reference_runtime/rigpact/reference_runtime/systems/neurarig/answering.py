@@ -1,4 +1,4 @@
-"""From a packet to a reply by the graph's own stages: what every learner answers with."""
+"""From a packet to a reply by the system's own stages: what every learner answers with."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import SystemContract
+from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.systems.network import Evaluate
-from rigpact.reference_runtime.systems.neurarig.graph import graph
 
 
 def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[FloatArray], FloatArray]:
     """A function from a packet (63,) to a reply (24,): scaled, through the network, unit, w not negative."""
-    stages = [
-        stage for stage in graph(contract, evaluate).stages if stage.name not in ("packet", "joints", "foot_error")
-    ]
 
     def answer(packet: FloatArray) -> FloatArray:
         known = {"packet": np.asarray(packet, np.float32)[None]}
-        for stage in stages:
-            known[stage.name] = stage.compute(known, contract.conventions)
-        reply: FloatArray = known["reply"][0]
+        reply: FloatArray = stages_from(contract, known, evaluate)["reply"][0]
         return reply
 
     return answer

@@ -1,52 +1,61 @@
-"""NeuraRig as a graph of stages: the engine's pose in; packet, rotations, reply, joints and the feet's errors out."""
+"""NeuraRig as a system: the engine's pose in; packet, rotations, reply, joints and the feet's errors out.
+
+The engine turns its bones as the reply says, so the next packet holds these rotations; pelvis, ground and targets come from the
+animation again.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import Choices, SystemContract
-from rigpact.contract.systems.neurarig import DEFINITION, read_constants
-from rigpact.reference_runtime.systems.network import Evaluate
+from rigpact.contract.systems import neurarig as contract
+from rigpact.contract.systems.stage import Measure, Stage
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.systems.network import answer_of
 from rigpact.reference_runtime.systems.neurarig import stages
-from rigpact.reference_runtime.systems.stage_graph import Stage, StageGraph, Stages
 
-GIVEN = ("engine_pose",)
-PACKET_KNOBS = (
-    "target_space", "normal_space", "quaternion_order", "handedness", "unit", "tail_order", "chain_order",
+_CM = Measure("cm")
+STAGES = (
+    Stage("engine_pose", contract.ENGINE_POSE, carried="engine_pose_next", carried_fields=stages.TURNED_FIELDS, reach=(1, 0)),
+    Stage(
+        "packet", contract.PACKET, ("engine_pose",), stages.packet, stages.packet_bound,
+        (
+            stages.TARGET_SPACE, stages.NORMAL_SPACE, stages.QUATERNION_ORDER, stages.HANDEDNESS, stages.UNIT, stages.TAIL_ORDER,
+            stages.CHAIN_ORDER,
+        ),
+    ),
+    Stage(
+        "model_input", contract.MODEL_INPUT, ("packet",), stages.model_input, stages.copied_bound,
+        (stages.INPUT_COPY, stages.INPUT_SCALE),
+    ),
+    Stage(
+        "raw_rotations", contract.RAW_ROTATIONS, ("model_input",), answer_of("raw_rotations"), stages.network_bound,
+        is_answer=True,
+    ),
+    Stage(
+        "rotations", contract.ROTATIONS, ("raw_rotations",), stages.rotations, stages.rotations_bound,
+        (stages.NORMALISATION, stages.QUATERNION_SIGN),
+    ),
+    Stage(
+        "reply", contract.RAW_ROTATIONS, ("rotations",), stages.reply, stages.copied_bound,
+        (stages.REPLY_LENGTH, stages.REPLY_ORDER),
+    ),
+    Stage(
+        "joints", contract.LEG_JOINTS, ("engine_pose", "reply"), stages.joints, stages.joints_bound,
+        (stages.BONE_AXIS, stages.MULTIPLICATION, stages.FK_SPACE, stages.LEG_LENGTHS), _CM,
+    ),
+    Stage(
+        "foot_error", contract.FOOT_ERROR, ("engine_pose", "packet", "joints"), stages.foot_error, stages.error_bound,
+        (stages.ERROR_TARGET,), _CM,
+    ),
+    Stage("engine_pose_next", contract.ENGINE_POSE, ("engine_pose", "reply"), stages.engine_pose_next),
 )  # fmt: skip
-JOINT_KNOBS = ("bone_axis", "multiplication", "fk_space", "leg_lengths")
-
-
-def graph(contract: SystemContract, evaluate: Evaluate | None = None) -> StageGraph:
-    """The stages under a contract; without a model its raw rotations have to be given."""
-    rig = read_constants(contract.constants)
-    before = (
-        Stage("packet", GIVEN, stages.packet, stages.packet_bound, PACKET_KNOBS),
-        Stage(
-            "model_input", ("packet",), stages.model_input_of(rig), stages.copied_bound, ("input_copy", "input_scale")
-        ),
-    )
-    behind = (
-        Stage(
-            "rotations", ("raw_rotations",), stages.rotations, stages.rotations_bound, ("normalisation", "quaternion_sign")
-        ),
-        Stage("reply", ("rotations",), stages.reply, stages.copied_bound, ("reply_length", "reply_order")),
-        Stage(
-            "joints", ("engine_pose", "reply"), stages.joints_of(rig), stages.joints_bound_of(rig), JOINT_KNOBS, "cm"
-        ),
-        Stage(
-            "foot_error", ("engine_pose", "packet", "joints"), stages.foot_error, stages.error_bound, ("error_target",),
-            "cm",
-        ),
-    )  # fmt: skip
-    if evaluate is None:
-        return StageGraph((*GIVEN, *DEFINITION.outputs), (*before, *behind))
-    return StageGraph(GIVEN, (*before, _network_stage(evaluate), *behind))
-
-
-def _network_stage(evaluate: Evaluate) -> Stage:
-    def compute(known: Stages, _choices: Choices) -> FloatArray:
-        return np.asarray(evaluate([known["model_input"]])[0], np.float32)
-
-    return Stage("raw_rotations", ("model_input",), compute, stages.network_bound)
+SYSTEM = System(
+    name="neurarig",
+    title="NeuraRig leg IK",
+    page="neurarig.md",
+    stages=STAGES,
+    inputs=("model_input",),
+    outputs=("raw_rotations",),
+    fps=contract.FPS,
+    numbers=contract.read_constants,
+    constant_problems=contract.constant_problems,
+)

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.neurarig import DEFINITION
+from rigpact.contract.systems.neurarig import PACKET as _FRAME
 from rigpact.reference_runtime.systems.neurarig.wire import (
     LEGS,
     Frame,
@@ -36,7 +36,6 @@ LOGGED_EACH = 20
 UNIT_WITHIN, LARGEST_VALUE = 1e-2, 1e5
 STEADY_FRAMES = 30
 """Frames whose loss must stay below the threshold before the network solves: one lucky frame is none."""
-_FRAME = DEFINITION.vectors["packet"]
 _QUATERNIONS = [each.start for each in _FRAME if each.name.endswith("_quat")]
 _DEAD_TAIL = _FRAME["ground_normal_r"].start
 Address = tuple[str, int]

@@ -1,121 +1,196 @@
 """The stages of NeuraRig, each with what another reading of the contract would make of it.
 
-Every function takes rows (T, width) and returns float32 rows; the arithmetic in between is float64. Centimetres.
+Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64. Centimetres.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import Choices
-from rigpact.contract.systems.neurarig import DEFINITION, JOINTS, SIDES, LegConstants
+from rigpact.contract.systems.neurarig import BONES, ENGINE_POSE, JOINTS, SIDES
+from rigpact.contract.systems.neurarig import PACKET as _FRAME
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.systems.neurarig.quaternions import conjugate, normalised, product, rotated
-from rigpact.reference_runtime.systems.stage_graph import Stages
 
-_FRAME = DEFINITION.vectors["packet"]
 _POSITIONS = np.array([field.unit == "cm" for field in _FRAME for _ in range(field.size)])
 _QUATERNIONS = [field.start for field in _FRAME if field.name.endswith("_quat")]
 _PELVIS, _PELVIS_QUAT = _FRAME["pelvis_pos"].range, _FRAME["pelvis_quat"].range
 _LEG_BEGIN, _LEG_END = _FRAME["thigh_r_pos"].start, _FRAME["ground_normal_r"].start
-_W_FIRST = [3, 0, 1, 2]
-"""Where a reader that has w first finds x, y, z, w of four numbers."""
-_BYTES_TAKEN = 63
-_SHORT_REPLY = 6
+TURNED_FIELDS = tuple(f"{bone}_quat" for bone in BONES)
+"""The fields of the engine's pose that the reply's rotations are written to, in the reply's order."""
+_TURNED = [channel for name in TURNED_FIELDS for channel in range(ENGINE_POSE[name].start, ENGINE_POSE[name].stop)]
 _ROTATE, _KINEMATICS, _NORMALISE = 24, 96, 12
 """Operations on the longest chain: a difference turned; two joints down a leg; a length, its root, a quotient."""
-
-ENGINE_TO_PACKET_TARGET: Mapping[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "pelvis": lambda target, p, q: rotated(conjugate(q), target - p),
-    "world": lambda target, _p, _q: target,
-    "forward_transform": lambda target, p, q: rotated(q, target - p),
-    "relative_not_turned": lambda target, p, _q: target - p,
-}
-NORMAL_SPACE: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "pelvis": lambda normal, q: rotated(conjugate(q), normal),
-    "world": lambda normal, _q: normal,
-}
-UNIT: Mapping[str, float] = {"cm": 1.0, "m": 0.01}
-MULTIPLICATION: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "parent_child": product,
-    "child_parent": lambda parent, child: product(child, parent),
-}
-LEG_LENGTHS: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "declared": lambda femur, tibia: (femur, tibia),
-    "rounded": lambda femur, tibia: (np.round(femur - 0.0021, 2), np.round(tibia - 0.0055, 2)),
-    "swapped": lambda femur, tibia: (tibia, femur),
-}
-BONE_AXES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "x_mirrored": lambda axes: axes,
-    "x_both": lambda axes: np.stack([axes[0], axes[0]]),
-    "minus_z": lambda axes: np.broadcast_to(np.array([0.0, 0.0, -1.0]), axes.shape),
-}
-
-
-def packet(stages: Stages, choices: Choices) -> FloatArray:
-    """What is sent, (T, 63): targets and normals in the pelvis' space, everything else as the engine has it."""
-    frame = stages["engine_pose"].astype(np.float64)
-    p, q = frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT])
-    sent: FloatArray = frame.copy()
-    for side in SIDES:
-        target, normal = _FRAME[f"foot_{side}_target"].range, _FRAME[f"ground_normal_{side}"].range
-        sent[:, target] = ENGINE_TO_PACKET_TARGET[choices["target_space"]](frame[:, target], p, q)
-        sent[:, normal] = NORMAL_SPACE[choices["normal_space"]](frame[:, normal], q)
-    if choices["handedness"] == "right_handed":
-        for start in _QUATERNIONS:
-            sent[:, start : start + 2] *= -1.0
-    if choices["quaternion_order"] == "wxyz":
-        sent = _w_first(sent, _QUATERNIONS)
-    sent[:, _POSITIONS] *= UNIT[choices["unit"]]
-    if choices["chain_order"] == "left_first":
-        sent[:, _LEG_BEGIN:_LEG_END] = np.roll(sent[:, _LEG_BEGIN:_LEG_END], (_LEG_END - _LEG_BEGIN) // 2, axis=1)
-    if choices["tail_order"] == "targets_normals_hits_by_side":
-        sent[:, _LEG_END:] = sent[:, _OLDER_TAIL]
-    return stored(sent)
 
 
 def _tail(*names: str) -> list[int]:
     return [channel for name in names for channel in range(_FRAME[name].start, _FRAME[name].stop)]
 
 
-_OLDER_TAIL = _tail(
-    *(name for side in SIDES for name in (f"foot_{side}_target", f"ground_normal_{side}", f"has_hit_{side}"))
+def _by_side(*names: str) -> list[int]:
+    return _tail(*(name.format(side) for side in SIDES for name in names))
+
+
+TARGET_SPACE = Knob(
+    "target_space",
+    {
+        "pelvis": lambda target, p, q: rotated(conjugate(q), target - p),
+        "world": lambda target, _p, _q: target,
+        "forward_transform": lambda target, p, q: rotated(q, target - p),
+        "relative_not_turned": lambda target, p, _q: target - p,
+    },
+    "the space in which foot targets are sent",
+    {
+        "world": "targets are sent in the pelvis' space: R(q)^-1 (target - p)",
+        "forward_transform": "into the pelvis' space is the inverse rotation, not the rotation",
+        "relative_not_turned": "the pelvis' rotation is missing: R(q)^-1 (target - p)",
+    },
 )
+NORMAL_SPACE = Knob(
+    "normal_space",
+    {"pelvis": lambda normal, q: rotated(conjugate(q), normal), "world": lambda normal, _q: normal},
+    "the space in which ground normals are sent",
+    {"world": "ground normals are sent in the pelvis' space, turned and not moved"},
+)
+_XYZW, _W_FIRST = [0, 1, 2, 3], [3, 0, 1, 2]
+"""Where a reader that has w last, or first, finds x, y, z, w of four numbers."""
+QUATERNION_ORDER = Knob(
+    "quaternion_order", {"xyzw": _XYZW, "wxyz": _W_FIRST}, "the order of a quaternion's components in the packet",
+    {"wxyz": "w is last; glm and Eigen constructors take it first"},
+)  # fmt: skip
+HANDEDNESS = Knob(
+    "handedness", {"unreal": 1.0, "right_handed": -1.0}, "the sign of x and y of every quaternion that is sent",
+    {"right_handed": "Unreal's rotator to quaternion has x and y negated against the right-handed formula"},
+)  # fmt: skip
+UNIT = Knob(
+    "unit", {"cm": 1.0, "m": 0.01}, "the unit of positions in the packet", {"m": "positions are sent in centimetres"}
+)
+TAIL_ORDER = Knob(
+    "tail_order",
+    {
+        "normals_hits_targets": list(range(_LEG_END, _FRAME.width)),
+        "targets_normals_hits_by_side": _by_side("foot_{}_target", "ground_normal_{}", "has_hit_{}"),
+    },
+    "the order of the ground and the targets behind the bones",
+    {"targets_normals_hits_by_side": "an older schema of as many floats: normals and hits come before both targets"},
+)
+CHAIN_ORDER = Knob(
+    "chain_order", {"right_first": 0, "left_first": (_LEG_END - _LEG_BEGIN) // 2}, "the leg whose bones are sent first",
+    {"left_first": "the right leg is first, in what is sent and in the reply"},
+)  # fmt: skip
+INPUT_COPY = Knob(
+    "input_copy", {"whole": 4 * _FRAME.width, "63_bytes": 63}, "how many bytes of the packet the server copies",
+    {"63_bytes": "memcpy counts bytes: 63 floats are 252; the rest stays zero, and training 'converges' at once"},
+)  # fmt: skip
+INPUT_SCALE = Knob(
+    "input_scale", {"hundredth": lambda scale: scale, "none": lambda _scale: 1.0}, "the factor of positions before the network",
+    {"none": "the network was trained on metres: positions times 0.01"},
+)  # fmt: skip
+NORMALISATION = Knob(
+    "normalisation", {"unit": normalised, "none": lambda raw: raw}, "whether the network's quaternions are made unit",
+    {"none": "the network's quaternions are not unit: normalise before any use"},
+)  # fmt: skip
+QUATERNION_SIGN = Knob(
+    "quaternion_sign",
+    {"w_not_negative": lambda unit: np.where(unit[..., 3:] < 0.0, -unit, unit), "as_it_comes": lambda unit: unit},
+    "which of q and -q is sent back",
+    {"as_it_comes": "q and -q are one rotation: flip where w < 0, or interpolation takes the long way"},
+)
+REPLY_LENGTH = Knob(
+    "reply_length", {"97_bytes": 24, "25_bytes": 6}, "how many of the reply's numbers arrive",
+    {"25_bytes": "the reply is 1 + 24 * 4 bytes; size() counts floats, so only six arrive"},
+)  # fmt: skip
+REPLY_ORDER = Knob(
+    "reply_order", {"xyzw": _XYZW, "wxyz": _W_FIRST}, "the order of a quaternion's components in the reply",
+    {"wxyz": "the reply has w last"},
+)  # fmt: skip
+BONE_AXIS = Knob(
+    "bone_axis",
+    {
+        "x_mirrored": lambda axes: axes,
+        "x_both": lambda axes: np.stack([axes[0], axes[0]]),
+        "minus_z": lambda axes: np.broadcast_to(np.array([0.0, 0.0, -1.0]), axes.shape),
+    },
+    "the axis of its parent along which a leg's next bone lies",
+    {"x_both": "the left leg's bones run along -x", "minus_z": "this rig's bones run along x, not along -z"},
+)
+MULTIPLICATION = Knob(
+    "multiplication", {"parent_child": product, "child_parent": lambda parent, child: product(child, parent)},
+    "the order in which a parent's rotation and a local one are multiplied",
+    {"child_parent": "world = parent * local; for quaternions too"},
+)  # fmt: skip
+FK_SPACE = Knob(
+    "fk_space",
+    {
+        "world": lambda p, q: (p, q),
+        "pelvis": lambda p, q: (np.zeros_like(p), np.broadcast_to((0.0, 0.0, 0.0, 1.0), q.shape)),
+    },
+    "the space in which kinematics place the joints",
+    {"pelvis": "positions are in world space: p + R(q) v"},
+)
+LEG_LENGTHS = Knob(
+    "leg_lengths",
+    {
+        "declared": lambda femur, tibia: (femur, tibia),
+        "rounded": lambda femur, tibia: (np.round(femur - 0.0021, 2), np.round(tibia - 0.0055, 2)),
+        "swapped": lambda femur, tibia: (tibia, femur),
+    },
+    "the lengths of thigh and calf that kinematics take",
+    {"rounded": "45.75 and 41.70 are rounded; use the contract's lengths", "swapped": "femur first, tibia second"},
+)
+ERROR_TARGET = Knob(
+    "error_target", {"world": "engine_pose", "pelvis_target_as_world": "packet"}, "the stage that holds the feet's targets",
+    {"pelvis_target_as_world": "compare with the target in world space: p + R(q) target"},
+)  # fmt: skip
 
 
-def _w_first(rows: FloatArray, starts: Iterable[int]) -> FloatArray:
-    """Quaternions at these starts written w first."""
+def packet(frames: Frames) -> FloatArray:
+    """What is sent, (N, 63): targets and normals in the pelvis' space, everything else as the engine has it."""
+    frame = frames["engine_pose"].astype(np.float64)
+    p, q = frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT])
+    sent: FloatArray = frame.copy()
+    for side in SIDES:
+        target, normal = _FRAME[f"foot_{side}_target"].range, _FRAME[f"ground_normal_{side}"].range
+        sent[:, target] = frames.pick(TARGET_SPACE)(frame[:, target], p, q)
+        sent[:, normal] = frames.pick(NORMAL_SPACE)(frame[:, normal], q)
+    for start in _QUATERNIONS:
+        sent[:, start : start + 2] *= frames.pick(HANDEDNESS)
+    sent = _reordered(sent, _QUATERNIONS, frames.pick(QUATERNION_ORDER))
+    sent[:, _POSITIONS] *= frames.pick(UNIT)
+    sent[:, _LEG_BEGIN:_LEG_END] = np.roll(sent[:, _LEG_BEGIN:_LEG_END], frames.pick(CHAIN_ORDER), axis=1)
+    sent[:, _LEG_END:] = sent[:, frames.pick(TAIL_ORDER)]
+    return stored(sent)
+
+
+def _reordered(rows: FloatArray, starts: Iterable[int], order: Sequence[int]) -> FloatArray:
+    """Rows in which the four numbers from each start on stand in another order."""
     result = rows.copy()
     for start in starts:
-        result[:, start : start + 4] = rows[:, start : start + 4][:, _W_FIRST]
+        result[:, start : start + 4] = rows[:, start : start + 4][:, order]
     return result
 
 
-def packet_bound(stages: Stages, computed: FloatArray) -> FloatArray:
+def packet_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """A target is the difference of two places, turned: off by a rounding of either, whatever the size of the difference."""
-    frame = np.abs(stages["engine_pose"].astype(np.float64))
+    frame = np.abs(frames["engine_pose"].astype(np.float64))
     largest = frame[:, _PELVIS].sum(axis=1, keepdims=True)
     reach = np.maximum(*(frame[:, _FRAME[f"foot_{side}_target"].range].sum(axis=1, keepdims=True) for side in SIDES))
-    bound = gamma(2) * np.abs(computed.astype(np.float64))
-    turned = np.arange(computed.shape[1]) >= _LEG_END
+    bound = gamma(2) * np.abs(rows.astype(np.float64))
+    turned = np.arange(rows.shape[1]) >= _LEG_END
     return np.where(turned, bound + gamma(_ROTATE) * np.where(_POSITIONS, largest + reach, 2.0), bound)
 
 
-def model_input_of(rig: LegConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that makes of the packet what the network sees, (T, 63)."""
-    scales: Mapping[str, float] = {"hundredth": rig.position_scale, "none": 1.0}
-
-    def model_input(stages: Stages, choices: Choices) -> FloatArray:
-        rows = stages["packet"]
-        if choices["input_copy"] == "63_bytes":
-            rows = first_bytes(rows, _BYTES_TAKEN)
-        return stored(np.where(_POSITIONS, scales[choices["input_scale"]], 1.0) * rows.astype(np.float64))
-
-    return model_input
+def model_input(frames: Frames) -> FloatArray:
+    """What the network sees of the packet, (N, 63)."""
+    rows = first_bytes(frames["packet"], frames.pick(INPUT_COPY))
+    scale = frames.pick(INPUT_SCALE)(frames.numbers.position_scale)
+    return stored(np.where(_POSITIONS, scale, 1.0) * rows.astype(np.float64))
 
 
 def first_bytes(rows: FloatArray, count: int) -> FloatArray:
@@ -125,57 +200,47 @@ def first_bytes(rows: FloatArray, count: int) -> FloatArray:
     return raw.view("<f4").astype(np.float32)
 
 
-def copied_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
+def copied_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Copied, or times a constant."""
-    return gamma(3) * np.abs(computed.astype(np.float64))
+    return gamma(3) * np.abs(rows.astype(np.float64))
 
 
-def rotations(stages: Stages, choices: Choices) -> FloatArray:
-    """The network's quaternions as the runtime uses them, (T, 24): unit, w not negative."""
-    raw = stages["raw_rotations"].astype(np.float64).reshape(len(stages["raw_rotations"]), -1, 4)
-    unit = normalised(raw) if choices["normalisation"] == "unit" else raw
-    if choices["quaternion_sign"] == "w_not_negative":
-        unit = np.where(unit[..., 3:] < 0.0, -unit, unit)
-    return stored(unit.reshape(len(raw), -1))
+def rotations(frames: Frames) -> FloatArray:
+    """The network's quaternions as the runtime uses them, (N, 24): unit, w not negative."""
+    raw = frames["raw_rotations"].astype(np.float64)
+    unit = frames.pick(NORMALISATION)(raw.reshape(len(raw), -1, 4))
+    return stored(frames.pick(QUATERNION_SIGN)(unit).reshape(len(raw), -1))
 
 
-def rotations_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
+def rotations_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """A unit quaternion's roundings; of one whose w is zero within them, the sign is a matter of chance and not judged."""
-    rows = computed.astype(np.float64).reshape(len(computed), -1, 4)
-    bound = np.broadcast_to(gamma(_NORMALISE) * np.maximum(np.abs(rows).max(axis=2, keepdims=True), 1.0), rows.shape)
-    undecided = np.abs(rows[..., 3:]) <= gamma(_NORMALISE)
-    return np.where(undecided, np.nan, bound).reshape(computed.shape)
+    quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
+    bound = np.broadcast_to(gamma(_NORMALISE) * np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0), quats.shape)
+    undecided = np.abs(quats[..., 3:]) <= gamma(_NORMALISE)
+    return np.where(undecided, np.nan, bound).reshape(rows.shape)
 
 
-def reply(stages: Stages, choices: Choices) -> FloatArray:
-    """What arrives at the engine, (T, 24), read as it is sent."""
-    rows = stages["rotations"].copy()
-    if choices["reply_order"] == "wxyz":
-        rows = _w_first(rows, range(0, rows.shape[1], 4))
-    if choices["reply_length"] == "25_bytes":
-        rows[:, _SHORT_REPLY:] = 0.0
+def reply(frames: Frames) -> FloatArray:
+    """What arrives at the engine, (N, 24), read as it is sent."""
+    rows = frames["rotations"]
+    rows = _reordered(rows, range(0, rows.shape[1], 4), frames.pick(REPLY_ORDER))
+    rows[:, frames.pick(REPLY_LENGTH) :] = 0.0
     return rows
 
 
-def joints_of(rig: LegConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that puts the legs where the reply has them: hip, knee and foot of each, (T, 18) in world space."""
-
-    def joints(stages: Stages, choices: Choices) -> FloatArray:
-        frame, answer = (stages[name].astype(np.float64) for name in ("engine_pose", "reply"))
-        p, q = frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT])
-        if choices["fk_space"] == "pelvis":
-            p, q = np.zeros_like(p), np.broadcast_to(np.array([0.0, 0.0, 0.0, 1.0]), q.shape)
-        lengths = LEG_LENGTHS[choices["leg_lengths"]](rig.femur_cm, rig.tibia_cm)
-        axes = BONE_AXES[choices["bone_axis"]](rig.bone_axes)
-        legs = []
-        for leg, side in enumerate(SIDES):
-            hip = frame[:, _FRAME[f"thigh_{side}_pos"].range]
-            turns = [normalised(answer[:, 4 * place : 4 * place + 4]) for place in (3 * leg, 3 * leg + 1)]
-            bones = [axes[leg] * float(length[leg]) for length in lengths]
-            legs.append(leg_joints((p, q), hip, turns, bones, MULTIPLICATION[choices["multiplication"]]))
-        return stored(np.hstack(legs))
-
-    return joints
+def joints(frames: Frames) -> FloatArray:
+    """Where the reply puts the legs: hip, knee and foot of each, (N, 18) in world space."""
+    frame, answer, rig = frames["engine_pose"].astype(np.float64), frames["reply"].astype(np.float64), frames.numbers
+    pelvis = frames.pick(FK_SPACE)(frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT]))
+    lengths = frames.pick(LEG_LENGTHS)(rig.femur_cm, rig.tibia_cm)
+    axes = frames.pick(BONE_AXIS)(rig.bone_axes)
+    legs = []
+    for leg, side in enumerate(SIDES):
+        hip = frame[:, _FRAME[f"thigh_{side}_pos"].range]
+        turns = [normalised(answer[:, 4 * place : 4 * place + 4]) for place in (3 * leg, 3 * leg + 1)]
+        bones = [axes[leg] * float(length[leg]) for length in lengths]
+        legs.append(leg_joints(pelvis, hip, turns, bones, frames.pick(MULTIPLICATION)))
+    return stored(np.hstack(legs))
 
 
 def leg_joints(
@@ -185,7 +250,7 @@ def leg_joints(
     bones_cm: Sequence[FloatArray],
     multiply: Callable[[FloatArray, FloatArray], FloatArray] = product,
 ) -> FloatArray:
-    """Hip, knee and foot (T, 9) of one leg: pelvis (p, q), the hip in its space, local rotations of thigh and calf.
+    """Hip, knee and foot (N, 9) of one leg: pelvis (p, q), the hip in its space, local rotations of thigh and calf.
 
     hip = p + R(q) h; each next joint = the one before + R(Q) b with Q = parent times local, b along the bone.
     """
@@ -199,24 +264,18 @@ def leg_joints(
     return np.concatenate(found, axis=-1)
 
 
-def joints_bound_of(rig: LegConstants) -> Callable[[Stages, FloatArray], FloatArray]:
+def joints_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """The bound of a place: roundings of everything that is added up on the way to it."""
-    reach = float((rig.femur_cm + rig.tibia_cm).max())
-
-    def joints_bound(stages: Stages, computed: FloatArray) -> FloatArray:
-        frame = np.abs(stages["engine_pose"].astype(np.float64))
-        hips = [frame[:, _FRAME[f"thigh_{side}_pos"].range].sum(axis=1) for side in SIDES]
-        largest = frame[:, _PELVIS].sum(axis=1) + np.maximum(*hips) + reach
-        return np.broadcast_to(gamma(_KINEMATICS) * largest[:, None], computed.shape)
-
-    return joints_bound
+    frame = np.abs(frames["engine_pose"].astype(np.float64))
+    hips = [frame[:, _FRAME[f"thigh_{side}_pos"].range].sum(axis=1) for side in SIDES]
+    reach = float((frames.numbers.femur_cm + frames.numbers.tibia_cm).max())
+    largest = frame[:, _PELVIS].sum(axis=1) + np.maximum(*hips) + reach
+    return np.broadcast_to(gamma(_KINEMATICS) * largest[:, None], rows.shape)
 
 
-def foot_error(stages: Stages, choices: Choices) -> FloatArray:
-    """Distance of each foot from its target, (T, 2)."""
-    frame, places = stages["engine_pose"].astype(np.float64), stages["joints"].astype(np.float64)
-    sent = stages["packet"].astype(np.float64)
-    source = frame if choices["error_target"] == "world" else sent
+def foot_error(frames: Frames) -> FloatArray:
+    """Distance of each foot from its target, (N, 2)."""
+    places, source = (frames[name].astype(np.float64) for name in ("joints", frames.pick(ERROR_TARGET)))
     errors = []
     for side in SIDES:
         start = 3 * JOINTS.index(f"foot_{side}")
@@ -225,10 +284,9 @@ def foot_error(stages: Stages, choices: Choices) -> FloatArray:
     return stored(np.stack(errors, axis=1))
 
 
-def error_bound(stages: Stages, _computed: FloatArray) -> FloatArray:
+def error_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """The distance of two stored places is known to a rounding of the larger of them."""
-    places = np.abs(stages["joints"].astype(np.float64))
-    frame = np.abs(stages["engine_pose"].astype(np.float64))
+    places, frame = (np.abs(frames[name].astype(np.float64)) for name in ("joints", "engine_pose"))
     bounds = []
     for side in SIDES:
         start = 3 * JOINTS.index(f"foot_{side}")
@@ -237,7 +295,14 @@ def error_bound(stages: Stages, _computed: FloatArray) -> FloatArray:
     return np.stack(bounds, axis=1)
 
 
-def network_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
+def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Another order of summation of 64 products, three layers deep; sums stay within a few times the largest answer."""
-    largest = np.abs(computed.astype(np.float64)).max(axis=1, keepdims=True)
-    return np.broadcast_to(1e-5 * (1.0 + largest), computed.shape)
+    largest = np.abs(rows.astype(np.float64)).max(axis=1, keepdims=True)
+    return np.broadcast_to(1e-5 * (1.0 + largest), rows.shape)
+
+
+def engine_pose_next(frames: Frames) -> FloatArray:
+    """The engine's pose after it turned its bones as the reply says, (N, 63); everything else stays as it was given."""
+    rows = frames["engine_pose"].copy()
+    rows[:, _TURNED] = frames["reply"]
+    return rows

@@ -17,7 +17,7 @@ from enum import StrEnum
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.neurarig import BONES, DEFINITION
+from rigpact.contract.systems.neurarig import BONES, PACKET, RAW_ROTATIONS
 
 HANDSHAKE, FRAME, REPLY = 0x01, 0x02, 0x03
 LARGEST_DATAGRAM = 32_768
@@ -57,7 +57,7 @@ class Profile:
     reply_floats: int
 
 
-LEGS = Profile("legs", ("pelvis", *BONES), DEFINITION.vectors["packet"].width, DEFINITION.vectors["reply"].width)
+LEGS = Profile("legs", ("pelvis", *BONES), PACKET.width, RAW_ROTATIONS.width)
 TWO_BONE = Profile("two-bone", ("foot_r", "foot_l"), 12, 6)
 """The build whose losses were published: two input and two target vectors in, two vectors out."""
 PROFILES = {profile.name: profile for profile in (LEGS, TWO_BONE)}

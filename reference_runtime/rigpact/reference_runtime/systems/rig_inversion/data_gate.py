@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,17 @@ from rigpact.contract.systems.rig_inversion import DUPLICATE_VERTICES, PARAMETER
 from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
 
 SAME_MESH, FEWEST = 1e-5, 2
+
+
+def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Iterator[Problem]:
+    """What is wrong with a recording that holds meshes, alone or with the parameters that make them."""
+    mesh, parameters = (
+        stages[name].astype(np.float64) if name in stages else None for name in ("mesh", "rig_parameters")
+    )
+    if mesh is not None and parameters is not None:
+        yield from data_problems(parameters, mesh, contract.numbers)
+    elif mesh is not None:
+        yield from mesh_problems(mesh)
 
 
 def mesh_problems(mesh: FloatArray) -> Iterator[Problem]:

@@ -1,50 +1,52 @@
-"""Rig inversion as a graph of stages: mesh in, the rig's own mesh and its distance from the given one out."""
+"""Rig inversion as a system: mesh in, the rig's own mesh and its distance from the given one out.
+
+In a free run the mesh that the rig makes of the answer is the next frame's mesh: what is lost in each inversion adds up.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import Choices, SystemContract
-from rigpact.contract.systems.rig_inversion import DEFINITION, read_constants
-from rigpact.reference_runtime.systems.network import Evaluate
+from rigpact.contract.systems import rig_inversion as contract
+from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.systems.network import answer_of
 from rigpact.reference_runtime.systems.rig_inversion import stages
-from rigpact.reference_runtime.systems.stage_graph import Stage, StageGraph, Stages
+from rigpact.reference_runtime.systems.rig_inversion.data_gate import recording_problems
 
-_NETWORK_ERROR = 1e-5
-"""Another order of summation of 536 products moves a pre-activation by sqrt(536) · 2⁻²³ times its operands, and those stay
-below 16; the sigmoid takes a quarter of it."""
-
-
-def graph(contract: SystemContract, evaluate: Evaluate | None = None) -> StageGraph:
-    """The stages under a contract; without a model the parameters have to be given."""
-    rig = read_constants(contract.constants)
-    entry = Stage(
-        "model_input", ("mesh",), stages.model_input, stages.input_bound, ("flattening", "vertex_order", "mesh_axes")
-    )
-    behind = (
-        Stage(
-            "transform", ("rig_parameters",), stages.transform_of(rig), stages.transform_bound,
-            ("parameter_order", "output_activation", "angle_range", "angle_origin", "angle_unit", "scale_mapping"),
+STAGES = (
+    Stage("mesh", contract.MESH, carried="reconstruction", reach=(1, 0)),
+    Stage(
+        "model_input", contract.MESH, ("mesh",), stages.model_input,
+        knobs=(stages.FLATTENING, stages.VERTEX_ORDER, stages.MESH_AXES),
+    ),
+    Stage(
+        "rig_parameters", contract.RIG_PARAMETERS, ("model_input",), answer_of("rig_parameters"), stages.network_bound,
+        is_answer=True,
+    ),
+    Stage(
+        "transform", contract.TRANSFORM, ("rig_parameters",), stages.transform, stages.transform_bound,
+        (
+            stages.PARAMETER_ORDER, stages.OUTPUT_ACTIVATION, stages.ANGLE_RANGE, stages.ANGLE_ORIGIN, stages.ANGLE_UNIT,
+            stages.SCALE_MAPPING,
         ),
-        Stage(
-            "reconstruction", ("transform",), stages.reconstruction_of(rig), stages.reconstruction_bound,
-            ("rotation_order", "rotation_sense", "scale_place", "vertex_table", "vertex_side"),
-        ),
-        Stage(
-            "vertex_error", ("mesh", "reconstruction"), stages.vertex_error, stages.error_bound, ("error_measure",)
-        ),
-    )  # fmt: skip
-    if evaluate is None:
-        return StageGraph(("mesh", *DEFINITION.outputs), (entry, *behind))
-    return StageGraph(("mesh",), (entry, _network_stage(evaluate), *behind))
-
-
-def _network_stage(evaluate: Evaluate) -> Stage:
-    def compute(known: Stages, _choices: Choices) -> FloatArray:
-        return np.asarray(evaluate([known["model_input"]])[0], np.float32)
-
-    def bound(_known: Stages, computed: FloatArray) -> FloatArray:
-        return np.full(computed.shape, _NETWORK_ERROR)
-
-    return Stage("rig_parameters", ("model_input",), compute, bound)
+    ),
+    Stage(
+        "reconstruction", contract.MESH, ("transform",), stages.reconstruction, stages.reconstruction_bound,
+        (stages.ROTATION_ORDER, stages.ROTATION_SENSE, stages.SCALE_PLACE, stages.VERTEX_TABLE, stages.VERTEX_SIDE),
+    ),
+    Stage(
+        "vertex_error", contract.VERTEX_ERROR, ("mesh", "reconstruction"), stages.vertex_error, stages.error_bound,
+        (stages.ERROR_MEASURE,),
+    ),
+)  # fmt: skip
+SYSTEM = System(
+    name="rig_inversion",
+    title="Rig inversion, a toy rig and its differentiable approximation",
+    page="rig_inversion.md",
+    stages=STAGES,
+    inputs=("model_input",),
+    outputs=("rig_parameters",),
+    fps=contract.FPS,
+    numbers=contract.read_constants,
+    constant_problems=contract.constant_problems,
+    data_problems=recording_problems,
+)

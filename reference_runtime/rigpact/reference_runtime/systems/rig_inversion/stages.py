@@ -1,144 +1,223 @@
 """The stages of rig inversion: order the mesh, run the network, read its answer as the rig does, build the mesh again.
 
-Every function takes rows (T, width) and returns float32 rows; the arithmetic in between is float64.
+Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import Choices
-from rigpact.contract.systems.rig_inversion import VERTICES, RigConstants
+from rigpact.contract.systems.rig_inversion import VERTICES
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.systems.enemy_animation.tolerances import gamma
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.systems.rig_inversion.rig import rotated
-from rigpact.reference_runtime.systems.stage_graph import Stages
 
-FLATTENING: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "vertex_by_vertex": lambda mesh: mesh.reshape(len(mesh), -1),
-    "axis_by_axis": lambda mesh: np.swapaxes(mesh, 1, 2).reshape(len(mesh), -1),
-}
-VERTEX_ORDER: Mapping[str, list[int]] = {
-    "as_declared": [0, 1, 2, 3, 4, 5, 6, 7],
-    "reversed": [7, 6, 5, 4, 3, 2, 1, 0],
-    "x_fastest": [0, 4, 2, 6, 1, 5, 3, 7],
-}
-MESH_AXES: Mapping[str, FloatArray] = {
-    "right_handed": np.eye(3),
-    "y_mirrored": np.diag([1.0, -1.0, 1.0]),
-    "y_up": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-}
-"""Rows are the axes as the other side has them."""
-PARAMETER_ORDER: Mapping[str, list[int]] = {
-    "rotations_first": [0, 1, 2, 3, 4, 5],
-    "scales_first": [3, 4, 5, 0, 1, 2],
-    "interleaved": [0, 2, 4, 1, 3, 5],
-}
-"""Where the three angles and the three scales are looked for."""
-OUTPUT_ACTIVATION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "in_the_model": lambda parameters: parameters,
-    "applied_again": lambda parameters: 1.0 / (1.0 + np.exp(-parameters)),
-}
-ANGLE_RANGE: Mapping[str, float] = {"90_deg": 1.0, "45_deg": 0.5, "180_deg": 2.0}
-"""As a multiple of the contract's own range."""
-ANGLE_ORIGIN: Mapping[str, float] = {"middle": 0.5, "zero": 0.0}
-ANGLE_UNIT: Mapping[str, float] = {"radians": float(np.pi / 180.0), "degrees": 1.0}
-SCALE_MAPPING: Mapping[str, Callable[[FloatArray, float, float], FloatArray]] = {
-    "minus_half_to_two": lambda p, low, high: low + p * (high - low),
-    "zero_to_two": lambda p, _low, high: p * high,
-    "zero_to_two_and_a_half": lambda p, low, high: p * (high - low),
-    "half_to_three": lambda p, low, high: -low + p * (high - low),
-}
-ROTATION_SENSE: Mapping[str, float] = {"counter_clockwise": 1.0, "clockwise": -1.0}
-ERROR_MEASURE: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "euclidean": lambda difference: np.sqrt(np.sum(difference**2, axis=-1)),
-    "squared": lambda difference: np.sum(difference**2, axis=-1),
-    "absolute_sum": lambda difference: np.sum(np.abs(difference), axis=-1),
-}
 _ANGLE_OPERATIONS, _MESH_OPERATIONS, _ERROR_OPERATIONS = 6, 32, 8
 """Longest chains: difference, two products and a store; sine, cosine and three turns of a scaled vertex; a distance."""
-
-
-def model_input(stages: Stages, choices: Choices) -> FloatArray:
-    """The mesh as the network is given it, (T, 24)."""
-    mesh = _vertices(stages["mesh"]) @ MESH_AXES[choices["mesh_axes"]].T
-    ordered = mesh[:, VERTEX_ORDER[choices["vertex_order"]]]
-    return stored(FLATTENING[choices["flattening"]](ordered))
-
-
-def input_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
-    """Values are moved and turned by zeros and ones: one rounding."""
-    return gamma(2) * np.abs(computed.astype(np.float64))
-
-
-def transform_of(rig: RigConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that reads the network's answer as angles in radians and scales, (T, 6)."""
-
-    def transform(stages: Stages, choices: Choices) -> FloatArray:
-        answer = OUTPUT_ACTIVATION[choices["output_activation"]](stages["rig_parameters"].astype(np.float64))
-        answer = answer[:, PARAMETER_ORDER[choices["parameter_order"]]]
-        width = rig.angle_range_deg * ANGLE_RANGE[choices["angle_range"]] * ANGLE_UNIT[choices["angle_unit"]]
-        angles = (answer[:, :3] - ANGLE_ORIGIN[choices["angle_origin"]]) * width
-        scales = SCALE_MAPPING[choices["scale_mapping"]](answer[:, 3:], *rig.scale_range)
-        return stored(np.hstack([angles, scales]))
-
-    return transform
-
-
-def transform_bound(_stages: Stages, computed: FloatArray) -> FloatArray:
-    """A parameter and the origin taken off it are at most 1, so the difference is known to u; then times the range.
-
-    2.5 covers the scale's range; an angle's is at most that in radians, and larger where it is not the contract's.
-    """
-    return gamma(_ANGLE_OPERATIONS) * (2.5 + np.abs(computed.astype(np.float64)))
-
-
-def reconstruction_of(rig: RigConstants) -> Callable[[Stages, Choices], FloatArray]:
-    """The stage that runs the rig itself, (T, 24)."""
-    tables = {"as_declared": rig.vertices, "missing_corner_mended": _mended(rig.vertices)}
-
-    def reconstruction(stages: Stages, choices: Choices) -> FloatArray:
-        values = stages["transform"].astype(np.float64)
-        angles, scales = values[:, :3] * ROTATION_SENSE[choices["rotation_sense"]], values[:, None, 3:]
-        order = choices["rotation_order"].split("_")
-        if choices["vertex_side"] == "row":  # v R is the inverse rotation: turned back, the last turn first
-            angles, order = -angles, order[::-1]
-        neutral = np.broadcast_to(tables[choices["vertex_table"]], (len(values), len(VERTICES), 3))
-        if choices["scale_place"] == "before_rotations":
-            mesh = rotated(neutral * scales, angles, order)
-        else:
-            mesh = rotated(neutral, angles, order) * scales
-        return stored(mesh.reshape(len(mesh), -1))
-
-    return reconstruction
-
-
-def reconstruction_bound(stages: Stages, computed: FloatArray) -> FloatArray:
-    """A coordinate is a sum of three scales, each times sines and cosines; no term is larger than its scale."""
-    scales = np.abs(stages["transform"][:, 3:].astype(np.float64)).sum(axis=1, keepdims=True)
-    return np.broadcast_to(gamma(_MESH_OPERATIONS) * np.maximum(scales, 1.0), computed.shape)
-
-
-def vertex_error(stages: Stages, choices: Choices) -> FloatArray:
-    """Distance of every vertex between the given and the built mesh, (T, 8)."""
-    difference = _vertices(stages["reconstruction"]) - _vertices(stages["mesh"])
-    return stored(ERROR_MEASURE[choices["error_measure"]](difference))
-
-
-def error_bound(stages: Stages, _computed: FloatArray) -> FloatArray:
-    """The difference of two stored coordinates is exact to a rounding of the larger of them."""
-    largest = np.abs(_vertices(stages["reconstruction"])).max(axis=2) + np.abs(_vertices(stages["mesh"])).max(axis=2)
-    return np.asarray(gamma(_ERROR_OPERATIONS) * largest)
-
-
-def _vertices(rows: FloatArray) -> FloatArray:
-    return rows.astype(np.float64).reshape(len(rows), len(VERTICES), 3)
 
 
 def _mended(vertices: FloatArray) -> FloatArray:
     table = vertices.copy()
     table[-1] = 1.0
     return table
+
+
+FLATTENING = Knob(
+    "flattening",
+    {
+        "vertex_by_vertex": lambda mesh: mesh.reshape(len(mesh), -1),
+        "axis_by_axis": lambda mesh: np.swapaxes(mesh, 1, 2).reshape(len(mesh), -1),
+    },
+    "the order in which a mesh's coordinates are laid end to end",
+    {"axis_by_axis": "the mesh is x, y, z of a vertex, then the next: flatten (8, 3) by rows"},
+)
+VERTEX_ORDER = Knob(
+    "vertex_order",
+    {
+        "as_declared": [0, 1, 2, 3, 4, 5, 6, 7],
+        "reversed": [7, 6, 5, 4, 3, 2, 1, 0],
+        "x_fastest": [0, 4, 2, 6, 1, 5, 3, 7],
+    },
+    "the order of the mesh's vertices",
+    {
+        "reversed": "the order of the vertices is part of the contract",
+        "x_fastest": "the declared order counts z fastest; the mesh was built with x fastest",
+    },
+)
+MESH_AXES = Knob(
+    "mesh_axes",
+    {
+        "right_handed": np.eye(3),
+        "y_mirrored": np.diag([1.0, -1.0, 1.0]),
+        "y_up": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    },
+    "the axes of the mesh that comes in",
+    {
+        "y_mirrored": "the mesh comes from a left-handed engine: turn y around on the way in",
+        "y_up": "the mesh comes y up: turn it before the network",
+    },
+)
+"""Rows are the axes as the other side has them."""
+PARAMETER_ORDER = Knob(
+    "parameter_order",
+    {"rotations_first": [0, 1, 2, 3, 4, 5], "scales_first": [3, 4, 5, 0, 1, 2], "interleaved": [0, 2, 4, 1, 3, 5]},
+    "where the answer's three angles and three scales are looked for",
+    {
+        "scales_first": "the parameters are rx, ry, rz, sx, sy, sz",
+        "interleaved": "the parameters are rx, ry, rz, sx, sy, sz, not pairs of an axis",
+    },
+)
+OUTPUT_ACTIVATION = Knob(
+    "output_activation",
+    {
+        "in_the_model": lambda parameters: parameters,
+        "applied_again": lambda parameters: 1.0 / (1.0 + np.exp(-parameters)),
+    },
+    "whether the answer goes through a sigmoid behind the model",
+    {"applied_again": "the model ends in a sigmoid; a second one presses everything towards 0.6"},
+)
+ANGLE_RANGE = Knob(
+    "angle_range", {"90_deg": 1.0, "45_deg": 0.5, "180_deg": 2.0}, "the range of an angle, as a multiple of the contract's",
+    {
+        "45_deg": "angle = (p - 0.5) * 90 degrees: the range is 90 wide, 45 to each side",
+        "180_deg": "angle = (p - 0.5) * 90 degrees",
+    },
+)  # fmt: skip
+ANGLE_ORIGIN = Knob(
+    "angle_origin", {"middle": 0.5, "zero": 0.0}, "the parameter of no rotation",
+    {"zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are no zeros"},
+)  # fmt: skip
+ANGLE_UNIT = Knob(
+    "angle_unit", {"radians": float(np.pi / 180.0), "degrees": 1.0}, "the unit in which angles go into sine and cosine",
+    {"degrees": "the rig's angles are degrees; sine and cosine want radians"},
+)  # fmt: skip
+SCALE_MAPPING = Knob(
+    "scale_mapping",
+    {
+        "minus_half_to_two": lambda p, low, high: low + p * (high - low),
+        "zero_to_two": lambda p, _low, high: p * high,
+        "zero_to_two_and_a_half": lambda p, low, high: p * (high - low),
+        "half_to_three": lambda p, low, high: -low + p * (high - low),
+    },
+    "how a parameter becomes a scale",
+    {
+        "zero_to_two": "scale = 2.5 p - 0.5, from -0.5 to 2; a negative scale is legal",
+        "zero_to_two_and_a_half": "subtract 0.5 behind the factor 2.5",
+        "half_to_three": "0.5 is subtracted, not added: p = 0.6 is scale 1",
+    },
+)
+_X_FIRST = "about fixed axes: x, then y, then z"
+ROTATION_ORDER = Knob(
+    "rotation_order",
+    {order: tuple(order.split("_")) for order in ("x_y_z", "z_y_x", "x_z_y", "y_x_z", "y_z_x", "z_x_y")},
+    "the order of the turns about fixed axes",
+    {
+        "z_y_x": "about fixed axes x is first; 'xyz' in lower case means that in scipy, in capitals this order",
+        **dict.fromkeys(("x_z_y", "y_x_z", "y_z_x", "z_x_y"), _X_FIRST),
+    },
+)
+ROTATION_SENSE = Knob(
+    "rotation_sense", {"counter_clockwise": 1.0, "clockwise": -1.0}, "the way in which a positive angle turns",
+    {"clockwise": "a positive angle about z takes x to y; a left-handed engine turns the other way"},
+)  # fmt: skip
+SCALE_PLACE = Knob(
+    "scale_place",
+    {
+        "before_rotations": lambda mesh, scales, turn: turn(mesh * scales),
+        "behind_rotations": lambda mesh, scales, turn: turn(mesh) * scales,
+    },
+    "whether the mesh is scaled before or behind its turns",
+    {"behind_rotations": "scale the neutral mesh first, then turn it"},
+)
+VERTEX_TABLE = Knob(
+    "vertex_table", {"as_declared": lambda vertices: vertices, "missing_corner_mended": _mended}, "the neutral mesh",
+    {"missing_corner_mended": "vertex 7 repeats vertex 4; a mended table is another contract"},
+)  # fmt: skip
+VERTEX_SIDE = Knob(
+    "vertex_side",
+    # v R is the inverse rotation: turned back, the last turn first
+    {"column": lambda angles, order: (angles, order), "row": lambda angles, order: (-angles, order[::-1])},
+    "whether vertices are columns or rows beside a rotation matrix",
+    {"row": "vertices are columns: v' = R v; with rows it is v' = v R^T, not v R"},
+)
+ERROR_MEASURE = Knob(
+    "error_measure",
+    {
+        "euclidean": lambda difference: np.sqrt(np.sum(difference**2, axis=-1)),
+        "squared": lambda difference: np.sum(difference**2, axis=-1),
+        "absolute_sum": lambda difference: np.sum(np.abs(difference), axis=-1),
+    },
+    "how the distance of two vertices is measured",
+    {
+        "squared": "the error is the mean of distances, not of their squares",
+        "absolute_sum": "the error is the Euclidean distance of a vertex",
+    },
+)
+
+
+def model_input(frames: Frames) -> FloatArray:
+    """The mesh as the network is given it, (N, 24): moved and turned by zeros and ones."""
+    mesh = _vertices(frames["mesh"]) @ frames.pick(MESH_AXES).T
+    return stored(frames.pick(FLATTENING)(mesh[:, frames.pick(VERTEX_ORDER)]))
+
+
+def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """Another order of summation of 536 products moves a pre-activation by sqrt(536) · 2⁻²³ times its operands.
+
+    Those stay below 16; the sigmoid takes a quarter of it.
+    """
+    return np.full(rows.shape, 1e-5)
+
+
+def transform(frames: Frames) -> FloatArray:
+    """The network's answer read as angles in radians and scales, (N, 6)."""
+    rig, answer = frames.numbers, frames.pick(OUTPUT_ACTIVATION)(frames["rig_parameters"].astype(np.float64))
+    answer = answer[:, frames.pick(PARAMETER_ORDER)]
+    width = rig.angle_range_deg * frames.pick(ANGLE_RANGE) * frames.pick(ANGLE_UNIT)
+    angles = (answer[:, :3] - frames.pick(ANGLE_ORIGIN)) * width
+    return stored(np.hstack([angles, frames.pick(SCALE_MAPPING)(answer[:, 3:], *rig.scale_range)]))
+
+
+def transform_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """A parameter and the origin taken off it are at most 1, so the difference is known to u; then times the range.
+
+    2.5 covers the scale's range; an angle's is at most that in radians, and larger where it is not the contract's.
+    """
+    return gamma(_ANGLE_OPERATIONS) * (2.5 + np.abs(rows.astype(np.float64)))
+
+
+def reconstruction(frames: Frames) -> FloatArray:
+    """What the rig itself makes of the answer, (N, 24)."""
+    values = frames["transform"].astype(np.float64)
+    angles, scales = values[:, :3] * frames.pick(ROTATION_SENSE), values[:, None, 3:]
+    angles, order = frames.pick(VERTEX_SIDE)(angles, frames.pick(ROTATION_ORDER))
+    table = frames.pick(VERTEX_TABLE)(frames.numbers.vertices)
+    neutral = np.broadcast_to(table, (len(values), len(VERTICES), 3))
+    mesh = frames.pick(SCALE_PLACE)(neutral, scales, partial(rotated, angles_rad=angles, order=order))
+    return stored(mesh.reshape(len(mesh), -1))
+
+
+def reconstruction_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """A coordinate is a sum of three scales, each times sines and cosines; no term is larger than its scale."""
+    scales = np.abs(frames["transform"][:, 3:].astype(np.float64)).sum(axis=1, keepdims=True)
+    return np.broadcast_to(gamma(_MESH_OPERATIONS) * np.maximum(scales, 1.0), rows.shape)
+
+
+def vertex_error(frames: Frames) -> FloatArray:
+    """Distance of every vertex between the given and the built mesh, (N, 8)."""
+    return stored(frames.pick(ERROR_MEASURE)(_vertices(frames["reconstruction"]) - _vertices(frames["mesh"])))
+
+
+def error_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """The difference of two stored coordinates is exact to a rounding of the larger of them."""
+    one, other = (np.abs(_vertices(frames[name])).max(axis=2) for name in ("reconstruction", "mesh"))
+    return np.asarray(gamma(_ERROR_OPERATIONS) * (one + other))
+
+
+def _vertices(rows: FloatArray) -> FloatArray:
+    return rows.astype(np.float64).reshape(len(rows), len(VERTICES), 3)

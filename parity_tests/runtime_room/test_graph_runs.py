@@ -1,0 +1,219 @@
+"""Runs of declared systems: in one batch, frame by frame, several in lockstep, fed by themselves.
+
+The same stages are evaluated in each way, so the numbers must be the same to the bit; what a free run should give is written out
+here once more, frame by frame, without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.layout import FieldKind, tiled
+from rigpact.contract.systems.reading import contract_in_memory, read_system_contract
+from rigpact.contract.systems.registry import find_system
+from rigpact.contract.systems.stage import Frames, Stage
+from rigpact.contract.systems.system import System, SystemContract
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.run import ClipDrive, Mode, free_run, run_clip, run_lanes, stages_from
+from rigpact.reference_runtime.recordings.trace import read_trace
+from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, answer_of
+
+BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+Rows = Mapping[str, np.ndarray]
+
+_PAIR = tiled(("place", 2, FieldKind.RAW, "", ""))
+GAIN = Knob("gain", {"half": 0.5, "double": 2.0}, "how strongly the network sees the speed")
+
+
+def _speed(frames: Frames) -> np.ndarray:
+    return (frames["place"] - frames.at("place", -1, "first")).astype(np.float32)
+
+
+def _smooth(frames: Frames) -> np.ndarray:
+    before = frames.at("speed", -1, "zeros") + frames.at("speed", -2, "zeros")
+    return (frames.pick(GAIN) * (frames["speed"] + before) + frames["wish"]).astype(np.float32)
+
+
+def _next(frames: Frames) -> np.ndarray:
+    return (frames["place"] + np.float32(0.25) * frames["push"]).astype(np.float32)
+
+
+CHASE = System(
+    name="chase", title="A point that chases a wish", page="", inputs=("smooth",), outputs=("push",), fps=30.0,
+    stages=(
+        Stage("place", _PAIR, carried="place_next"),
+        Stage("wish", _PAIR),
+        Stage("speed", _PAIR, ("place",), _speed),
+        Stage("smooth", _PAIR, ("speed", "wish"), _smooth, knobs=(GAIN,)),
+        Stage("push", _PAIR, ("smooth",), answer_of("push"), is_answer=True),
+        Stage("place_next", _PAIR, ("place", "push"), _next),
+    ),
+)  # fmt: skip
+CONTRACT = contract_in_memory(CHASE, {})
+
+
+def push(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A network whose rows do not know of each other."""
+    return [np.tanh(inputs[0][:, ::-1] * np.float32(0.5))]
+
+
+def clip_of(seed: int, steps: int) -> dict[str, np.ndarray]:
+    """A clip of both given stages."""
+    random = np.random.default_rng(seed)
+    return {name: random.normal(size=(steps, 2)).astype(np.float32) for name in ("place", "wish")}
+
+
+def assert_same(one: Trace, other: Trace) -> None:
+    """The same stages, to the bit."""
+    assert list(one.stages) == list(other.stages)
+    for name, rows in one.stages.items():
+        np.testing.assert_array_equal(rows, other.stages[name], err_msg=name)
+
+
+def test_a_batch_and_frame_by_frame_are_the_same_to_the_bit() -> None:
+    """Two evaluations that differ in the last bit are two runtimes, and a verdict would depend on which was used."""
+    clip = clip_of(1, 40)
+    (stepped,) = run_lanes(CONTRACT, [clip], push, 40, "teacher")
+    assert_same(run_clip(CONTRACT, clip, push), stepped)
+    assert list(stepped.stages) == list(CHASE.graph.names)
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_runs_in_lockstep_are_the_runs_alone(mode: Mode) -> None:
+    """A run that sees its neighbour's history is nobody's run."""
+    clips = [clip_of(seed, steps) for seed, steps in ((1, 40), (2, 33), (3, 57))]
+    together = run_lanes(CONTRACT, clips, push, 30, mode)
+    for clip, trace in zip(clips, together, strict=True):
+        assert_same(trace, run_lanes(CONTRACT, [clip], push, 30, mode)[0])
+
+
+@pytest.mark.parametrize("gain", ["half", "double"])
+def test_a_free_run_starts_at_the_clip_and_goes_on_from_itself(gain: str) -> None:
+    """Seeded anywhere else, or following the clip, a free run shows nothing of what errors do to it."""
+    clip, count = clip_of(4, 12), 50
+    trace = free_run(CONTRACT.with_conventions({"gain": gain}), clip, push, count)
+    factor = np.float32({"half": 0.5, "double": 2.0}[gain])
+    place, before = clip["place"][0], clip["place"][0]
+    speeds = [np.zeros(2, np.float32)] * 2
+    for frame in range(count):
+        np.testing.assert_array_equal(trace.stages["place"][frame], place)
+        speeds.append(place - before)
+        smooth = factor * (speeds[-1] + (speeds[-2] + speeds[-3])) + clip["wish"][frame % 12]
+        before, place = place, place + np.float32(0.25) * np.tanh(smooth[::-1] * np.float32(0.5))
+        np.testing.assert_array_equal(trace.stages["place_next"][frame], place)
+    assert (trace.header.mode, trace.header.system, len(trace.frame)) == ("free", "chase", count)
+
+
+def test_the_replay_of_a_free_run_finds_nothing() -> None:
+    """Every stage, those that the run hands on to itself too, follows from what was recorded beside it."""
+    clip = clip_of(5, 12)
+    trace = free_run(CONTRACT, clip, push, 40)
+    evidence = Evidence(trace.frame, 30.0, "free", trace.stages, lambda _contract: ClipDrive(clip), push)
+    frames = ReplayedFrames(evidence, CONTRACT)
+    for name in CHASE.graph.names:
+        np.testing.assert_array_equal(frames.computed(name), trace.stages[name], err_msg=name)
+
+
+def test_without_a_network_what_stands_before_it_is_still_computed() -> None:
+    """An exporter's inputs can be checked before anything was trained."""
+    trace = run_clip(CONTRACT, clip_of(6, 9))
+    assert list(trace.stages) == ["place", "wish", "speed", "smooth"]
+    (stepped,) = run_lanes(CONTRACT, [clip_of(6, 9)], None, 9, "teacher")
+    assert_same(trace, stepped)
+
+
+def test_recorded_answers_stand_for_a_network() -> None:
+    """What an engine's network said is enough to judge everything behind it."""
+    clip = clip_of(7, 9)
+    whole = run_clip(CONTRACT, clip, push)
+    given = {**clip, "push": whole.stages["push"]}
+    assert_same(run_clip(CONTRACT, given), whole)
+    assert_same(run_lanes(CONTRACT, [given], None, 9, "teacher")[0], whole)
+
+
+@pytest.mark.parametrize(("given", "count", "says"), [
+    ({"place": np.zeros((3, 2), np.float32)}, 3, "no wish"),
+    ({**clip_of(1, 5), "wish": np.zeros((4, 2), np.float32)}, 3, "as many rows"),
+    (clip_of(1, 5), 6, "at most 5"),
+])  # fmt: skip
+def test_a_run_without_its_clip_is_refused(given: Rows, count: int, says: str) -> None:
+    """Rows of nothing would go on as zeros or NaN, and the report would blame the first stage."""
+    with pytest.raises(UnusableInput, match=says):
+        run_clip(CONTRACT, given, push, count)
+    with pytest.raises(UnusableInput, match=says):
+        run_lanes(CONTRACT, [given], push, count, "teacher")
+
+
+# ---- rigpact's own systems
+
+
+def files_of(name: str) -> tuple[SystemContract, dict[str, np.ndarray], OnnxSystemNetwork]:
+    """Contract, clip and model of a hosted system."""
+    folder = BUNDLES / name
+    clip = read_trace(folder / "clip.trace.safetensors").stages
+    network = OnnxSystemNetwork(folder / "model.onnx", find_system(name))
+    return read_system_contract(folder / f"{name}.json"), clip, network
+
+
+@pytest.mark.parametrize("name", ["neurarig", "blender_ik", "rig_inversion"])
+def test_frame_by_frame_is_the_batch_for_the_hosted_systems(name: str) -> None:
+    """The model may add up another way for one row than for many; around it nothing may differ in a bit."""
+    contract, clip, network = files_of(name)
+    batch = run_clip(contract, clip, network, 30)
+    answers = contract.system.graph.answers
+    given = {name: rows[:30] for name, rows in clip.items()} | {name: batch.stages[name] for name in answers}
+    assert_same(batch, run_lanes(contract, [given, given], None, 30, "teacher")[1])
+    (stepped,) = run_lanes(contract, [clip], network, 30, "teacher")
+    for answer in answers:
+        np.testing.assert_allclose(stepped.stages[answer], batch.stages[answer], atol=2e-5)
+
+
+def test_the_legs_of_neurarig_stand_next_as_the_reply_turned_them() -> None:
+    """Pelvis, ground and targets come from the animation; a frozen pelvis would hide every drift."""
+    contract, clip, network = files_of("neurarig")
+    pose, count = clip["engine_pose"], len(clip["engine_pose"]) + 5
+    trace = free_run(contract, clip, network, count)
+    turned = [start + axis for start in (10, 17, 24, 31, 38, 45) for axis in range(4)]
+    kept = [channel for channel in range(63) if channel not in turned]
+    engine = trace.stages["engine_pose"]
+    np.testing.assert_array_equal(engine[0], pose[0])
+    np.testing.assert_array_equal(engine[:, kept], pose[np.arange(count) % len(pose)][:, kept])
+    np.testing.assert_array_equal(engine[1:, turned], trace.stages["reply"][:-1])
+    own = stages_from(contract, {"engine_pose": engine}, None)["packet"]
+    np.testing.assert_array_equal(trace.stages["packet"], own)
+    assert np.isfinite(trace.stages["foot_error"]).all()
+
+
+def test_rig_inversion_inverts_what_it_made() -> None:
+    """The loss of each inversion adds up: that is what a free run of it shows."""
+    contract, clip, network = files_of("rig_inversion")
+    trace = free_run(contract, clip, network, 20)
+    mesh = clip["mesh"][:1]
+    for frame in range(20):
+        np.testing.assert_array_equal(trace.stages["mesh"][frame], mesh[0])
+        mesh = run_clip(contract, {"mesh": mesh}, network).stages["reconstruction"]
+
+
+@pytest.mark.parametrize("name", ["blender_ik", "imu_pose"])
+def test_a_system_that_does_not_feed_itself_has_no_free_run(name: str) -> None:
+    """A free run of it would be the clip again, and look like a passed test of stability."""
+    contract, clip, network = files_of(name)
+    with pytest.raises(UnusableInput, match=r"does not feed itself|one batch"):
+        free_run(contract, clip, network, 10)
+
+
+def test_a_model_of_four_outputs_runs_once() -> None:
+    """Four stages ask for its answers one after the other."""
+    contract, clip, network = files_of("imu_pose")
+    calls: list[int] = []
+    evaluate = network._evaluate
+    network._evaluate = lambda inputs: (calls.append(1), evaluate(inputs))[1]  # type: ignore[method-assign, func-returns-value]
+    run_clip(contract, clip, network)
+    assert len(calls) == 1

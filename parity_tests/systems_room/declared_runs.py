@@ -1,0 +1,63 @@
+"""Stages of a declared system in tests: run, recomputed from recorded ones, compared within their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.system import System, SystemContract
+from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.run import run_clip, stages_from
+
+Rows = Mapping[str, np.ndarray]
+
+
+def run(contract: SystemContract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
+    """Every stage of a clip, under changed conventions."""
+    return run_clip(contract.with_conventions(changes), given, network).stages
+
+
+def recomputed(contract: SystemContract, stage: str, known: Rows, **changes: str) -> np.ndarray:
+    """One stage from known ones."""
+    rows = stages_from(contract.with_conventions(changes), known).computed(stage)
+    assert rows is not None
+    return rows
+
+
+def bound_of(contract: SystemContract, stage: str, known: Rows, rows: np.ndarray) -> np.ndarray:
+    """How far two correct implementations of a stage may differ."""
+    return stage_bound(contract.system.graph[stage], stages_from(contract, known), rows, {})
+
+
+def failing(contract: SystemContract, known: Rows, **changes: str) -> list[str]:
+    """Stages that cannot have been computed from the run's own values under these conventions."""
+    graph = contract.system.graph
+    return [
+        stage.name
+        for stage in graph
+        if stage.compute is not None and not stage.is_answer and _differs(contract, stage, known, changes)
+    ]
+
+
+def _differs(contract: SystemContract, stage: Stage, known: Rows, changes: Mapping[str, str]) -> bool:
+    rows, recorded = recomputed(contract, stage.name, known, **changes), known[stage.name].astype(float)
+    bound, computed = bound_of(contract, stage.name, known, rows), rows.astype(float)
+    if stage.measure.has_signless_quaternions:  # q and -q are one rotation
+        sign = np.sign(np.sum((computed * recorded).reshape(len(rows), -1, 4), axis=2))
+        recorded = recorded * np.repeat(sign, 4, axis=1)
+    return bool(np.any(np.abs(computed - recorded) > bound))
+
+
+def alternatives(system: System) -> list[tuple[str, str]]:
+    """Every other value of every knob."""
+    return [(name, value) for name, knob in system.knobs.items() for value in knob.values[1:]]
+
+
+def assert_every_value_has_its_hint(system: System) -> None:
+    """Every knob says what it decides, and every value but the contract's own what to look for."""
+    assert all(knob.meaning for knob in system.knobs.values())
+    hinted = [(name, value) for name, knob in system.knobs.items() for value in knob.hints]
+    assert sorted(hinted) == sorted(alternatives(system))
