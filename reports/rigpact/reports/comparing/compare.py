@@ -107,7 +107,8 @@ def compare(
     waived = dict(_waived(a, b, held, only, contract))
     missing = dict(_missing(a, b, [name for name in held if name not in waived]))
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
-    pairs = _Pairs(a, b, rows_a, rows_b, held)
+    # who asks for some stages wants to see what they inherit from the others
+    pairs = _Pairs(a, b, rows_a, rows_b, chosen if only else held)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton)
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
