@@ -8,7 +8,8 @@ import numpy as np
 
 from rigpact.fixtures.mutants import generated_scene, interacting_pairs, random_pairs
 from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
-from rigpact.reports.scores.diagnosis_score import (
+
+from ..scores.diagnosis_score import (
     Figure,
     evidence_of,
     is_honest,

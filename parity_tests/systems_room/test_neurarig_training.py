@@ -20,7 +20,8 @@ from rigpact.reference_runtime.systems.neurarig.client import play  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.graph import graph  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.server import Server  # noqa: E402
 from rigpact.reference_runtime.systems.neurarig.session import Session  # noqa: E402
-from rigpact.reports.scores import neurarig_score  # noqa: E402
+
+from ..scores import neurarig_score  # noqa: E402
 
 torch.set_num_threads(1)
 CONTRACT = contract_in_memory(DEFINITION, declared_constants())

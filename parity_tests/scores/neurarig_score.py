@@ -16,7 +16,8 @@ from rigpact.reference_runtime.systems.neurarig.client import play
 from rigpact.reference_runtime.systems.neurarig.server import Server
 from rigpact.reference_runtime.systems.neurarig.session import Session
 from rigpact.reference_runtime.systems.neurarig.wire import LEGS, TWO_BONE, Reason, encode_frame, encode_handshake
-from rigpact.reports.scores.figure import Figure, at_least, below, exactly
+
+from .figure import Figure, at_least, below, exactly
 
 if TYPE_CHECKING:
     from rigpact.fixtures.systems.neurarig.training import FootError

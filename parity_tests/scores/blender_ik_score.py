@@ -15,7 +15,8 @@ from rigpact.contract.systems.blender_ik import DEFINITION, PARAMETER_COUNT
 from rigpact.contract.systems.blender_ik_rig import declared_constants
 from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.reference_runtime.systems.blender_ik.graph import graph
-from rigpact.reports.scores.figure import Figure, below, exactly
+
+from .figure import Figure, below, exactly
 
 BUDGET_CPU_S = 240.0
 """Two minutes on two cores."""

@@ -9,7 +9,7 @@ _HEAD = """# Configuration
 `rigpact check` and `rigpact gate` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest `pyproject.toml`, going up
 from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a commented file.
 
-This page is generated; see `rigpact.reports.describing.generated_docs`.
+This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
 ## What is heard
 

@@ -34,7 +34,8 @@ from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured
 from rigpact.reports.gate.parts.recordings import ask_traces
 from rigpact.reports.gate.system import ENEMY_ANIMATION
-from rigpact.reports.scores.incumbents import installed
+
+from ..scores.incumbents import installed
 
 Arrays = dict[str, NDArray[Any]]
 STAGES = ("y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat")

@@ -1,28 +1,17 @@
-"""Pages under docs/ that are made from the code. `python -m rigpact.reports.describing.generated_docs FOLDER` writes them.
-
-A test regenerates every page and compares. To add a page: a function here and a row in `PAGES`.
-"""
+"""docs/conventions.md: every knob with its values, from the table that the runtime itself reads."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-
 from rigpact.contract.conventions import KNOBS, STAGES, Knob
-from rigpact.contract.files import write_bytes
-from rigpact.reports.describing.breaking_page import breaking_page
-from rigpact.reports.describing.configuration_page import configuration_page
-from rigpact.reports.describing.rules_page import rules_page
 
-_CONVENTIONS_HEAD = """# Conventions
+_HEAD = """# Conventions
 
 Every place where two correct-looking implementations of the loop differ is a knob. The first value is the contract's default;
 a bundle may declare `rot6d_columns` (`meta.rot6d_spec.columns`) and `output_mode` (`meta.rot6d_spec.output_mode`) itself.
 On every command `--set KNOB=VALUE` declares what the bundle does not, and `--conventions FILE` reads a TOML file of
 `KNOB = "VALUE"` lines. The reference runtime runs under every value.
 
-This page is generated; see `rigpact.reports.describing.generated_docs`.
+This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
 ## Axes, units, order
 - Metres, seconds, radians; the state's velocities are m/s and rad/s. Engine distances (contacts) are centimetres where named so.
@@ -39,30 +28,10 @@ def conventions_page() -> str:
     """docs/conventions.md."""
     stages = ", ".join(f"`{stage}`" for stage in STAGES)
     rows = "\n".join(_knob_row(knob) for knob in KNOBS.values())
-    return (
-        f"{_CONVENTIONS_HEAD}{stages}.\n\n## Knobs\n| knob | values | changes | meaning |\n|---|---|---|---|\n{rows}\n"
-    )
+    return f"{_HEAD}{stages}.\n\n## Knobs\n| knob | values | changes | meaning |\n|---|---|---|---|\n{rows}\n"
 
 
 def _knob_row(knob: Knob) -> str:
     default, *others = (f"`{value}`" for value in knob.values)
     values = f"**{default}** {' '.join(others)}".strip()
     return f"| `{knob.name}` | {values} | {', '.join(knob.stages) or 'no stage beyond rounding'} | {knob.meaning} |"
-
-
-PAGES: Mapping[str, Callable[[], str]] = {
-    "conventions.md": conventions_page,
-    "breaking.md": breaking_page,
-    "configuration.md": configuration_page,
-    "rules.md": rules_page,
-}
-
-
-def write_pages(folder: Path) -> None:
-    """Write every generated page."""
-    for name, page in PAGES.items():
-        write_bytes(folder / name, page().encode("utf-8"))
-
-
-if __name__ == "__main__":
-    write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

@@ -1,4 +1,4 @@
-"""How good the diagnosis is, in figures: `python -m rigpact.reports.scores.diagnosis_score [--real FOLDER]` prints them.
+"""How good the diagnosis is, in figures: `python -m parity_tests.scores.diagnosis_score [--real FOLDER]` prints them.
 
 Singles and pairs of conventions that are named, defects that get no made-up cause, benign variants that raise no alarm.
 The truth is known because the mutants are ours (rigpact.fixtures.mutants); what counts as right is said at `is_named` and

@@ -13,7 +13,8 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.rig_inversion import DECODER_WIDTHS, ENCODER_WIDTHS
-from rigpact.reports.scores.figure import Figure, below, exactly
+
+from .figure import Figure, below, exactly
 
 BUDGET_CPU_S = 240.0
 """Two minutes on two cores, both networks together."""

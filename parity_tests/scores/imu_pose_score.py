@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rigpact.reports.scores.figure import Figure, below, exactly, within
+from .figure import Figure, below, exactly, within
 
 if TYPE_CHECKING:
     from rigpact.fixtures.systems.imu_pose.evaluation import Evaluation

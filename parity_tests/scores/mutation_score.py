@@ -1,6 +1,6 @@
 """How many mutants the gate catches, and how many the usual comparators catch: docs/mutation.md.
 
-`python -m rigpact.reports.scores.mutation_score docs/mutation.md` runs the whole catalogue and writes the page; without an
+`python -m parity_tests.scores.mutation_score docs/mutation.md` runs the whole catalogue and writes the page; without an
 argument it prints it. A mutant is killed when `check --strict`, `diff` or `explain` does not pass.
 """
 
@@ -31,8 +31,9 @@ from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.evidence import read_evidence
-from rigpact.reports.scores.diagnosis_score import evidence_of
-from rigpact.reports.scores.incumbents import Arrays, installed
+
+from .diagnosis_score import evidence_of
+from .incumbents import Arrays, installed
 
 GATE = ("check", "diff", "explain")
 POSE, EVERYTHING = "the pose", "every stage"
@@ -184,7 +185,7 @@ pass. The same recordings go through three comparators that teams use today, eac
 tolerances, once with the published pose (`y_out`), once with every recorded stage. A mutant whose engine does not come up,
 or whose file cannot be read, counts as killed by all of them.
 
-This page is generated: `python -m rigpact.reports.scores.mutation_score docs/mutation.md` (extra `bench`).
+This page is generated: `python -m parity_tests.scores.mutation_score docs/mutation.md` (extra `bench`).
 
 """
 

@@ -1,6 +1,6 @@
 """docs/gate.md: what the gate asks, answers and keeps, and what it notices that others let pass.
 
-`python -m rigpact.reports.gate.answer.page docs/gate.md` writes it (extra `bench`, for the other comparators); without an
+`python -m parity_tests.pages.gate_page docs/gate.md` writes it (extra `bench`, for the other comparators); without an
 argument it prints it.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rigpact.contract.files import write_bytes
-from rigpact.reports.gate.selftest.blind_spots import Seen, see_all, table_lines
+
+from .blind_spots import Seen, see_all, table_lines
 
 _TEXT = """# The gate
 
@@ -22,7 +23,7 @@ $ rigpact init      # once: writes a commented rigpact.toml for the bundle, mode
 $ rigpact gate
 ```
 
-This page is generated: `python -m rigpact.reports.gate.answer.page docs/gate.md` (extra `bench`).
+This page is generated: `python -m parity_tests.pages.gate_page docs/gate.md` (extra `bench`).
 
 ## What it asks
 

@@ -12,7 +12,7 @@ _HEAD = """# Breaking changes
 `--record FILE` adds the entry that section 6 of the contract document asks for. Exit status 0: nothing breaking; 1: breaking;
 2: a file that cannot be read. Bundles that the engine would refuse are compared as far as they can be read.
 
-This page is generated; see `rigpact.reports.describing.generated_docs`.
+This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
 ## Classes
 | class | means | to do |

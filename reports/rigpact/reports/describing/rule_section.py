@@ -1,4 +1,7 @@
-"""docs/rules.md, and one rule of it for the terminal. Everything comes from the rules themselves and their examples."""
+"""The section of one rule, as docs/rules.md and `rigpact rule` show it.
+
+Every word comes from the rule itself and from the example that is stored beside the rules.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules import ALL_RULES, FAMILIES
-
-_HEAD = """# Rules
-
-What `rigpact check` finds; RP80x are of the comparing commands, RP85x to RP88x of `rigpact geometry`, RP96x and RP97x of
-`rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections; `rigpact.toml` selects, ignores and
-re-grades them (see configuration.md).
-
-This page is generated; see `rigpact.reports.describing.generated_docs`. The examples are what the tests of the rules provoke.
-
-| code | name | severity |
-|---|---|---|
-"""
-
-
-def rules_page() -> str:
-    """docs/rules.md."""
-    rows = "\n".join(f"| [{rule.code}](#{_anchor(rule)}) | {rule.name} | {rule.severity.value} |" for rule in ALL_RULES)
-    return f"{_HEAD}{rows}\n\n" + "\n".join(rule_section(rule) for rule in ALL_RULES)
+from rigpact.contract.rules import FAMILIES
 
 
 def rule_section(rule: Rule) -> str:
@@ -55,14 +40,10 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 
 
 def _family_of(rule: Rule) -> str:
-    """What a family's module says of itself behind its range of codes, first line."""
+    """The name of a rule's family: the first docstring line of the family's module, without its range of codes."""
     family = next(module for module in FAMILIES if rule in module.RULES)
     first = (sys.modules[family.__name__].__doc__ or "").partition("\n")[0]
     return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")
-
-
-def _anchor(rule: Rule) -> str:
-    return f"{rule.code} {rule.name}".lower().replace(" ", "-")
 
 
 def _sentence(text: str) -> str:

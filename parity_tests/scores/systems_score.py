@@ -1,4 +1,4 @@
-"""Every figure that the hosted systems are held to: `python -m rigpact.reports.scores.systems_score [NAME…]`.
+"""Every figure that the hosted systems are held to: `python -m parity_tests.scores.systems_score [NAME…]`.
 
 Trains for minutes; `--reduced` for seconds, with fewer bars. Exit status 1 where a bar is not met. To add a system: a module
 systems/NAME_score.py with `figures(*, reduced)`.
@@ -15,15 +15,16 @@ import typer
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.systems.registry import SYSTEMS, find_system
-from rigpact.reports.scores.figure import Figure
 from rigpact.reports.terminal import print_json, stdout, table, working
+
+from .figure import Figure
 
 COLUMNS = ("figure", "value", "unit", "bar", "", "beside it")
 
 
 def system_figures(name: str, *, reduced: bool) -> Iterator[Figure]:
     """Measure one system."""
-    module = import_module(f"rigpact.reports.systems.{find_system(name).definition.name}_score")
+    module = import_module(f".{find_system(name).definition.name}_score", __package__)
     yield from module.figures(reduced=reduced)
 
 
