@@ -56,9 +56,8 @@ def test_figures_of_the_diagnosis(benchmark: Any, shown: None, request: pytest.F
 @pytest.mark.slow
 def test_mutation_score(benchmark: Any, shown: None, checkout: Path) -> None:
     """docs/mutation.md, made anew; with every comparator installed it is the committed page, mutant by mutant."""
-    from rigpact.fixtures.mutants.benign import benign_variants
-    from rigpact.fixtures.mutants.catalogue import all_mutants
-
+    from ..scores.benign import benign_variants
+    from ..scores.catalogue import all_mutants
     from ..scores.incumbents import INCUMBENTS, installed
 
     def whole_page() -> str:

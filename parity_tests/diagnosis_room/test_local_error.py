@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.conventions import STAGES
-from rigpact.fixtures.mutants import SLIPS, random_defects, slip
+from rigpact.fixtures.mutants import SLIPS, slip
 
+from ..scores.defects import random_defects
 from .conftest import Doctor
 
 FOLLOWERS = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rigpact.contract.conventions import KNOBS
-from rigpact.fixtures.mutants.benign import benign_variants
-from rigpact.fixtures.mutants.catalogue import SURVIVORS, all_mutants
 
+from ..scores.benign import benign_variants
+from ..scores.catalogue import SURVIVORS, all_mutants
 from ..scores.incumbents import INCUMBENTS, installed
 from ..scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
 

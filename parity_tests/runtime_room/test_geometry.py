@@ -19,7 +19,7 @@ from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, components, rotations, vectors
 
 torch = pytest.importorskip("torch")
-from rigpact.fixtures.training import geometry as training  # noqa: E402  (torch is optional)
+from rigpact.training.enemy_animation import geometry as training  # noqa: E402  (torch is optional)
 
 mpmath.mp.dps = 50
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}

@@ -26,7 +26,7 @@ _HELD_OUT_ROWS, _PAIRS, _REPEATS = 4000, 2000, 400
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure; `reduced` trains for seconds, and then half of the mean pose's error is the bar."""
-    from rigpact.fixtures.systems.blender_ik import parity, training
+    from rigpact.training.blender_ik import parity, training
 
     trained = training.train_network(training.SMALL if reduced else training.FULL)
     yield from _accuracy(trained.model, reduced=reduced)
@@ -45,7 +45,7 @@ def figures(*, reduced: bool = False) -> Iterator[Figure]:
 
 
 def _accuracy(model: Any, *, reduced: bool) -> Iterator[Figure]:
-    from rigpact.fixtures.systems.blender_ik import training
+    from rigpact.training.blender_ik import training
 
     batch = training.held_out(500 if reduced else _HELD_OUT_ROWS, seed=999)
     mean_pose = training.held_out(10_000, seed=5).rotations.mean(dim=0, keepdim=True).expand_as(batch.rotations)
@@ -62,7 +62,7 @@ def _accuracy(model: Any, *, reduced: bool) -> Iterator[Figure]:
 
 def _feet(model: Any) -> Iterator[Figure]:
     """Whether feet stay where they are planted, in pairs of successive frames: claimed by the document, never measured."""
-    from rigpact.fixtures.systems.blender_ik import training
+    from rigpact.training.blender_ik import training
 
     pairs = training.draw_pairs(_PAIRS, np.random.default_rng(41))
     mean_pose = pairs.rotations.mean(dim=0, keepdim=True).expand_as(pairs.rotations)
@@ -73,7 +73,7 @@ def _feet(model: Any) -> Iterator[Figure]:
 
 
 def _truth() -> Figure:
-    from rigpact.fixtures.systems.blender_ik.clips import ik_clip
+    from rigpact.training.blender_ik.clips import ik_clip
 
     clip = ik_clip()
     runtime = graph(contract_in_memory(DEFINITION, declared_constants()), lambda _inputs: [clip.rotations])
@@ -85,8 +85,8 @@ def _truth() -> Figure:
 
 def _speed(model: Any) -> Iterator[Figure]:
     """Medians of one frame, forward pass and whole step in turn within one run."""
-    from rigpact.fixtures.systems.blender_ik.clips import ik_clip
-    from rigpact.fixtures.systems.blender_ik.parity import numpy_network
+    from rigpact.training.blender_ik.clips import ik_clip
+    from rigpact.training.blender_ik.parity import numpy_network
 
     forward, choices = numpy_network(model), DEFINITION.defaults
     given = {name: rows[:1] for name, rows in ik_clip(tasks=("idle",)).given.items()}

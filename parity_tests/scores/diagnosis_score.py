@@ -21,15 +21,11 @@ from rich.console import Console
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.mutants import (
-    Benign,
     Changes,
-    Defect,
     Scene,
     SyntheticNetwork,
-    benign_variants,
     generated_scene,
     interacting_pairs,
-    random_defects,
     random_pairs,
     scene_of_files,
     single_changes,
@@ -43,6 +39,9 @@ from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
 from rigpact.reports.diagnosing.replay import Evidence
 from rigpact.reports.terminal import stdout, table
+
+from .benign import Benign, benign_variants
+from .defects import Defect, random_defects
 
 CLEARLY = 2.0
 """A defect beyond twice the tolerance must be seen, one below half of it must not; in between either is right."""

@@ -23,8 +23,6 @@ from rigpact.contract.model.signature import read_model_signature
 from rigpact.contract.rules import Subject, check
 from rigpact.fixtures.demo import demo_bundle
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION
-from rigpact.fixtures.mutants.benign import Benign, benign_variants
-from rigpact.fixtures.mutants.catalogue import FILES, MODEL, SURVIVORS, Case, Mutant, all_mutants, honest_trace
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace
 from rigpact.reports.comparing.compare import compare
@@ -32,6 +30,8 @@ from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.evidence import read_evidence
 
+from .benign import Benign, benign_variants
+from .catalogue import FILES, MODEL, SURVIVORS, Case, Mutant, all_mutants, honest_trace
 from .diagnosis_score import evidence_of
 from .incumbents import Arrays, installed
 

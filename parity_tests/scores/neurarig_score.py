@@ -37,9 +37,10 @@ _PEER = ("127.0.0.1", 50_000)
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train and measure; `reduced` trains for seconds and sends a tenth."""
-    from rigpact.fixtures.systems.neurarig import parity, training
+    from rigpact.fixtures.systems.neurarig import training
     from rigpact.fixtures.systems.neurarig.model import mlp, parameter_count
     from rigpact.fixtures.systems.neurarig.poses import random_rows
+    from rigpact.training.neurarig import parity
 
     yield exactly("parameters", parameter_count(mlp()), PARAMETER_COUNT)
     before = time.process_time()
@@ -102,7 +103,7 @@ def _published_band(seeds: int) -> Iterator[Figure]:
 def _learned_live(*, reduced: bool) -> Figure:
     """The committed walk over and over through a session that starts from nothing, as `serve` does."""
     from rigpact.fixtures.systems.neurarig import learner, training
-    from rigpact.fixtures.systems.neurarig.walk import walk_rows
+    from rigpact.training.neurarig.walk import walk_rows
 
     learner.draw_from(0)
     threshold, frames = (25.0, 600) if reduced else (learner.SOLVE_BELOW_CM2, LIVE_FRAMES)
@@ -128,8 +129,8 @@ class _Silent:
 
 def _under_fire(packets: FloatArray, count: int) -> Iterator[Figure]:
     """Damaged datagrams into a session that learns, a sound frame after every tenth."""
-    from rigpact.fixtures.systems.neurarig.fuzz import damaged_datagrams
     from rigpact.fixtures.systems.neurarig.learner import LegLearner
+    from rigpact.training.neurarig.fuzz import damaged_datagrams
 
     session, crashes, sound = Session(LegLearner(), LEGS, solve_below=0.0), 0, 0
     level = logging.getLogger(Session.__module__).level

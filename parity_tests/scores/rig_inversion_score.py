@@ -36,7 +36,7 @@ class _Errors:
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
     """Train ours and the original's and measure both; `reduced` trains narrow networks for seconds, with a bar to match."""
-    from rigpact.fixtures.systems.rig_inversion import animation, parity, training
+    from rigpact.training.rig_inversion import animation, parity, training
 
     plan = training.SMALL if reduced else training.FULL
     parameters = animation.animation_parameters()
@@ -66,7 +66,7 @@ def _beside_the_original(
     ours: _Errors, cost: tuple[Any, Any], plan: Any, parameters: FloatArray, mesh: FloatArray
 ) -> Iterator[Figure]:
     """The original in the same run: as much processor time for its approximation, ten times as much for its inversion."""
-    from rigpact.fixtures.systems.rig_inversion import original_recipe
+    from rigpact.training.rig_inversion import original_recipe
 
     decoder = original_recipe.train_decoder(cost[0].cpu_s, plan.seed, plan.decoder_widths)
     encoder = original_recipe.invert_clip(
@@ -80,7 +80,7 @@ def _beside_the_original(
 
 
 def _errors(decoder: Any, encoder: Any, parameters: FloatArray, mesh: FloatArray) -> _Errors:
-    from rigpact.fixtures.systems.rig_inversion import animation, training
+    from rigpact.training.rig_inversion import animation, training
 
     found = animation.meshes(training.evaluate(encoder, mesh))
     approximation = animation.mean_vertex_error(training.evaluate(decoder, parameters), mesh)
@@ -89,7 +89,7 @@ def _errors(decoder: Any, encoder: Any, parameters: FloatArray, mesh: FloatArray
 
 def _other_clips(decoder: Any, plan: Any) -> Iterator[Figure]:
     """The worst of clips of other seeds, so that the seeded one is no lucky draw."""
-    from rigpact.fixtures.systems.rig_inversion import animation, training
+    from rigpact.training.rig_inversion import animation, training
 
     errors = []
     for seed in _OTHER_CLIPS:
@@ -103,7 +103,7 @@ def _other_clips(decoder: Any, plan: Any) -> Iterator[Figure]:
 
 
 def _sizes() -> Iterator[Figure]:
-    from rigpact.fixtures.systems.rig_inversion import networks
+    from rigpact.training.rig_inversion import networks
 
     count = networks.parameter_count(networks.decoder(DECODER_WIDTHS))
     yield exactly("parameters of the approximation", count, _DECODER_PARAMETERS)

@@ -1,7 +1,7 @@
 """Every figure that the hosted systems are held to: `python -m parity_tests.scores.systems_score [NAME…]`.
 
 Trains for minutes; `--reduced` for seconds, with fewer bars. Exit status 1 where a bar is not met. To add a system: a module
-systems/NAME_score.py with `figures(*, reduced)`.
+NAME_score.py in this folder with `figures(*, reduced)`.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.imu_pose import DEFINITION, EXERCISES, FORMS, JOINTS
-from rigpact.fixtures.systems.imu_pose.calibration import coverage, fit_temperature, moving, standard_scores
-from rigpact.fixtures.systems.imu_pose.exporter import export_imu_pose
-from rigpact.fixtures.systems.imu_pose.losses import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
-from rigpact.fixtures.systems.imu_pose.model import FULL, ImuPoseNetwork, Size, parameter_count
-from rigpact.fixtures.systems.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
 from rigpact.reference_runtime.systems.imu_pose import stages
 from rigpact.reference_runtime.systems.imu_pose.window import SampleWindow, stream
+from rigpact.training.imu_pose.calibration import coverage, fit_temperature, moving, standard_scores
+from rigpact.training.imu_pose.exporter import export_imu_pose
+from rigpact.training.imu_pose.losses import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
+from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size, parameter_count
+from rigpact.training.imu_pose.sensor import Flaws, draw_flaws, ideal, measured
 
 TINY = Size(16, 2, 1, 2, 32, (32, 24), 16)
 DEFAULTS = DEFINITION.defaults
