@@ -1,7 +1,8 @@
-"""What passes elsewhere: outputs renamed, dropped, reordered, cut, of another type, not finite on both sides.
+"""The table of docs/gate.md: mistakes that other comparators let pass, and what the gate says to each.
 
-Each is put into an engine's recording of the demo character. The gate gets the file; comparators get the arrays that a loader
-without a contract makes of it. The outcome is a table of docs/gate.md. To add one: a row in `SPOTS`.
+Outputs are renamed, dropped, reordered, cut, of another type, or not finite on both sides. Each mistake is put into an engine's
+recording of the demo character. The gate gets the file. The comparators get the arrays that a loader without a contract makes
+of it. To add one: a row in `SPOTS`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ SPOTS: tuple[Spot, ...] = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Who noticed: the gate by its errors' codes, or by a verdict that is no pass; each comparator or not."""
+    """Who noticed a mistake: the gate's verdict and the codes of its errors, and the comparators that passed."""
 
     spot: str
     verdict: str
@@ -136,7 +137,7 @@ def _seen(spot: Spot) -> Seen:
 
 
 def _passes(passes: Callable[[Arrays, Arrays], bool], expected: Arrays, found: Arrays) -> bool:
-    """Whether a comparator says that they agree; one that breaks off does not."""
+    """Whether a comparator says that they agree. An exception counts as a difference."""
     try:
         return passes(expected, found)
     except (TypeError, ValueError):
@@ -151,7 +152,7 @@ def _scene(network: Network | None) -> Scene:
 
 
 def write_naively(path: Path, trace: Trace, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """A trace as a recorder writes it that knows nothing of the format but its shape."""
+    """Write a trace as a simple recorder does, which checks nothing that it writes."""
     widths = {name: int(rows.shape[1]) for name, rows in arrays.items()}
     lines: list[Any] = [trace.header.to_json(widths)]
     for index in range(len(next(iter(arrays.values())))):
@@ -178,7 +179,7 @@ def gate_on(spot: Spot) -> GateReport:
 
 
 def _broken(network: Network, spot: Spot) -> CallableNetwork:
-    """A network that answers NaN in a frame, or always."""
+    """A network that answers NaN in one frame, or in all frames."""
     frames = iter(range(FRAMES + 1))
     always = spot.name.startswith("all")
 
@@ -196,7 +197,7 @@ def table_lines(rows: Sequence[Seen]) -> list[str]:
     names = list(installed())
     lines = [f"| what is wrong | `rigpact gate` | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
     for row in rows:
-        told = "passes" if row.verdict == "pass" else f"{row.verdict}: {', '.join(row.codes)}"
+        answer = "passes" if row.verdict == "pass" else f"{row.verdict}: {', '.join(row.codes)}"
         others = " | ".join(PASSES if name in row.passing else NOTICES for name in names)
-        lines.append(f"| {row.spot} | {told} | {others} |")
+        lines.append(f"| {row.spot} | {answer} | {others} |")
     return lines

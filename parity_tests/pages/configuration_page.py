@@ -1,4 +1,4 @@
-"""docs/configuration.md: the keys of rigpact.toml, from the tables that the reader itself uses."""
+"""docs/configuration.md: the keys of rigpact.toml, from the tables that the reader uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/gate.md: what the gate asks, answers and keeps, and what it notices that others let pass.
+"""docs/gate.md: what the gate asks, how it answers, what it keeps, and which mistakes it notices that others let pass.
 
 `python -m parity_tests.pages.gate_page docs/gate.md` writes it (extra `bench`, for the other comparators); without an
 argument it prints it.
@@ -91,7 +91,8 @@ writes nothing to disk. `--from` refuses a configuration that asks something els
 ## Would it notice?
 `rigpact selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip, model,
 training's predictions, the engine's conventions and the recordings themselves. It prints who noticed each and fails if a defect
-that these files can have went unnoticed. What they cannot have is told apart: without an engine trace nobody watches the engine.
+that these files can have went unnoticed. What they cannot have is listed apart, with the
+reason: without an engine trace, no mistake of the engine can be planted.
 
 ## What must not pass
 Each of these is put into a recording of the demo character. The gate gets the file. The others get the arrays and their own

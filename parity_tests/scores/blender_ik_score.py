@@ -1,6 +1,6 @@
-"""What Blender IK is held to: accuracy beside its baselines, kinematics, parity, gradients, speed.
+"""The figures of Blender IK: accuracy beside its baselines, kinematics, parity, gradients, speed.
 
-Training runs on one thread; its cost is told in seconds of processor time, which a loaded machine hardly changes.
+Training runs on one thread. Its cost is given in seconds of processor time, because other work on the machine hardly changes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HELD_OUT_ROWS, _PAIRS, _REPEATS = 4000, 2000, 400
 
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
-    """Train and measure; `reduced` trains for seconds, and then half of the mean pose's error is the bar."""
+    """Train and measure. `reduced` trains for seconds; the bar is then half of the error of the mean pose."""
     from rigpact.training.blender_ik import parity, training
 
     trained = training.train_network(training.SMALL if reduced else training.FULL)
@@ -61,7 +61,7 @@ def _accuracy(model: Any, *, reduced: bool) -> Iterator[Figure]:
 
 
 def _feet(model: Any) -> Iterator[Figure]:
-    """Whether feet stay where they are planted, in pairs of successive frames: claimed by the document, never measured."""
+    """Whether planted feet stay in place between two frames. The original's document claims it and does not measure it."""
     from rigpact.training.blender_ik import training
 
     pairs = training.draw_pairs(_PAIRS, np.random.default_rng(41))
@@ -84,7 +84,7 @@ def _truth() -> Figure:
 
 
 def _speed(model: Any) -> Iterator[Figure]:
-    """Medians of one frame, forward pass and whole step in turn within one run."""
+    """Median times of one frame. Forward pass and whole step are measured alternately in one run."""
     from rigpact.training.blender_ik.clips import ik_clip
     from rigpact.training.blender_ik.parity import numpy_network
 

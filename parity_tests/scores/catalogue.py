@@ -1,7 +1,7 @@
-"""Every mutant by name: what a gate between the two halves is to catch.
+"""Every mutant by name. The gate should notice each of them.
 
-A mutant makes a `Case`: the files and the recording of an engine in which one thing is wrong. `SURVIVORS` says which are
-known to live, and why. The honest side of every case is its scene.
+A mutant makes a `Case`: the files and the recording of an engine in which one thing is wrong. The right run for comparison is
+the run of the case's scene. `SURVIVORS` names the mutants that the gate does not notice, and says why.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ MODEL = "model.onnx"
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the engine with one thing wrong left behind.
+    """The files and the recording of an engine in which one thing is wrong.
 
     trace: its recording; None where it did not run. recording: the same as a damaged file. files: edited artefacts by
-    kind. model: an edited signature. reference: the honest recording where it is not the scene's own.
+    kind. model: an edited signature. reference: the right recording, if it is not the scene's own.
     """
 
     scene: Scene
@@ -104,7 +104,7 @@ def synthetic_scene() -> Scene:
 
 @cache
 def honest_trace(scene: Scene) -> Trace:
-    """The scene's own recording."""
+    """The recording of the scene without any mutant."""
     return scene.record()
 
 
@@ -146,7 +146,7 @@ def _artefact(edit: ArtefactEdit, folder: Path) -> Case:
 
 
 def _unsigned(trace: Trace) -> Trace:
-    """Without the bundle's hash: every edit would be told by it, and engines in the field do not write one."""
+    """The trace without the bundle's hash. The hash would reveal every edit, and engines in the field do not write it."""
     return replace(trace, header=replace(trace.header, bundle_sha256=None))
 
 
@@ -161,7 +161,7 @@ def _signature(name: str, _folder: Path) -> Case:
 
 
 def _runs(model: ModelSignature, honest: ModelSignature) -> bool:
-    """Whether an engine that binds by position notices nothing."""
+    """Whether an engine that binds inputs by position runs such a model without an error."""
     same_shapes = [entry.shape for entry in model.inputs] == [entry.shape for entry in honest.inputs]
     dtypes = {entry.dtype for entry in (*model.inputs, *model.outputs)}
     return same_shapes and bool(model.outputs) and dtypes == {"float32"}
@@ -210,4 +210,4 @@ SURVIVORS: Mapping[str, str] = {
     ),
     "the output renamed": "the engine takes output 0, whatever its name: the run is bit for bit the same.",
 }
-"""Mutants that are known to live, and why nothing could tell them on this data."""
+"""Mutants that survive, and why no check could notice them on this data."""

@@ -1,8 +1,7 @@
 """How good the diagnosis is, in figures: `python -m parity_tests.scores.diagnosis_score [--real FOLDER]` prints them.
 
-Singles and pairs of conventions that are named, defects that get no made-up cause, benign variants that raise no alarm.
-The truth is known because the mutants are ours (rigpact.fixtures.mutants); what counts as right is said at `is_named` and
-`is_honest`.
+How many single conventions and pairs it names, how many other defects get no invented cause, how many benign variants raise no
+alarm. The true cause is known, because we planted it. `is_named` and `invents_nothing` define which answers are right.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ from .benign import Benign, benign_variants
 from .defects import Defect, random_defects
 
 CLEARLY = 2.0
-"""A defect beyond twice the tolerance must be seen, one below half of it must not; in between either is right."""
+"""A defect above twice the tolerance must be seen. One below half of it must not. Between them, both answers are right."""
 GENERATED = (("sneak_turn", 40), ("sneak_turn", 8), ("spin_past_pi", 8), ("run_turn", 12), ("hop", 16), ("walk", 24))
 
 
 @dataclass
 class Figure:
-    """One figure: how many of how many, what is required, and the cases that failed by name."""
+    """One figure: how many answers are right, what is required, and the names of the cases that failed."""
 
     name: str
     required: str
@@ -77,10 +76,11 @@ def evidence_of(scene: Scene, trace: Trace) -> Evidence:
 
 
 def is_named(diagnosis: Diagnosis, truth: Changes, scene: Scene, mutant: Trace) -> tuple[bool, bool]:
-    """Whether the causes are the truth (right, exactly so): up to what is the same on this data.
+    """Whether the named causes are the true ones: (right, word for word).
 
-    The same: the truth among the equivalents, or a run under what was named *is* the mutant's run within tolerance; the
-    run is made anew with the loop, the diagnosis has no say in it. A mutant that agrees must be the honest run.
+    Right is also a cause that cannot be distinguished from the true one on this data: the truth is among the equivalents, or
+    a new run of the loop under the named causes gives the mutant's recording within tolerance. If the diagnosis says
+    `agrees`, the run without any change must give the mutant's recording.
     """
     named = [
         dict(pair for part in parts for pair in part.items()) for parts in product(*map(_readings, diagnosis.causes))
@@ -120,14 +120,14 @@ def score_conventions(figure: Figure, scene: Scene, cases: Iterable[Changes]) ->
 
 
 def score_defects(figure: Figure, scene: Scene, count: int, seed: int) -> None:
-    """Diagnose random defects; right is an honest answer with stage, frame and channel."""
+    """Diagnose random defects. Right is an answer that names stage, frame and channel, and no cause."""
     honest = scene.record()
     bounds = stage_tolerances(scene.contract, honest.stages, given=honest.stages)
     for defect in random_defects(scene, count, seed):
         trace = Trace(honest.header, honest.frame, honest.time_s, defect.stages)
         diagnosis = diagnose(evidence_of(scene, trace), scene.contract)
         excess = _excess(defect, honest, bounds[defect.stage])
-        figure.count(f"{scene.name}: {defect.name}", right=is_honest(diagnosis, defect.stage, excess))
+        figure.count(f"{scene.name}: {defect.name}", right=invents_nothing(diagnosis, defect.stage, excess))
 
 
 def _excess(defect: Defect, honest: Trace, bound: FloatArray) -> FloatArray:
@@ -136,8 +136,11 @@ def _excess(defect: Defect, honest: Trace, bound: FloatArray) -> FloatArray:
     return np.where(difference == 0.0, 0.0, difference / np.maximum(bound, np.finfo(np.float64).tiny))
 
 
-def is_honest(diagnosis: Diagnosis, stage: str, excess: FloatArray) -> bool:
-    """No cause; `agrees` only where nothing shows; else stage and frame right, and the channel one of those spoilt."""
+def invents_nothing(diagnosis: Diagnosis, stage: str, excess: FloatArray) -> bool:
+    """Whether an answer names no cause and the right place. `agrees` is right only if no error is above the tolerance.
+
+    excess: error of the spoilt stage in tolerances, (T, width).
+    """
     if diagnosis.causes or diagnosis.verdict not in ("agrees", "unexplained"):
         return False
     first = diagnosis.first_divergence
@@ -156,7 +159,7 @@ def _first_row(over: NDArray[np.bool_]) -> int | None:
 
 
 def score_benign(figure: Figure, variants: Iterable[Benign]) -> None:
-    """Diagnose benign variants; `undetermined` is no alarm, it says that there was nothing to judge by."""
+    """Diagnose benign variants. `undetermined` is no alarm: it means that the recording holds nothing to judge."""
     for variant in variants:
         verdict = diagnose(evidence_of(variant.scene, variant.trace), variant.scene.contract).verdict
         figure.count(
@@ -205,7 +208,7 @@ def _pairs(name: str, scenes: list[Scene], count: int, *, interacting: bool) -> 
 
 
 def print_figures(figures: Iterable[Figure], console: Console) -> None:
-    """One row a figure; what was not right, by name, below."""
+    """Print one row for each figure, and below the table the names of the cases that failed."""
     kept = [figure for figure in figures if figure.total]
     rows = [(entry.name, f"{entry.right} of {entry.total}", f"{entry.share:.1%}", str(entry.exact), entry.required)
             for entry in kept]  # fmt: skip

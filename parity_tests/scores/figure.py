@@ -1,4 +1,4 @@
-"""A figure that a system is held to: what was measured, the bar, and what does as well without any effort."""
+"""A figure of a system: what was measured, the bar that it must meet, and a baseline that needs no training."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Figure:
     """One measured number.
 
-    name: what was measured; bar: what it has to be, in words, empty where it is only reported; met: whether it is.
-    baseline: what needs no network or no training, in words; empty where there is nothing to set beside it.
+    name: what was measured. bar: the value that is required, in words; empty if the figure is only reported. met: whether
+    the value meets the bar. baseline: what a method without a network or training reaches, in words; empty if there is none.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What IMU pose is held to: simulate, train, calibrate, export, and measure on people never seen."""
+"""The figures of IMU pose: simulate, train, calibrate, export, and measure on people that training did not see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HELD_OUT_WINDOWS = 200
 
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
-    """Measure; `reduced` trains for seconds and keeps only the bars that such a network can meet."""
+    """Train and measure. `reduced` trains for seconds and keeps only the bars that such a network can meet."""
     from rigpact.training.imu_pose.build import FULL_PLAN, HELD_OUT_SEED, SMALL_PLAN, train_imu_pose
     from rigpact.training.imu_pose.evaluation import evaluate
     from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, parameter_count

@@ -1,7 +1,7 @@
-"""The comparators that teams use today, as they come: numpy.allclose, Polygraphy, pytest-regressions.
+"""The comparators that teams use today, with their default tolerances: numpy.allclose, Polygraphy, pytest-regressions.
 
-Each is given what an engineer would give it, the honest and the other array, with its own default tolerances. To add one: a
-row in `INCUMBENTS`. Those that are not installed are left out (extra `bench`).
+Each gets the expected array and the array that was found. To add one: a row in `INCUMBENTS`. A comparator that is not
+installed is left out (extra `bench`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Passes = Callable[[Arrays, Arrays], bool]
 
 
 _SILENT = 10_000
-"""A level above everything that Polygraphy says."""
+"""A log level above every message of Polygraphy."""
 
 
 def allclose_passes(expected: Arrays, found: Arrays) -> bool:

@@ -1,7 +1,7 @@
-"""How many mutants the gate catches, and how many the usual comparators catch: docs/mutation.md.
+"""docs/mutation.md: how many mutants the gate catches, and how many the usual comparators catch.
 
-`python -m parity_tests.scores.mutation_score docs/mutation.md` runs the whole catalogue and writes the page; without an
-argument it prints it. A mutant is killed when `check --strict`, `diff` or `explain` does not pass.
+`python -m parity_tests.scores.mutation_score docs/mutation.md` runs the whole catalogue and writes the page. Without an
+argument it prints the page. A mutant is killed when `check --strict`, `diff` or `explain` does not pass.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POSE, EVERYTHING = "the pose", "every stage"
 
 @dataclass(frozen=True)
 class Outcome:
-    """Who killed a mutant: parts of the gate, and comparators by name and by what they were given."""
+    """What killed a mutant: the parts of the gate; the comparators, by name and by what they were given."""
 
     name: str
     kind: str
@@ -116,12 +116,12 @@ def _as_recording(trace: Trace, name: str) -> Recording:
 
 
 def _others(case: Case) -> Iterable[tuple[str, str]]:
-    """Comparators that do not pass. An engine that does not come up, or a file that cannot be read, counts for them."""
+    """The comparators that do not pass. If the engine does not start or a file cannot be read, all of them count."""
     expected = (case.reference or honest_trace(case.scene)).stages
     found = _arrays(case)
     for name, passes in installed().items():
         for given, chosen in ((POSE, _pose), (EVERYTHING, dict)):
-            with np.errstate(all="ignore"):  # the comparators compute with what is not finite
+            with np.errstate(all="ignore"):  # the comparators compute with values that are not finite
                 if found is None or not passes(chosen(expected), chosen(found)):
                     yield name, given
 
@@ -167,7 +167,7 @@ def run_benign(variants: Iterable[Benign]) -> Alarms:
 
 
 def _honest_rows(variant: Benign) -> Arrays:
-    """The honest run's values of what the variant recorded: same stages, same frames."""
+    """The values of the right run, at the stages and frames that the variant recorded."""
     honest = honest_trace(variant.scene)
     return {name: honest.stages[name][variant.trace.frame] for name in variant.trace.stages}
 
@@ -180,7 +180,7 @@ def survivors(outcomes: Sequence[Outcome]) -> list[Outcome]:
 _HEAD = """# Mutation score
 
 Would the gate notice? Each mutant below is an engine, a file or a recording with one thing wrong. It goes through
-`rigpact check --strict`, `rigpact diff` against an honest run and `rigpact explain`; it is killed when one of them does not
+`rigpact check --strict`, `rigpact diff` against a right run and `rigpact explain`; it is killed when one of them does not
 pass. The same recordings go through three comparators that teams use today, each as it comes and with its default
 tolerances, once with the published pose (`y_out`), once with every recorded stage. A mutant whose engine does not come up,
 or whose file cannot be read, counts as killed by all of them.

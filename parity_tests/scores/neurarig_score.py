@@ -1,4 +1,4 @@
-"""What NeuraRig is held to: feet on targets never seen, the published band, the wire under fire, parity."""
+"""The figures of NeuraRig: feet on new targets, the published losses, damaged datagrams, lost frames, parity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PEER = ("127.0.0.1", 50_000)
 
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
-    """Train and measure; `reduced` trains for seconds and sends a tenth."""
+    """Train and measure. `reduced` trains for seconds and sends a tenth of the datagrams."""
     from rigpact.fixtures.systems.neurarig import training
     from rigpact.fixtures.systems.neurarig.model import mlp, parameter_count
     from rigpact.fixtures.systems.neurarig.poses import random_rows
@@ -71,7 +71,7 @@ def _accuracy(after: FootError, *, reduced: bool) -> Iterator[Figure]:
 
 
 def _losses_over_a_session(seed: int) -> list[float]:
-    """The early build's losses on its frames, which come as they would over the wire."""
+    """The losses of the early build on its frames. The frames are encoded and decoded as on the network."""
     from rigpact.fixtures.systems.neurarig import learner
 
     learner.draw_from(seed)
@@ -101,7 +101,7 @@ def _published_band(seeds: int) -> Iterator[Figure]:
 
 
 def _learned_live(*, reduced: bool) -> Figure:
-    """The committed walk over and over through a session that starts from nothing, as `serve` does."""
+    """Send the committed walk again and again to a session with an untrained network, as `serve` starts it."""
     from rigpact.fixtures.systems.neurarig import learner, training
     from rigpact.training.neurarig.walk import walk_rows
 
@@ -118,7 +118,7 @@ def _learned_live(*, reduced: bool) -> Figure:
 
 
 class _Silent:
-    """A learner that answers at once: what is measured is the wire."""
+    """A learner that answers at once, so that only the network connection is measured."""
 
     def learn(self, _values: FloatArray) -> float | None:
         return None
@@ -128,7 +128,7 @@ class _Silent:
 
 
 def _under_fire(packets: FloatArray, count: int) -> Iterator[Figure]:
-    """Damaged datagrams into a session that learns, a sound frame after every tenth."""
+    """Send damaged datagrams to a session that learns, and a sound frame after every tenth of them."""
     from rigpact.fixtures.systems.neurarig.learner import LegLearner
     from rigpact.training.neurarig.fuzz import damaged_datagrams
 

@@ -1,6 +1,6 @@
-"""What rig inversion is held to: both errors on the seeded clip, beside the original's recipe under the same budget; parity.
+"""The figures of rig inversion: both errors on the seeded clip, beside the original's recipe, and parity.
 
-Training runs on one thread; its cost is told in seconds of processor time, which a loaded machine hardly changes.
+Training runs on one thread. Its cost is given in seconds of processor time, because other work on the machine hardly changes it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .figure import Figure, below, exactly
 BUDGET_CPU_S = 240.0
 """Two minutes on two cores, both networks together."""
 APPROXIMATION, INVERSION, REDUCED, PARITY = 0.035, 0.027, 0.3, 1e-5
-"""The first two as the original printed them after 35 and 38 minutes: mean distance of a vertex; the rig is unit-less."""
+"""The first two are what the original printed after 35 and 38 minutes: the mean distance of a vertex. The rig has no unit."""
 _DECODER_PARAMETERS, _ENCODER_PARAMETERS = 1_081_368, 15_878
 _OTHER_CLIPS, _OTHER_STEPS = range(8), 100
 _GENEROSITY = 10.0
-"""The original's inversion steps so slowly that in our time it hardly begins; it is given this many times as much."""
+"""The original's inversion is so slow that it hardly begins in our time. It gets this many times as much."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Errors:
 
 
 def figures(*, reduced: bool = False) -> Iterator[Figure]:
-    """Train ours and the original's and measure both; `reduced` trains narrow networks for seconds, with a bar to match."""
+    """Train our networks and the original's, and measure both. `reduced`: narrow networks, for seconds, with lower bars."""
     from rigpact.training.rig_inversion import animation, parity, training
 
     plan = training.SMALL if reduced else training.FULL
@@ -65,7 +65,7 @@ def figures(*, reduced: bool = False) -> Iterator[Figure]:
 def _beside_the_original(
     ours: _Errors, cost: tuple[Any, Any], plan: Any, parameters: FloatArray, mesh: FloatArray
 ) -> Iterator[Figure]:
-    """The original in the same run: as much processor time for its approximation, ten times as much for its inversion."""
+    """The original in the same run. Its approximation gets as much processor time as ours, its inversion ten times as much."""
     from rigpact.training.rig_inversion import original_recipe
 
     decoder = original_recipe.train_decoder(cost[0].cpu_s, plan.seed, plan.decoder_widths)
@@ -88,7 +88,7 @@ def _errors(decoder: Any, encoder: Any, parameters: FloatArray, mesh: FloatArray
 
 
 def _other_clips(decoder: Any, plan: Any) -> Iterator[Figure]:
-    """The worst of clips of other seeds, so that the seeded one is no lucky draw."""
+    """The worst error of clips with other seeds: it shows whether the seeded clip is an easy one."""
     from rigpact.training.rig_inversion import animation, training
 
     errors = []

@@ -1,7 +1,7 @@
-"""Every figure that the hosted systems are held to: `python -m parity_tests.scores.systems_score [NAME…]`.
+"""Every figure of the hosted systems, with the bar it must meet: `python -m parity_tests.scores.systems_score [NAME…]`.
 
-Trains for minutes; `--reduced` for seconds, with fewer bars. Exit status 1 where a bar is not met. To add a system: a module
-NAME_score.py in this folder with `figures(*, reduced)`.
+It trains for minutes; with `--reduced` for seconds, and with fewer bars. The exit status is 1 if a bar is not
+met. To add a system: a module NAME_score.py in this folder with `figures(*, reduced)`.
 """
 
 from __future__ import annotations

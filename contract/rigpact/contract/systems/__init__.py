@@ -12,7 +12,7 @@ To host a system NAME:
  2. reference_runtime/systems/NAME/graph.py: `graph(contract, evaluate=None) -> StageGraph`; a row in the registry there, with a
     data gate if its training data can contradict its rig. Stages name the knobs that they look at and bound their rounding;
     `check`, `run`, `diff`, `explain` and `gate` then work for it.
- 3. fixtures/training/rigpact/training/NAME/: motion, the torch side, `build.py`, which writes the contract (`contract_to_json`), the
-    model, and a clip: a trace whose header says `system=NAME` and whose stages are the graph's given vectors.
+ 3. fixtures/training/rigpact/training/NAME/: motion, the torch side, `build.py`, which writes the contract (`contract_to_json`),
+    the model, and a clip: a trace whose header says `system=NAME` and whose stages are the graph's given vectors.
  4. docs/systems/NAME.md, tests in parity_tests/systems_room, a module parity_tests/scores/NAME_score.py.
 """
