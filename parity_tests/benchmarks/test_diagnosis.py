@@ -11,9 +11,10 @@ import pytest
 
 from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
-from rigpact.reports.scores.diagnosis_score import Figure, all_figures, evidence_of, print_figures
-from rigpact.reports.scores.mutation_score import mutation_page, run_benign, run_mutant
 from rigpact.reports.terminal import stdout
+
+from ..scores.diagnosis_score import Figure, all_figures, evidence_of, print_figures
+from ..scores.mutation_score import mutation_page, run_benign, run_mutant
 
 FRAMES = 87
 REQUIRED = {
@@ -55,9 +56,9 @@ def test_figures_of_the_diagnosis(benchmark: Any, shown: None, request: pytest.F
 @pytest.mark.slow
 def test_mutation_score(benchmark: Any, shown: None, checkout: Path) -> None:
     """docs/mutation.md, made anew; with every comparator installed it is the committed page, mutant by mutant."""
-    from rigpact.fixtures.mutants.benign import benign_variants
-    from rigpact.fixtures.mutants.catalogue import all_mutants
-    from rigpact.reports.scores.incumbents import INCUMBENTS, installed
+    from ..scores.benign import benign_variants
+    from ..scores.catalogue import all_mutants
+    from ..scores.incumbents import INCUMBENTS, installed
 
     def whole_page() -> str:
         return mutation_page([run_mutant(mutant) for mutant in all_mutants()], run_benign(benign_variants()))

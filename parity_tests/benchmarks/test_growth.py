@@ -21,10 +21,10 @@ from rigpact.reference_runtime import CallableNetwork, Recording, Trace, run_fra
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.scores.diagnosis_score import evidence_of
 from rigpact.reports.sweep.plan import plan_sweep
 from rigpact.reports.sweep.sweep import run_sweep
 
+from ..scores.diagnosis_score import evidence_of
 from .long_runs import character, demo_contract, demo_run, lengthened
 from .performance_table import add_row
 from .timing import measured_growth

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.statistics import SquashedStatistics
-from rigpact.fixtures.training.geometry import (
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
+from rigpact.training.enemy_animation.geometry import (
     identity_rot6d,
     matrix_to_rot6d,
     reproject_rot6d,
     rot6d_to_matrix,
 )
-from rigpact.fixtures.training.model import INPUT_NAMES, MotionModel
-from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
+from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel
 
 
 def demo_model(path: Path, contract: Contract) -> MotionModel:

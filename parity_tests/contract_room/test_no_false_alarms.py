@@ -47,9 +47,9 @@ def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str)
 @pytest.mark.parametrize("seed", [11, 12])
 def test_a_freshly_fitted_character_is_sound(seed: int, fps: float) -> None:
     """Statistics of a handful of clips are rough; rough is no defect, at any rate."""
-    from rigpact.fixtures.training.arrays import clip_arrays
-    from rigpact.fixtures.training.converter import norm_template, pretrain_template, teacher_batch
-    from rigpact.fixtures.training.statistics import fit_statistics
+    from rigpact.training.enemy_animation.arrays import clip_arrays
+    from rigpact.training.enemy_animation.converter import norm_template, pretrain_template, teacher_batch
+    from rigpact.training.enemy_animation.statistics import fit_statistics
 
     styles = list(STYLES)[seed % 3 :: 3]
     motions = {f"{style}_{seed}": generate_clip(style, seed, 120, fps) for style in styles}

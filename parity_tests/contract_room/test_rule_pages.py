@@ -12,7 +12,9 @@ import pytest
 from rigpact.contract.rules import ALL_RULES
 from rigpact.contract.rules.model import canary
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.describing.rules_page import rule_section, rules_page
+from rigpact.reports.describing.rule_section import rule_section
+
+from ..pages.rules_page import rules_page
 
 ROOMS = Path(__file__).parents[1]
 HEADINGS = ("### What it does", "### Why it is bad", "### Example", "### How to fix")

@@ -8,10 +8,11 @@ import numpy as np
 
 from rigpact.fixtures.mutants import generated_scene, interacting_pairs, random_pairs
 from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
-from rigpact.reports.scores.diagnosis_score import (
+
+from ..scores.diagnosis_score import (
     Figure,
     evidence_of,
-    is_honest,
+    invents_nothing,
     is_named,
     score_conventions,
     score_defects,
@@ -66,12 +67,12 @@ def test_a_wrong_address_is_not_counted_as_right(scene: Any) -> None:
     def answer(frame: int, stage: str, channel: int) -> Diagnosis:
         return Diagnosis("unexplained", Divergence(frame, stage, Address(stage, channel), 1.0, ""), (), (), ())
 
-    assert is_honest(answer(3, "y_out", 1), "y_out", excess)
-    assert not is_honest(answer(2, "y_out", 1), "y_out", excess)
-    assert not is_honest(answer(3, "quat", 1), "y_out", excess)
-    assert not is_honest(answer(3, "y_out", 2), "y_out", excess)
-    assert not is_honest(Diagnosis("agrees", None, (), (), ()), "y_out", excess)
-    assert is_honest(Diagnosis("agrees", None, (), (), ()), "y_out", excess * 0.0)
+    assert invents_nothing(answer(3, "y_out", 1), "y_out", excess)
+    assert not invents_nothing(answer(2, "y_out", 1), "y_out", excess)
+    assert not invents_nothing(answer(3, "quat", 1), "y_out", excess)
+    assert not invents_nothing(answer(3, "y_out", 2), "y_out", excess)
+    assert not invents_nothing(Diagnosis("agrees", None, (), (), ()), "y_out", excess)
+    assert invents_nothing(Diagnosis("agrees", None, (), (), ()), "y_out", excess * 0.0)
 
 
 def test_a_search_for_pairs_stays_small_and_quick() -> None:

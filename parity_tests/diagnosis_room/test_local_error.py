@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.fixtures.mutants import SLIPS, random_defects, slip
+from rigpact.fixtures.mutants import SLIPS, slip
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
+from ..scores.defects import random_defects
 from .conftest import Doctor
 
 FOLLOWERS = {

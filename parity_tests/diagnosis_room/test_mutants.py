@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from rigpact.fixtures.mutants.benign import benign_variants
-from rigpact.fixtures.mutants.catalogue import SURVIVORS, all_mutants
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reports.scores.incumbents import INCUMBENTS, installed
-from rigpact.reports.scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
+
+from ..scores.benign import benign_variants
+from ..scores.catalogue import SURVIVORS, all_mutants
+from ..scores.incumbents import INCUMBENTS, installed
+from ..scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
 
 MUTANTS = {mutant.name: mutant for mutant in all_mutants()}
 SAMPLE = [*list(MUTANTS)[5::11], *SURVIVORS]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rigpact.fixtures.mutants import scene_of_files, words
-from rigpact.reports.scores.diagnosis_score import Figure, real_scenes, score_conventions
 
+from ..scores.diagnosis_score import Figure, real_scenes, score_conventions
 from .conftest import Doctor, names
 
 

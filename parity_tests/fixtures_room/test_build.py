@@ -16,9 +16,9 @@ import onnx
 import onnxruntime
 import torch
 
-from rigpact.fixtures.bundle import build_bundle, small_plan
-from rigpact.fixtures.training.exporter import export_model
-from rigpact.fixtures.training.model import INPUT_NAMES, MotionModel
+from rigpact.training.enemy_animation.bundle import build_bundle, small_plan
+from rigpact.training.enemy_animation.exporter import export_model
+from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel
 
 WIDTHS = {"state": 30, "cond": 7, "contacts": 2, "angvel": 9, "pose_hist": 54}
 

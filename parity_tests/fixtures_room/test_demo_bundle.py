@@ -13,8 +13,8 @@ import onnxruntime
 import pytest
 
 from rigpact.fixtures import demo_bundle, generate_clip
-from rigpact.fixtures.bundle import BUNDLE_CLIPS, FPS, PREDICTED_CLIPS, full_plan, generate_clips
 from rigpact.fixtures.motion.styles import HELD_OUT_STYLES, TRAINING_STYLES
+from rigpact.training.enemy_animation.bundle import BUNDLE_CLIPS, FPS, PREDICTED_CLIPS, full_plan, generate_clips
 
 BUNDLE = demo_bundle()
 NAMES = [entry.name for entry in BUNDLE_CLIPS]
@@ -56,8 +56,8 @@ def test_committed_statistics_regenerate() -> None:
     """Statistics of other motion than the generator's: every fixture built on them is quietly off."""
     from rigpact.fixtures.json_files import plain_document
     from rigpact.fixtures.motion.skeleton import demo_skeleton
-    from rigpact.fixtures.training.converter import norm_template, pretrain_template
-    from rigpact.fixtures.training.statistics import fit_statistics
+    from rigpact.training.enemy_animation.converter import norm_template, pretrain_template
+    from rigpact.training.enemy_animation.statistics import fit_statistics
 
     plan = full_plan()
     clips = generate_clips(TRAINING_STYLES, range(plan.seed, plan.seed + plan.variations), plan.frames)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from rigpact.fixtures.training import geometry  # noqa: E402  (torch is optional)
+from rigpact.training.enemy_animation import geometry  # noqa: E402  (torch is optional)
 
 mpmath.mp.dps = 50
 # Unit roundoff of the float64 functions under test.

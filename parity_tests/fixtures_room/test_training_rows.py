@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rigpact.fixtures import generate_clip
-from rigpact.fixtures.training.arrays import clip_arrays
-from rigpact.fixtures.training.statistics import Statistics, fit_statistics, network_inputs, wrap_yaw
+from rigpact.training.enemy_animation.arrays import clip_arrays
+from rigpact.training.enemy_animation.statistics import Statistics, fit_statistics, network_inputs, wrap_yaw
 
 CLIPS = [
     generate_clip("idle", seed=1, frames=9),

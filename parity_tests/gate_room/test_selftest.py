@@ -13,8 +13,8 @@ from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.recordings import DAMAGES
 from rigpact.fixtures.mutants.slips import SLIPS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
+from rigpact.reports.gate.selftest import plants
 from rigpact.reports.gate.selftest.plants import READERS
-from rigpact.reports.gate.selftest.selftest import plants
 
 from .conftest import FILES, Command
 

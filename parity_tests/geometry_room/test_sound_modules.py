@@ -34,8 +34,10 @@ def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Callable[
     """It stands for the deployed one: an acos that cannot measure, and axes that collapse where the engine replaces them."""
     pytest.importorskip("torch")
 
-    plain = geometry("rigpact.fixtures.training.geometry", "--format", "json")
-    declared = geometry("rigpact.fixtures.training.geometry", "--set", "degenerate_axis=zero", "--format", "json")
+    plain = geometry("rigpact.training.enemy_animation.geometry", "--format", "json")
+    declared = geometry(
+        "rigpact.training.enemy_animation.geometry", "--set", "degenerate_axis=zero", "--format", "json"
+    )
 
     assert (plain.status, set(plain.codes)) == (0, {"RP867", "RP871"})
     assert (declared.status, declared.codes) == (0, ["RP867"])

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.fixtures.mutants.nonfinite_models import damaged_demo_cases, failing_operation_cases
-from rigpact.fixtures.nonfinite_cases import Case, Expected, cases
 from rigpact.reports.nonfinite.guards import guarded
 from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reports.nonfinite.subject import Subject
+
+from .nonfinite_cases import Case, Expected, cases
+from .nonfinite_models import damaged_demo_cases, failing_operation_cases
 
 LEAST_CASES, LEAST_EXACT = 120, 0.99
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.fixtures.mutants.nonfinite_models import damaged_demo_cases, failing_operation_cases
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
 from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
@@ -16,6 +15,8 @@ from rigpact.reports.nonfinite.investigation import Growth, investigate
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope
 from rigpact.reports.nonfinite.subject import Subject
+
+from .nonfinite_models import damaged_demo_cases, failing_operation_cases
 
 FRAMES = 120
 
@@ -75,8 +76,9 @@ def _Overflowing(network: object, folder: Path) -> object:
     import onnx
     from onnx import helper
 
-    from rigpact.fixtures.nonfinite_character import sound_contract
     from rigpact.reference_runtime.network import OnnxNetwork
+
+    from .nonfinite_character import sound_contract
 
     model = onnx.load(str(folder / "failing_Exp.onnx"))
     kept = [node for node in model.graph.node if node.name in {"node_picked", "node_out"}]

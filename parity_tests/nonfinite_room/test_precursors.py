@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rigpact.fixtures.nonfinite_cases import cases
-from rigpact.fixtures.nonfinite_character import sound_contract, sound_network
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reports.nonfinite.precursors import samuelson_limit
 from rigpact.reports.nonfinite.shrink import _minimal
 from rigpact.reports.nonfinite.subject import Subject
+
+from .nonfinite_cases import cases
+from .nonfinite_character import sound_contract, sound_network
 
 SLOW = next(case for case in cases() if case.kind == "slow divergence")
 

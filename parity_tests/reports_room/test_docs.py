@@ -11,12 +11,13 @@ import pytest
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
-from rigpact.reports.describing.generated_docs import PAGES
+
+from ..pages.generated_docs import PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_pages_are_fresh(checkout: Path, name: str) -> None:
-    """Run `python -m rigpact.reports.describing.generated_docs` when this fails."""
+    """Run `python -m parity_tests.pages.generated_docs` when this fails."""
     assert (checkout / "docs" / name).read_text(encoding="utf-8") == PAGES[name]()
 
 

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rigpact.reports.renderers import FORMATS
+
 pytestmark = pytest.mark.repository
 SUBPACKAGES = ("contract", "reference_runtime", "fixtures", "reports")
+ENTRIES = (
+    *("rigpact.reports.command_line", "rigpact.reports.__main__", "rigpact.testing.plugin", "rigpact.testing"),
+    *(f"rigpact.reports.renderers.{each.module}" for each in FORMATS.values()),
+)
+"""Where a user comes in: the commands, `python -m rigpact.reports`, a format by its name, the pytest plug-in, the strategies."""
+LIBRARY = {
+    "rigpact.reference_runtime.clock": "an engine's fixed step",
+    "rigpact.reference_runtime.mailbox": "how an engine hands poses from one thread to another",
+    "rigpact.reference_runtime.systems.enemy_animation.batch": "a whole clip in one network call; docs/performance.md",
+    "rigpact.reference_runtime.systems.imu_pose.window": "the sensor's buffer; docs/systems/imu_pose.md",
+}
+"""Modules that no command needs. Users import them by name, for the reason that stands here."""
+NEEDS_TORCH = {
+    "rigpact.fixtures.systems.neurarig.learner": "`rigpact neurarig serve`",
+    "rigpact.fixtures.systems.neurarig.model": "`rigpact neurarig serve`",
+    "rigpact.fixtures.systems.neurarig.training": "`rigpact neurarig serve`",
+    "rigpact.reports.geometry_parity.torch_backend": "`rigpact geometry` on torch functions",
+}
+"""Shipped modules that import torch at module level, and the command that imports each where torch is installed."""
 
 
 def _build(checkout: Path, target: str, folder: Path) -> Path:
@@ -22,11 +45,38 @@ def _build(checkout: Path, target: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel_names(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """File names in the built wheel."""
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The built wheel."""
     pytest.importorskip("hatchling")
-    wheel = _build(checkout, "wheel", tmp_path_factory.mktemp("wheel"))
-    return zipfile.ZipFile(wheel).namelist()
+    return zipfile.ZipFile(_build(checkout, "wheel", tmp_path_factory.mktemp("wheel")))
+
+
+@pytest.fixture(scope="module")
+def wheel_names(wheel: zipfile.ZipFile) -> list[str]:
+    """File names in the built wheel."""
+    return wheel.namelist()
+
+
+@pytest.fixture(scope="module")
+def modules(wheel: zipfile.ZipFile) -> dict[str, ast.Module]:
+    """Every module in the wheel by its name."""
+    names = [name for name in wheel.namelist() if name.endswith(".py") and not name.endswith("pytest__init__.py")]
+    return {
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): ast.parse(wheel.read(name))
+        for name in names
+    }
+
+
+def _imported(nodes: Iterator[ast.AST] | list[ast.stmt]) -> Iterator[str]:
+    """Everything that may be a module; `from a import b` gives both a and a.b."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # a name that import_module is given
+            yield node.value
 
 
 def test_the_wheel_holds_nothing_but_rigpact(wheel_names: list[str]) -> None:
@@ -44,6 +94,29 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
         assert f"rigpact/{name}" in wheel_names
     for room in SUBPACKAGES:
         assert f"rigpact/{room}/py.typed" in wheel_names
+
+
+def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
+    """A module that no command, plug-in or public name reaches is for developers; users would download it for nothing."""
+    packages = {f"rigpact.{room}" for room in SUBPACKAGES}
+    reached: set[str] = set()
+    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY}]
+    while waiting:
+        name = waiting.pop()
+        if name in modules and name not in reached:
+            reached.add(name)
+            waiting += [name.rpartition(".")[0], *_imported(ast.walk(modules[name]))]
+    assert sorted(modules.keys() - reached) == []
+
+
+def test_torch_is_imported_by_the_commands_that_need_it_only(modules: dict[str, ast.Module]) -> None:
+    """A gate in CI installs no torch: one import at the top of a shared module would stop it."""
+    found = {
+        name
+        for name, module in modules.items()
+        if any(each.split(".")[0] == "torch" for each in _imported(module.body))
+    }
+    assert found == NEEDS_TORCH.keys()
 
 
 def test_an_editable_install_works_from_another_folder(checkout: Path, tmp_path: Path) -> None:

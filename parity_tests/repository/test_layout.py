@@ -1,4 +1,4 @@
-"""The repository itself: one namespace, four roots, one import direction."""
+"""The repository itself: one namespace, four roots in the wheel and one beside it, one import direction."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from pathlib import Path
 
 import pytest
 
-ROOMS = ("contract", "reference_runtime", "fixtures", "reports")
+SHIPPED = ("contract", "reference_runtime", "fixtures", "reports")
+UNSHIPPED = ("fixtures/training",)
+ROOTS = ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")
 MAY_IMPORT = {
     "contract": {"contract"},
     "reference_runtime": {"contract", "reference_runtime"},
     "fixtures": {"contract", "reference_runtime", "fixtures"},
+    "training": {"contract", "reference_runtime", "fixtures", "training"},
     "reports": {"contract", "reference_runtime", "fixtures", "reports"},
     "testing": {"contract", "reference_runtime", "fixtures", "reports", "testing"},
 }
-PACKAGES = {room: [room] for room in ROOMS} | {"reports": ["reports", "testing"]}
+PACKAGES = {root: [Path(root).name] for root in ROOTS} | {"reports": ["reports", "testing"]}
 """What each root holds: `rigpact.testing` imports from everywhere to its left, as a report does, and shares its root."""
 HEAVY_HOMES = {
     "pandas": ("reports/rigpact/reports/comparing/error_table.py",),
     "pyarrow": ("reports/rigpact/reports/sweep/results.py",),
     "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
     "torch": (
-        "fixtures/rigpact/fixtures/training", "fixtures/rigpact/fixtures/systems",
+        "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/systems/neurarig",
         "reports/rigpact/reports/geometry_parity/torch_backend.py",
     ),
     "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),
     "onnx": (
-        "fixtures/rigpact/fixtures/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
+        "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
         "reports/rigpact/reports/nonfinite",
     ),
     "onnxruntime": (
-        "contract/rigpact/contract/model/signature.py", "fixtures/rigpact/fixtures/training",
-        "fixtures/rigpact/fixtures/mutants",
+        "contract/rigpact/contract/model/signature.py", "fixtures/training/rigpact/training",
     ),
 }  # fmt: skip
 
@@ -59,9 +61,9 @@ def _configuration(checkout: Path) -> dict[str, object]:
 
 
 def _python_files(checkout: Path) -> Iterator[tuple[str, Path]]:
-    for room in ROOMS:
-        for path in sorted((checkout / room / "rigpact").rglob("*.py")):
-            yield path.relative_to(checkout / room / "rigpact").parts[0], path
+    for root in ROOTS:
+        for path in sorted((checkout / root / "rigpact").rglob("*.py")):
+            yield path.relative_to(checkout / root / "rigpact").parts[0], path
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -77,9 +79,9 @@ def test_the_root_lists_agree(checkout: Path) -> None:
     """A root that one tool does not know makes an import work in tests and fail for users."""
     tool = _configuration(checkout)
     hatch = tool["hatch"]["build"]  # type: ignore[index]
-    roots = list(ROOMS)
+    roots = list(ROOTS)
     assert hatch["dev-mode-dirs"] == roots
-    assert hatch["targets"]["wheel"]["packages"] == [f"{root}/rigpact" for root in roots]
+    assert hatch["targets"]["wheel"]["packages"] == [f"{root}/rigpact" for root in SHIPPED]
     assert tool["mypy"]["mypy_path"] == roots  # type: ignore[index]
     assert tool["pyright"]["extraPaths"] == roots  # type: ignore[index]
     assert tool["pytest"]["ini_options"]["pythonpath"] == roots  # type: ignore[index]
@@ -165,11 +167,12 @@ def test_heavy_modules_are_imported_at_home_only(checkout: Path) -> None:
 
 
 def test_tox_tests_the_wheel(checkout: Path) -> None:
-    """With `pythonpath` set, tests would read the checkout and a file missing from the wheel would go unseen."""
+    """If pytest read a shipped root from the checkout, a file that is missing from the wheel would go unseen."""
     tox = configparser.ConfigParser()
     tox.read(checkout / "tox.ini", encoding="utf-8")
     assert tox["testenv"]["package"] == "wheel"
-    assert "-o pythonpath= " in tox["testenv"]["commands"]
+    for name in ("testenv", "testenv:slow", "testenv:bench"):
+        assert f"-o pythonpath={' '.join(UNSHIPPED)} " in tox[name]["commands"]
     assert {"testenv:type", "testenv:lint", "testenv:bench"} <= set(tox.sections())
 
 

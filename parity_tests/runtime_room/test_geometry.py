@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import Conventions
 from rigpact.reference_runtime.operations import geometry
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
@@ -20,7 +19,7 @@ from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, angles, axes, rotations, vectors
 
 torch = pytest.importorskip("torch")
-from rigpact.fixtures.training import geometry as training  # noqa: E402  (torch is optional)
+from rigpact.training.enemy_animation import geometry as training  # noqa: E402  (torch is optional)
 
 mpmath.mp.dps = 50
 UNIT = {np.float64: 2.0**-53, np.float32: 2.0**-24}

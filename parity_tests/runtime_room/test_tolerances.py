@@ -101,7 +101,7 @@ def test_float32_maths_never_alarms_on_drawn_states_and_outputs(plain, x, y):
 def test_torch_training_geometry_is_within_the_bound(demo):
     """The same network output through the training side's own composition."""
     torch = pytest.importorskip("torch")
-    from rigpact.fixtures.training.geometry import compose_rot6d_delta
+    from rigpact.training.enemy_animation.geometry import compose_rot6d_delta
 
     place = demo.contract.state["BoneRotations6D"].range
     previous = torch.from_numpy(demo.stages["x_raw"][:, place].copy())

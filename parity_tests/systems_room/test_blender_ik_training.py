@@ -21,17 +21,17 @@ from rigpact.contract.systems import blender_ik_rig as rig_data
 from rigpact.contract.systems.blender_ik import PARAMETER_COUNT
 from rigpact.contract.systems.blender_ik_rig import TASKS
 from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.fixtures.systems.blender_ik import losses, training
-from rigpact.fixtures.systems.blender_ik.build import write_data
-from rigpact.fixtures.systems.blender_ik.clips import ik_clip
-from rigpact.fixtures.systems.blender_ik.context import PoseBatch, pose_batch
-from rigpact.fixtures.systems.blender_ik.exporter import export_blender_ik
-from rigpact.fixtures.systems.blender_ik.kinematics import forward_kinematics
-from rigpact.fixtures.systems.blender_ik.poses import draw_poses, sampling_limits_rad
 from rigpact.reference_runtime.systems.blender_ik import kinematics, rotations
 from rigpact.reference_runtime.systems.blender_ik.context import denormalised
 from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
 from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
+from rigpact.training.blender_ik import losses, training
+from rigpact.training.blender_ik.build import write_data
+from rigpact.training.blender_ik.clips import ik_clip
+from rigpact.training.blender_ik.context import PoseBatch, pose_batch
+from rigpact.training.blender_ik.exporter import export_blender_ik
+from rigpact.training.blender_ik.kinematics import forward_kinematics
+from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
 
 from .declared_runs import run as run_stages
 

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 
 from rigpact.contract.systems.imu_pose import JOINTS
-from rigpact.fixtures.systems.imu_pose.body import rest_m
-from rigpact.fixtures.systems.imu_pose.motion import EXERCISE, Movement, leg_angles, movements
-from rigpact.fixtures.systems.imu_pose.sensor import ideal
+from rigpact.training.imu_pose.body import rest_m
+from rigpact.training.imu_pose.motion import EXERCISE, Movement, leg_angles, movements
+from rigpact.training.imu_pose.sensor import ideal
 
 BONES = [
     (9, 11),

@@ -21,10 +21,10 @@ from rigpact.contract.systems.reading import (
     read_system_contract,
 )
 from rigpact.fixtures.systems.neurarig.poses import random_rows
-from rigpact.fixtures.systems.neurarig.walk import walk_rows
 from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
 from rigpact.reference_runtime.systems.neurarig.quaternions import rotator_deg_to_quaternion
 from rigpact.reference_runtime.systems.neurarig.stages import first_bytes
+from rigpact.training.neurarig.walk import walk_rows
 
 from . import declared_runs
 from .declared_runs import Rows

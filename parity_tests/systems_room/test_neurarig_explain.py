@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rigpact.reports.systems.graph_diagnosis import diagnose_graph
+from rigpact.reports.systems.graph_hypotheses import GraphEvidence
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems.reading import read_system_contract
-from rigpact.fixtures.systems.neurarig.mutants import DEFECTS
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.neurarig.graph import graph
 from rigpact.reports.diagnosing.diagnose import Diagnosis
-from rigpact.reports.systems.graph_diagnosis import diagnose_graph
-from rigpact.reports.systems.graph_hypotheses import GraphEvidence
+
+from .neurarig_mutants import DEFECTS
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 CONTRACT = read_system_contract(BUNDLE / "neurarig.json")

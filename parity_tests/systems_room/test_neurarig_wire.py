@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.systems.neurarig import BONES, REST_POSITIONS_CM
-from rigpact.fixtures.systems.neurarig.fuzz import damaged_datagrams
-from rigpact.fixtures.systems.neurarig.walk import walk_rows
 from rigpact.reference_runtime.systems.neurarig.client import play
 from rigpact.reference_runtime.systems.neurarig.server import Server
 from rigpact.reference_runtime.systems.neurarig.session import STEADY_FRAMES, Session
@@ -34,6 +32,8 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     encode_handshake,
     encode_reply,
 )
+from rigpact.training.neurarig.fuzz import damaged_datagrams
+from rigpact.training.neurarig.walk import walk_rows
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 PEER, OTHER_PEER = ("127.0.0.1", 40_001), ("127.0.0.1", 40_002)

@@ -15,11 +15,11 @@ import onnxruntime
 import torch
 
 from rigpact.contract.systems.rig_inversion import DECODER_WIDTHS, ENCODER_WIDTHS
-from rigpact.fixtures.systems.rig_inversion import animation, networks, original_recipe, training
-from rigpact.fixtures.systems.rig_inversion.build import write_data
-from rigpact.fixtures.systems.rig_inversion.exporter import export_decoder, export_encoder
 from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM
 from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh
+from rigpact.training.rig_inversion import animation, networks, original_recipe, training
+from rigpact.training.rig_inversion.build import write_data
+from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
 from rigpact.contract.systems.definition import SystemContract
-from rigpact.contract.systems.reading import read_system_contract
-from rigpact.fixtures.systems.blender_ik.mutants import DEFECTS as IK_DEFECTS
-from rigpact.fixtures.systems.imu_pose.mutants import DEFECTS as IMU_DEFECTS
-from rigpact.fixtures.systems.rig_inversion.mutants import DEFECTS as RIG_DEFECTS
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reference_runtime.systems.registry import RUNTIMES
 from rigpact.reference_runtime.systems.stage_graph import StageGraph
-from rigpact.reports.diagnosing.diagnose import Diagnosis
 from rigpact.reports.systems.graph_diagnosis import diagnose_graph
 from rigpact.reports.systems.graph_hypotheses import GraphEvidence
+from safetensors.numpy import load_file
+
+from rigpact.contract.systems.reading import read_system_contract
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.reports.diagnosing.diagnose import Diagnosis
+
+from .blender_ik_mutants import DEFECTS as IK_DEFECTS
+from .imu_pose_mutants import DEFECTS as IMU_DEFECTS
+from .rig_inversion_mutants import DEFECTS as RIG_DEFECTS
 
 CONTRACTS = {
     name: read_system_contract(Path(__file__).parents[2] / "fixtures" / "bundles" / name / f"{name}.json")

@@ -129,11 +129,11 @@ def _reference(files: HostedFiles, path: Path) -> None:
 
 def _stages(files: HostedFiles, path: Path) -> None:
     """Every recorded stage is what the contract makes of its recorded inputs; the convention is named where one is not."""
+    from rigpact.reference_runtime.systems.registry import RUNTIMES
     from rigpact.reports.systems.graph_diagnosis import diagnose_graph
     from rigpact.reports.systems.graph_hypotheses import GraphEvidence
     from rigpact.reports.systems.hosted import read_hosted_trace
 
-    from rigpact.reference_runtime.systems.registry import RUNTIMES
     from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
     from rigpact.testing.checks import finding_text
 

@@ -7,20 +7,20 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from rigpact.contract.systems.definition import SystemContract
+from rigpact.reference_runtime.systems.registry import RUNTIMES
+from rigpact.reference_runtime.systems.stage_graph import StageGraph
+from rigpact.reports.systems.hosted import read_hosted_trace, run_graph
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.contract.systems.definition import SystemContract
 from rigpact.contract.systems.reading import document_to_system_contract, with_conventions
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reference_runtime.systems.registry import RUNTIMES
-from rigpact.reference_runtime.systems.stage_graph import StageGraph
 from rigpact.reports.gate.enemy_case import matching
-from rigpact.reports.systems.hosted import read_hosted_trace, run_graph
 
 REFERENCE = "reference run"
 _ONE_WINDOW = 100

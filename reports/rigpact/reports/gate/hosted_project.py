@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.definition import SystemContract
+from rigpact.reference_runtime.systems.registry import RUNTIMES
+
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.reading import read_system_contract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reference_runtime.systems.registry import RUNTIMES
 from rigpact.reports.gate.setup.found_files import FoundFiles
 
 

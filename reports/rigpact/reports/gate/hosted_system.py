@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from rigpact.reports.systems.graph_comparison import compare_graph, judge_graph
+from rigpact.reports.systems.graph_diagnosis import diagnose_graph
+from rigpact.reports.systems.graph_hypotheses import GraphEvidence
+from rigpact.reports.systems.hosted_check import check_hosted
+
 from rigpact.contract.findings import Ledger
 from rigpact.contract.rules.hosted.systems import check_system_model
 from rigpact.contract.settings.gate import RecordedRun
@@ -15,10 +20,6 @@ from rigpact.reports.gate.hosted_case import HostedCase, recorded_runs
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.gate.parts import budget, recordings
 from rigpact.reports.gate.system import HOSTED, GateSystem, PartKind
-from rigpact.reports.systems.graph_comparison import compare_graph, judge_graph
-from rigpact.reports.systems.graph_diagnosis import diagnose_graph
-from rigpact.reports.systems.graph_hypotheses import GraphEvidence
-from rigpact.reports.systems.hosted_check import check_hosted
 from rigpact.reports.terminal import working
 
 FILES, FILES_TITLE = "files", "Contract, clips and labels against the rules"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from rigpact.contract.systems.definition import SystemContract
+from rigpact.reports.systems.hosted import hosted_contract, read_hosted_trace
+from rigpact.reports.systems.interface import ContractFiles
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.definition import SystemContract
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
 from rigpact.reference_runtime.systems.neurarig.graph import graph
-from rigpact.reports.systems.hosted import hosted_contract, read_hosted_trace
-from rigpact.reports.systems.interface import ContractFiles
 
 
 def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatArray]:

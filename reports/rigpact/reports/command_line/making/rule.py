@@ -18,7 +18,7 @@ def rule(
 
     Exit status 0; 2 for a code that no rule has.
     """
-    from rigpact.reports.describing.rules_page import rule_section
+    from rigpact.reports.describing.rule_section import rule_section
 
     sys.stdout.write(rule_section(_named(code)))
 

@@ -62,10 +62,11 @@ def run(
 
     Free-run takes condition and contacts from the clip, which loops; the pose comes from the loop's own output.
     """
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.running.run_report import print_run
     from rigpact.reports.systems.interface import ContractFiles, RunRequest
     from rigpact.reports.systems.registry import system_of
+
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.running.run_report import print_run
     from rigpact.reports.terminal import print_json, stdout
 
     if onnx and replay:

@@ -1,0 +1,51 @@
+"""docs/breaking.md: every kind of change between two bundles, and for whom it is breaking. Generated from the table."""
+
+from __future__ import annotations
+
+from rigpact.contract.compatibility.change import MAJOR, MINOR, PATCH
+from rigpact.contract.compatibility.kinds import ADVICE, KINDS, MEANING, ChangeKind, Consumer
+from rigpact.contract.compatibility.numbers import RETRAIN_RATIO, RETRAIN_SHIFT_SIGMA
+
+_HEAD = """# Breaking changes
+
+`rigpact breaking OLD NEW` says what changed between two bundles and for whom; `--against REV` takes the old version from git,
+`--record FILE` adds the entry that section 6 of the contract document asks for. Exit status 0: nothing breaking; 1: breaking;
+2: a file that cannot be read. Bundles that the engine would refuse are compared as far as they can be read.
+
+This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
+
+## Classes
+| class | means | to do |
+|---|---|---|
+"""
+_SENSE = f"""
+## In its own sense
+- Channels are matched by what they are (slice, bone, component), so a slice that moved or bones that were reordered do not
+  make every mean look changed.
+- A mean is measured in deviations, a deviation or a scale as a ratio, after the floors that the engine applies. `-rounded`:
+  less than one float32 step; `-drifted`: less than {RETRAIN_SHIFT_SIGMA} deviations or a factor of {RETRAIN_RATIO}, which
+  measuring the same clips again gives; `-moved`: more.
+- A bone with another name and the same statistics at the same place was renamed; with other statistics it was replaced. Names
+  that moved while the numbers stayed were relabelled; names that moved with their numbers were reordered.
+- MuY of a residual bundle is not added to any pose, so moving it concerns recordings only.
+
+## Version
+`{MAJOR}` when the engine must be rebuilt or the network trained again, `{MINOR}` when code and network stay and every
+reader needs the new file, `{PATCH}` when nobody computes anything else.
+
+## Kinds of change
+| kind | seen from the other side | classes | why |
+|---|---|---|---|
+"""
+
+
+def breaking_page() -> str:
+    """docs/breaking.md."""
+    classes = "\n".join(f"| `{consumer.value}` | {MEANING[consumer]} | {ADVICE[consumer]} |" for consumer in Consumer)
+    kinds = "\n".join(_row(kind) for kind in KINDS.values())
+    return f"{_HEAD}{classes}\n{_SENSE}{kinds}\n"
+
+
+def _row(kind: ChangeKind) -> str:
+    mirror = f"`{kind.mirror}`" if kind.mirror else "the same"
+    return f"| `{kind.name}` | {mirror} | {', '.join(consumer.value for consumer in kind.classes)} | {kind.why} |"

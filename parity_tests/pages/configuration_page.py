@@ -1,0 +1,86 @@
+"""docs/configuration.md: the keys of rigpact.toml, from the tables that the reader uses."""
+
+from __future__ import annotations
+
+from rigpact.contract.settings.gate import KEYS
+
+_HEAD = """# Configuration
+
+`rigpact check` and `rigpact gate` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest `pyproject.toml`, going up
+from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a commented file.
+
+This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
+
+## What is heard
+
+```toml
+select = ["RP0", "RP1", "RP204"]   # hear of these only; a code, or what codes begin with
+ignore = ["RP070"]                 # and not of these
+baseline = "known-findings.json"   # known findings, beside this file
+
+[severity]                         # error, warning or info; the longest code that fits counts
+RP526 = "error"
+
+[[per-path]]                       # for files that match a pattern; * goes across folders
+paths = ["clips/*", "*/props/*.json"]
+ignore = ["RP533"]
+severity = {RP526 = "info"}
+```
+
+A misspelt key, an unknown code or an unknown severity stops the command with one line and status 2.
+
+## Known findings
+```console
+$ rigpact check norm_template.json --write-baseline known-findings.json --owner Ana --reason "next export" --expires 2027-03-31
+```
+
+writes today's errors and warnings as known, each with its fingerprint (rule, file name, pointer: a changed number does not make
+it new). Edit the file to give each its own owner, reason and day. From then on:
+
+- a known finding is waived: it leaves the report and counts as waived in the ledger; the JSON report names it with its owner;
+- the day after `expires` it is back, and RP950 fails by itself;
+- a waiver that meets no finding is RP951, information: remove it.
+
+What is left out by `select`, `ignore` or `per-path` counts as waived too. What could not be read stays missing, whatever is
+waived.
+
+## The gate
+What `rigpact gate` asks; paths are relative to the configuration file. In pyproject.toml the tables begin with
+`tool.rigpact.gate`.
+
+```toml
+[gate]
+bundle = "norm_template.json"
+companion = "pretrain_template.json"
+model = "model.onnx"
+clips = ["clips/*.json"]
+base = "origin/main"
+
+[[gate.teacher]]
+file = "teacher_predictions/walk_prediction.json"
+clip = "clips/walk.json"
+
+[[gate.trace]]
+file = "engine/walk.trace.jsonl"
+clip = "clips/walk.json"
+stages = ["x_raw", "y_norm", "y_out"]
+
+[gate.thresholds]
+pose-deg = 0.5
+
+[gate.budget]
+parameters = 600000
+```
+"""
+
+
+def configuration_page() -> str:
+    """docs/configuration.md."""
+    return _HEAD + "".join(_table(name) for name in KEYS)
+
+
+def _table(name: str) -> str:
+    is_list = name in ("gate.teacher", "gate.trace", "gate.waive")
+    heading = f"[[{name}]]" if is_list else f"[{name}]"
+    rows = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in KEYS[name].items())
+    return f"\n### `{heading}`\n| key | meaning |\n|---|---|\n{rows}\n"

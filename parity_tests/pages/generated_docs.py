@@ -1,0 +1,36 @@
+"""Writes the pages under docs/ that are made from tables in the code: `python -m parity_tests.pages.generated_docs [FOLDER]`.
+
+Run it in the root of a checkout; the default folder is docs. A test makes every page again and compares it with the committed
+file. Two more pages run the gate and all mutants, which takes longer: gate_page.py, ../scores/mutation_score.py.
+To add a page: a module with a function that returns the page, and a row in `PAGES`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rigpact.contract.files import write_bytes
+
+from .breaking_page import breaking_page
+from .configuration_page import configuration_page
+from .conventions_page import conventions_page
+from .rules_page import rules_page
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "conventions.md": conventions_page,
+    "breaking.md": breaking_page,
+    "configuration.md": configuration_page,
+    "rules.md": rules_page,
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write every generated page."""
+    for name, page in PAGES.items():
+        write_bytes(folder / name, page().encode("utf-8"))
+
+
+if __name__ == "__main__":
+    write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

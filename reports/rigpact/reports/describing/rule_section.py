@@ -1,0 +1,50 @@
+"""The section of one rule, as docs/rules.md and `rigpact rule` show it.
+
+Every word comes from the rule itself and from the example that is stored beside the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from rigpact.contract.findings import Rule
+from rigpact.contract.rules import FAMILIES
+
+
+def rule_section(rule: Rule) -> str:
+    """One rule under its fixed headings."""
+    general = {"place": "FILE", "message": re.sub(r"\{[^{}]*\}", "…", rule.message)}
+    example = examples().get(rule.code, general)
+    shown = f"```text\n{example['place']}: {rule.code} {rule.severity.value}: {example['message']}\n```"
+    return (
+        f"## {rule.code} {rule.name}\n\n"
+        f"### What it does\nFinds: {rule.name.replace('-', ' ')} ({_family_of(rule)}). Severity: {rule.severity.value}."
+        f"{' The engine does not load such a file.' if rule.engine_refuses else ''}\n\n"
+        f"### Why it is bad\n{_sentence(rule.why)}\n\n"
+        f"### Example\n{shown}\n\n"
+        f"### How to fix\n{_sentence(rule.hint)}\n"
+    )
+
+
+@cache
+def examples() -> Mapping[str, Mapping[str, str]]:
+    """The first finding of each rule's golden report, by code."""
+    text = (files("rigpact.contract") / "rules" / "examples.json").read_text(encoding="utf-8")
+    read: dict[str, dict[str, str]] = json.loads(text)
+    return read
+
+
+def _family_of(rule: Rule) -> str:
+    """What a family's module says of itself behind its range of codes, first line."""
+    family = next(family for family in FAMILIES if rule in family.rules)
+    first = (sys.modules[family.module].__doc__ or "").partition("\n")[0]
+    return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")

@@ -1,1 +1,0 @@
-"""Figures that the documentation states: how much of what was planted is named."""
