@@ -10,7 +10,9 @@ import numpy as np
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System, SystemContract
 from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
 
 Rows = Mapping[str, np.ndarray]
 
@@ -18,6 +20,25 @@ Rows = Mapping[str, np.ndarray]
 def run(contract: SystemContract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
     """Every stage of a clip, under changed conventions."""
     return run_clip(contract.with_conventions(changes), given, network).stages
+
+
+def recorded(
+    contract: SystemContract, given: Rows, network: Any, changes: Mapping[str, str], spoil: Any = None, at: str = ""
+) -> dict[str, np.ndarray]:
+    """What an engine records under changed conventions; one that spoils the stage `at` goes on with what it spoilt."""
+    known = dict(given)
+    for stage in contract.system.graph:
+        if stage.name not in known:
+            rows = stages_from(contract.with_conventions(changes), known, network)[stage.name]
+            known[stage.name] = spoil(rows) if stage.name == at else rows
+    return known
+
+
+def explained(contract: SystemContract, rows: Rows, network: Any, *, with_pairs: bool = False) -> Diagnosis:
+    """What `rigpact explain` says of a recording, the model at hand."""
+    frame = np.arange(len(next(iter(rows.values()))))
+    evidence = Evidence(frame, contract.fps or 1.0, "teacher", rows, network=network)
+    return diagnose(evidence, contract, with_pairs=with_pairs)
 
 
 def recomputed(contract: SystemContract, stage: str, known: Rows, **changes: str) -> np.ndarray:

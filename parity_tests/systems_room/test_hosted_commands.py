@@ -16,7 +16,6 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.rules.files.structure import check_against_schema
-from rigpact.contract.systems.registry import SYSTEMS
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reference_runtime.systems.neurarig.client import play
@@ -29,6 +28,7 @@ NEURARIG = BUNDLES / "neurarig"
 CONTRACT, MODEL, CLIP = (NEURARIG / name for name in ("neurarig.json", "model.onnx", "clip.trace.safetensors"))
 
 
+SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
 GOLDEN = bytes.fromhex(json.loads((NEURARIG / "golden_datagrams.json").read_text(encoding="ascii"))["frame"])
 
 

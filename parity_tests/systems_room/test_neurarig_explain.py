@@ -9,37 +9,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rigpact.reports.systems.graph_diagnosis import diagnose_graph
-from rigpact.reports.systems.graph_hypotheses import GraphEvidence
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems.reading import read_system_contract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reference_runtime.systems.neurarig.graph import graph
 from rigpact.reports.diagnosing.diagnose import Diagnosis
 
+from . import declared_runs
 from .neurarig_mutants import DEFECTS
 
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 CONTRACT = read_system_contract(BUNDLE / "neurarig.json")
-GRAPH = graph(CONTRACT, OnnxSystemNetwork(BUNDLE / "model.onnx", CONTRACT.definition))
+NETWORK = OnnxSystemNetwork(BUNDLE / "model.onnx", CONTRACT.system)
 CLIP = load_file(BUNDLE / "clip.trace.safetensors")["engine_pose"]
-SINGLES = [(knob, value) for knob, values in CONTRACT.definition.knobs.items() for value in values[1:]]
+SINGLES = declared_runs.alternatives(CONTRACT.system)
 Rows = dict[str, np.ndarray]
 
 
 def recorded(changes: Mapping[str, str], spoil: Any = None, at: str = "") -> Rows:
     """What an engine records under changed conventions, or that spoils one stage."""
-    known: Rows = {"engine_pose": CLIP}
-    for stage in GRAPH.stages:
-        rows = stage.compute(known, {**CONTRACT.conventions, **changes})
-        known[stage.name] = spoil(rows) if stage.name == at else rows
-    return known
+    return declared_runs.recorded(CONTRACT, {"engine_pose": CLIP}, NETWORK, changes, spoil, at)
 
 
 def explain(rows: Rows, *, with_pairs: bool = False) -> Diagnosis:
     """What `rigpact explain --onnx` says."""
-    return diagnose_graph(GraphEvidence(np.arange(len(CLIP)), rows, GRAPH, CONTRACT), with_pairs=with_pairs)
+    return declared_runs.explained(CONTRACT, rows, NETWORK, with_pairs=with_pairs)
 
 
 def test_an_engine_that_is_right_agrees_and_nothing_is_left_open() -> None:
@@ -56,7 +50,7 @@ def test_every_convention_is_named(knob: str, value: str) -> None:
 
     assert diagnosis.verdict == "explained"
     assert [(dict(cause.changes), cause.equivalents) for cause in diagnosis.causes] == [({knob: value}, ())]
-    assert diagnosis.causes[0].code_hints == (CONTRACT.definition.hints[f"{knob}={value}"],)
+    assert diagnosis.causes[0].code_hints == (CONTRACT.system.knobs[knob].hints[value],)
 
 
 def _some_pairs(count: int) -> list[dict[str, str]]:

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rigpact.contract.systems.definition import SystemContract
-from rigpact.reference_runtime.systems.registry import RUNTIMES
-from rigpact.reference_runtime.systems.stage_graph import StageGraph
-from rigpact.reports.systems.graph_diagnosis import diagnose_graph
-from rigpact.reports.systems.graph_hypotheses import GraphEvidence
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems.reading import read_system_contract
+from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnose import Diagnosis
 
+from . import declared_runs
 from .blender_ik_mutants import DEFECTS as IK_DEFECTS
 from .imu_pose_mutants import DEFECTS as IMU_DEFECTS
 from .rig_inversion_mutants import DEFECTS as RIG_DEFECTS
@@ -32,8 +29,7 @@ DEFECTS: Mapping[str, Any] = {"blender_ik": IK_DEFECTS, "rig_inversion": RIG_DEF
 SINGLES = [
     (name, knob, value)
     for name, contract in CONTRACTS.items()
-    for knob, values in contract.definition.knobs.items()
-    for value in values[1:]
+    for knob, value in declared_runs.alternatives(contract.system)
 ]
 Rows = dict[str, np.ndarray]
 
@@ -45,23 +41,17 @@ class Scene:
         """Load the committed files."""
         self.contract: SystemContract = CONTRACTS[name]
         folder = self.contract.path.parent
-        network = OnnxSystemNetwork(folder / "model.onnx", self.contract.definition)
-        self.graph: StageGraph = RUNTIMES[name].graph(self.contract, network)
-        self.given = load_file(folder / "clip.trace.safetensors")
-        self.given = {stage: self.given[stage] for stage in self.graph.given}
+        self.network = OnnxSystemNetwork(folder / "model.onnx", self.contract.system)
+        given = load_file(folder / "clip.trace.safetensors")
+        self.given = {stage: given[stage] for stage in self.contract.system.graph.given}
 
     def recorded(self, changes: Mapping[str, str], spoil: Any = None, at: str = "") -> Rows:
         """What an engine records under changed conventions, or that spoils one stage."""
-        known: Rows = dict(self.given)
-        for stage in self.graph.stages:
-            rows = stage.compute(known, {**self.contract.conventions, **changes})
-            known[stage.name] = spoil(rows) if stage.name == at else rows
-        return known
+        return declared_runs.recorded(self.contract, self.given, self.network, changes, spoil, at)
 
     def explain(self, recorded: Rows, *, with_pairs: bool = False) -> Diagnosis:
         """What `rigpact explain` says of a recording, the model at hand."""
-        frames = np.arange(len(next(iter(recorded.values()))))
-        return diagnose_graph(GraphEvidence(frames, recorded, self.graph, self.contract), with_pairs=with_pairs)
+        return declared_runs.explained(self.contract, recorded, self.network, with_pairs=with_pairs)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +75,7 @@ def test_every_convention_is_named(scenes: dict[str, Scene], name: str, knob: st
     assert diagnosis.verdict == "explained"
     assert [dict(cause.changes) for cause in diagnosis.causes] == [{knob: value}]
     assert [cause.equivalents for cause in diagnosis.causes] == [()]
-    assert diagnosis.causes[0].code_hints == (CONTRACTS[name].definition.hints[f"{knob}={value}"],)
+    assert diagnosis.causes[0].code_hints == (CONTRACTS[name].system.knobs[knob].hints[value],)
 
 
 def _some_pairs(name: str, count: int) -> list[dict[str, str]]:
