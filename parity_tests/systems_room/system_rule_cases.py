@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rigpact.reports.systems.hosted_check import check_recording
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
