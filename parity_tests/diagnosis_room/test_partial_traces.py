@@ -27,7 +27,7 @@ def permuted(rows: np.ndarray, order: tuple[int, ...], width: int) -> np.ndarray
 
 def test_a_pose_alone_cannot_be_judged_and_says_what_is_missing(doctor: Doctor, honest: Any) -> None:
     """A verdict on nothing would pass every broken engine that logs too little."""
-    diagnosis = doctor(honest.stages, ("y_out",), clip=None, network=None)
+    diagnosis = doctor(honest.stages, ("y_out",), drive=None, network=None)
     assert (diagnosis.verdict, diagnosis.exit_code) == ("undetermined", 2)
     (stage,) = diagnosis.stages
     assert stage.ok is None
@@ -176,7 +176,7 @@ def test_what_cannot_be_looked_at_explains_nothing(doctor: Doctor, honest: Any) 
     stages = {name: rows[4:] for name, rows in honest.stages.items()}
     stages["cond"] = stages["cond"] + np.float32(0.25)
     stages["angvel"] = stages["angvel"] * np.float32(1.3)
-    evidence = doctor.evidence(stages, clip=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
+    evidence = doctor.evidence(stages, drive=None, network=None, frame=np.arange(4, 16, dtype=np.int64))
     from rigpact.reports.diagnosing.diagnose import diagnose
 
     diagnosis = diagnose(evidence, doctor.scene.contract)

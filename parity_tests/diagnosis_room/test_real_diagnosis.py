@@ -19,13 +19,13 @@ def found(real_data: Path) -> dict[str, Any]:
     """The diagnosis of a real prediction with its recorded network output."""
     from rigpact.contract import load_contract
     from rigpact.reports.diagnosing.diagnose import diagnose
-    from rigpact.reports.diagnosing.evidence import read_evidence
+    from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 
     bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
     contract = load_contract(bundle, companion, {"output_mode": "residual"})
     evidence, _ = read_evidence(
-        real_data / "Walk_F_prediction.json", contract, clip=real_data / "Walk_F.json",
-        replay=real_data / "Walk_F_network_output.json",
+        real_data / "Walk_F_prediction.json", contract,
+        EvidenceFiles(clip=real_data / "Walk_F.json", replay=real_data / "Walk_F_network_output.json"),
     )  # fmt: skip
     document: dict[str, Any] = json.loads(json.dumps(diagnose(evidence, contract).to_json()))
     return document

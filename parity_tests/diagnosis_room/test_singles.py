@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rigpact.reports.diagnosing.code_hints import code_hint
 
 from rigpact.fixtures.mutants import single_changes, words
 from rigpact.fixtures.mutants.scene import demo_contract
@@ -87,6 +86,6 @@ def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: D
 def test_every_value_says_what_it_looks_like_in_code(knob: Any) -> None:
     """A cause without a line to search for leaves an engineer with a word of ours."""
     values = [tuple(knob.values[0].split(","))] if knob.name == "input_order" else list(knob.values)
-    hints = [code_hint(knob.name, value) for value in values]
+    hints = [knob.hint(value) for value in values]
     assert all("C++: " in hint and "; Python: " in hint and "\n" not in hint for hint in hints)
     assert len(set(hints)) == len(values)

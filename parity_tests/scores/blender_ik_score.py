@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.systems.blender_ik import DEFINITION, PARAMETER_COUNT
+from rigpact.contract.systems.blender_ik import PARAMETER_COUNT
 from rigpact.contract.systems.blender_ik_rig import declared_constants
 from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.reference_runtime.systems.blender_ik.graph import graph
+from rigpact.reference_runtime.graph.run import run_clip, stages_from
+from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
 
 from .figure import Figure, below, exactly
 
@@ -76,9 +77,10 @@ def _truth() -> Figure:
     from rigpact.training.blender_ik.clips import ik_clip
 
     clip = ik_clip()
-    runtime = graph(contract_in_memory(DEFINITION, declared_constants()), lambda _inputs: [clip.rotations])
-    right = float(runtime.run(clip.given, DEFINITION.defaults)["effector_error"].max())
-    wrong = runtime.run(clip.given, {**DEFINITION.defaults, "rest_orientation": "ignored"})["effector_error"].mean()
+    contract = contract_in_memory(SYSTEM, declared_constants())
+    known = {**clip.given, "rotations": clip.rotations}
+    right = float(stages_from(contract, known)["effector_error"].max())
+    wrong = stages_from(contract.with_conventions({"rest_orientation": "ignored"}), known)["effector_error"].mean()
     words = f"without rest orientations {float(wrong):.2f}"
     return below("kinematics of the truth from its effectors, worst", right, KINEMATICS_M, "m", words)
 
@@ -88,15 +90,14 @@ def _speed(model: Any) -> Iterator[Figure]:
     from rigpact.training.blender_ik.clips import ik_clip
     from rigpact.training.blender_ik.parity import numpy_network
 
-    forward, choices = numpy_network(model), DEFINITION.defaults
+    forward = numpy_network(model)
     given = {name: rows[:1] for name, rows in ik_clip(tasks=("idle",)).given.items()}
-    contract = contract_in_memory(DEFINITION, declared_constants())
-    runtime = graph(contract, lambda inputs: [forward(inputs[0])])
+    contract = contract_in_memory(SYSTEM, declared_constants())
     row = np.zeros((1, 50), np.float32)
     passes, steps = [], []
     for _ in range(_REPEATS):
         passes.append(_seconds(lambda: forward(row)))
-        steps.append(_seconds(lambda: runtime.run(given, choices)))
+        steps.append(_seconds(lambda: run_clip(contract, given, lambda inputs: [forward(inputs[0])])))
     pass_ms, step_ms = 1e3 * float(np.median(passes)), 1e3 * float(np.median(steps))
     yield below("forward pass of one frame, median", pass_ms, FORWARD_MS, "ms", "the document: < 0.1 ms")
     yield Figure(

@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.trace import Trace, read_trace
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.evidence import read_evidence
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 
 from .benign import Benign, benign_variants
 from .catalogue import FILES, MODEL, SURVIVORS, Case, Mutant, all_mutants, honest_trace
@@ -98,7 +98,7 @@ def _explain_fails(case: Case) -> bool:
     if case.recording is None:
         return False
     try:
-        evidence, _ = read_evidence(case.recording, scene.contract, clip=demo_bundle() / FILES[CLIP])
+        evidence, _ = read_evidence(case.recording, scene.contract, EvidenceFiles(demo_bundle() / FILES[CLIP]))
         return diagnose(evidence, scene.contract, with_pairs=False).exit_code != 0
     except UnusableInput:
         return True

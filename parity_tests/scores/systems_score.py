@@ -14,17 +14,18 @@ import typer
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
-from rigpact.contract.systems.registry import SYSTEMS, find_system
+from rigpact.contract.systems.registry import find_system
 from rigpact.reports.terminal import print_json, stdout, table, working
 
 from .figure import Figure
 
+SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
 COLUMNS = ("figure", "value", "unit", "bar", "", "beside it")
 
 
 def system_figures(name: str, *, reduced: bool) -> Iterator[Figure]:
     """Measure one system."""
-    module = import_module(f".{find_system(name).definition.name}_score", __package__)
+    module = import_module(f".{find_system(name).name}_score", __package__)
     yield from module.figures(reduced=reduced)
 
 
@@ -38,17 +39,17 @@ def score(
 ) -> None:
     """Train, measure, and print every figure beside its bar and its baseline."""
     try:
-        chosen = [find_system(name).definition for name in names or SYSTEMS]
+        chosen = [find_system(name) for name in names or SYSTEMS]
     except UnusableInput as error:
         typer.echo(f"error: {error.one_line()}", err=True)
         raise typer.Exit(EXIT_CANNOT_JUDGE) from None
     found: dict[str, list[Figure]] = {}
-    for definition in chosen:
-        with working(f"measuring {definition.title}"):
-            found[definition.name] = list(system_figures(definition.name, reduced=reduced))
+    for system in chosen:
+        with working(f"measuring {system.title}"):
+            found[system.name] = list(system_figures(system.name, reduced=reduced))
         if not as_json:
-            rows = [_row(figure) for figure in found[definition.name]]
-            stdout().print(table(definition.title, COLUMNS, rows))
+            rows = [_row(figure) for figure in found[system.name]]
+            stdout().print(table(system.title, COLUMNS, rows))
     if as_json:
         print_json({name: [vars(figure) for figure in each] for name, each in found.items()})
     met = all(figure.met for each in found.values() for figure in each)
