@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract import load_contract
+from rigpact.contract.systems.stage import RAW, Z_SCORE
 from rigpact.reference_runtime import OnnxNetwork, read_clip, read_recording, run_frames, start_run, write_trace
 from rigpact.reports.comparing import compare as compare_module
 from rigpact.reports.comparing.compare import compare
@@ -73,7 +74,7 @@ def test_a_stage_fed_in_pieces_is_the_stage_at_once(
 ) -> None:
     """A worst frame that moves with the size of a buffer cannot be looked up in an engine."""
     a, b, tolerance = sides
-    meter = StageMeter(stage, WIDTH)
+    meter = StageMeter(stage, WIDTH, Z_SCORE if stage == "state" else RAW)
     for start in range(0, len(a), size):
         meter.add(*(side[start : start + size] for side in sides))
     found = meter.result(np.arange(10, 10 + len(a)))

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.rotation6d import matrix_to_rot6d, rot6d_to_matrix
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, PACKING
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
 from . import scalar_oracle as oracle
 from .drawn import FIVE_DEGREES_X, QUARTER_TURN_Z, axes, rotations
@@ -48,7 +47,14 @@ CYCLIC = {"xy", "yz", "zx"}
 
 def codec(columns="xz", packing="columns", derived="second_cross_first", degenerate="previous_frame"):
     return Rot6d(
-        Conventions(rot6d_columns=columns, rot6d_packing=packing, derived_axis=derived, degenerate_axis=degenerate)
+        enemy_conventions(
+            {
+                "rot6d_columns": columns,
+                "rot6d_packing": packing,
+                "derived_axis": derived,
+                "degenerate_axis": degenerate,
+            }
+        )
     )
 
 

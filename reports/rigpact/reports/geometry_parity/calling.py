@@ -13,54 +13,22 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.geometry_parity.backend import Array, Backend, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.loading import Function, error_text
 from rigpact.reports.geometry_parity.roles import ROLES, Role
 
-BackendName = Literal["numpy", "torch"]
-Array = NDArray[Any]
 _RATE_NAMES = ("fps", "rate", "hz", "frame_rate", "framerate", "sample_rate")
 _PERIOD_NAMES = ("dt", "delta_t", "delta_time", "timestep", "step_s")
 
 
 class CallFailed(Exception):
     """The function raised, or gave back something that is no array."""
-
-
-class Backend(Protocol):
-    """A library of arrays."""
-
-    name: BackendName
-
-    def native(self, array: Array) -> Any:
-        """A copy as the library's own array, strides kept where the library can."""
-        ...
-
-    def numpy(self, value: Any) -> Array:
-        """The library's array as numpy's; TypeError for anything else."""
-        ...
-
-
-class NumpyBackend:
-    """Functions of numpy arrays."""
-
-    name: BackendName = "numpy"
-
-    def native(self, array: Array) -> Any:
-        """The array itself."""
-        return array
-
-    def numpy(self, value: Any) -> Array:
-        """The array, or a number as one."""
-        if not isinstance(value, np.ndarray | np.generic | float | int):
-            raise TypeError(f"a {type(value).__name__} where an array is expected")
-        return np.asarray(value)
 
 
 def backend_of(function: Function, module: ModuleType, wanted: BackendName | None) -> Backend:

@@ -300,7 +300,7 @@ def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
         rows = _single_rows(known, arrays) if known.function.one_by_one else [arrays]
         for row in rows:
             try:
-                gradients = input_gradients(known.function, row)
+                gradients = input_gradients(known.function.native_call, row)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
                 facts["gradient"] = error_text(error)
                 return

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity.calling import Array, BackendName, UserFunction
+from rigpact.reports.geometry_parity.backend import Array, BackendName
 
 
 class TorchBackend:
@@ -29,13 +29,13 @@ class TorchBackend:
         return numbers
 
 
-def input_gradients(function: UserFunction, arrays: Sequence[Array]) -> list[FloatArray] | None:
+def input_gradients(call: Callable[[list[Any]], Any], arrays: Sequence[Array]) -> list[FloatArray] | None:
     """Gradient of a weighted sum of the result with respect to each argument; None where autograd sees no path.
 
     Equal weights would hide a gradient that cancels, so they differ.
     """
     tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
-    result = function.native_call(tensors)
+    result = call(tensors)
     if not isinstance(result, torch.Tensor) or not result.requires_grad:
         return None
     weights = torch.linspace(0.5, 1.5, max(result.numel(), 1), dtype=result.dtype).reshape(result.shape)
