@@ -6,6 +6,7 @@ from rigpact.contract.bundle import INPUTS
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.enemy_animation import knobs
+from rigpact.reference_runtime.systems.enemy_animation.description import DESCRIPTION
 from rigpact.reference_runtime.systems.enemy_animation.files import EnemyFiles
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGES
 
@@ -20,4 +21,5 @@ SYSTEM = System(
     files=EnemyFiles(),
     benign_knobs=(knobs.MATH,),
     posed="y_out",
+    description=DESCRIPTION,
 )
