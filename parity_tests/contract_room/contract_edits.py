@@ -1,6 +1,6 @@
 """Named edits of a declared system's contract file, each labelled by hand with what it changes and for whom.
 
-The letters are those of `bundle_edits`. The file is NeuraRig's as it is committed; nothing here is computed by the code under test.
+The letters are those of `bundle_edits`. The file is NeuraRig's as it is committed; nothing is computed by the code under test.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def swap_fields(root: dict[str, Any]) -> None:
 
 
 def add_field(root: dict[str, Any]) -> None:
-    root["vectors"]["joints"]["fields"].append({"name": "toe_l", "start": 18, "size": 3, "kind": "position", "unit": "cm"})
+    root["vectors"]["joints"]["fields"].append(
+        {"name": "toe_l", "start": 18, "size": 3, "kind": "position", "unit": "cm"}
+    )
 
 
 def scale(factor: float) -> Edit:

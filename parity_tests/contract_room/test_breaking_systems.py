@@ -1,4 +1,4 @@
-"""What changed between two contract files of a declared system: labelled pairs, symmetry, nothing lost, nothing cosmetic by default."""
+"""What changed between two contract files of a declared system: labelled pairs, symmetry, nothing lost."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ from rigpact.reports.engine.codegen import (
     copy_headers,
     headers_folder,
 )
-
 from rigpact.reports.engine.cpp_text import string_literal
 
 from .conftest import COMPILERS, ROOM, STRICT, compiled, missing, ran

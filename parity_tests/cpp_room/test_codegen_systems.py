@@ -1,4 +1,4 @@
-"""The generated header of a declared system: it compiles, and its self-test lets no changed stage and no stale contract through."""
+"""The generated header of a declared system: it compiles, and its self-test lets no changed stage through."""
 
 from __future__ import annotations
 
@@ -109,7 +109,11 @@ def test_the_command_writes_the_same_bytes(tmp_path, name):
 
 def system_of_a_studio():
     """Stages, fields and knobs with names that C++ does not take as they are."""
-    given = tiled(("class", 3, FieldKind.DIRECTION, "", "a \\ b"), ("é", 6, FieldKind.ROT6D, "", ""), ("x y", 1, FieldKind.FLAG, "", ""))
+    given = tiled(
+        ("class", 3, FieldKind.DIRECTION, "", "a \\ b"),
+        ("é", 6, FieldKind.ROT6D, "", ""),
+        ("x y", 1, FieldKind.FLAG, "", ""),
+    )
     order = InputOrder("bind order", {"a,b": ("a", "b")}, "which is bound where", items=("a", "b"))
     stages = (
         Stage("union", given),
@@ -121,8 +125,8 @@ def system_of_a_studio():
 
 CONSTANTS = {
     "class": 3, "n": 2.5, "yes": True, "name": 'a"b\\', "none": None, "empty": [], "huge": 1e300, "wide": 2**40,
-    "names": ["a", "é"], "table": [[1, 2], [3, 4.5]], "ragged": [[1], [1, 2]], "mixed": [1, "a"], "deep": {"int": [1, 2], "more": {"x": 1}},
-    "flags": [True, False], "a b": 1, "a_b": 2,
+    "names": ["a", "é"], "table": [[1, 2], [3, 4.5]], "ragged": [[1], [1, 2]], "mixed": [1, "a"],
+    "deep": {"int": [1, 2], "more": {"x": 1}}, "flags": [True, False], "a b": 1, "a_b": 2,
 }  # fmt: skip
 
 
@@ -171,7 +175,8 @@ def test_changed_conventions_change_the_expected_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("97_bytes", "n97_bytes"), ("default", "default_"), ("a__b", "a_b"), ("_x", "x"), ("é", "n"), ("x y", "x_y")]
+    ("text", "name"),
+    [("97_bytes", "n97_bytes"), ("default", "default_"), ("a__b", "a_b"), ("_x", "x"), ("é", "n"), ("x y", "x_y")]
 )  # fmt: skip
 def test_a_name_becomes_an_identifier(text, name):
     """Two underscores, or one before a capital, belong to the compiler."""

@@ -35,7 +35,9 @@ def compare_contracts(
     if new.kind is not Kind.SYSTEM_CONTRACT:
         raise UnusableInput(new.path, f"a {new.kind.words}", "a schema bundle or a system's contract file")
     if companions is not None:
-        raise UnusableInput("--companion", str(companions[1].path), "contract files alone", "this system has no such file")
+        raise UnusableInput(
+            "--companion", str(companions[1].path), "contract files alone", "this system has no such file"
+        )
     return _compatibility(old, new, compare_contract_files(old, new))
 
 

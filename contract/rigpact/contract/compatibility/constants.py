@@ -53,4 +53,5 @@ def _compare_numbers(path: tuple[Token, ...], name: str, a: FloatArray, b: Float
     message = f"{where} goes from {values[0]:.7g} to {values[1]:.7g}, by {share[worst]:.3%} of its size"
     if differs.sum() > 1:
         message += f"; {int(differs.sum())} of {a.size} numbers changed"
-    return change("constant-rounded" if is_rounding else "constant-changed", json_pointer(*path, *worst), *values, message)
+    kind = "constant-rounded" if is_rounding else "constant-changed"
+    return change(kind, json_pointer(*path, *worst), values[0], values[1], message)

@@ -25,7 +25,7 @@ from rigpact.contract.systems.registry import canonical_name, find_system
 from rigpact.contract.systems.system import System
 
 _OBJECTS = ("vectors", "conventions", "constants")
-_JUDGED = {"system", "fps", "notes"}
+_KINDS_OF_THE_REST = {"system": "spelled-differently", "notes": "bookkeeping-changed"}
 _MEANINGS = ("kind", "unit", "space")
 Layouts = Mapping[str, FieldLayout | None]
 """Fields by stage, None where they cannot be read."""
@@ -121,7 +121,9 @@ def _compare_vector(
             kind = "vector-broken" if new is None else "vector-mended"
             yield change(kind, pointer, _size(old), _size(new), f"the fields of {name} cannot be read in one version")
         elif not same(*entries):
-            yield change("vector-unreadable", pointer, None, None, f"the fields of {name} can be read in neither version")
+            yield change(
+                "vector-unreadable", pointer, None, None, f"the fields of {name} can be read in neither version"
+            )
         return
     found = [*_compare_fields(name, old, new)]
     yield from found
@@ -147,7 +149,7 @@ def _compare_meaning(pointer: str, vector: str, old: Field, new: Field) -> Itera
     ranges = [old.low, old.high], [new.low, new.high]
     if ranges[0] != ranges[1]:
         said = f"{vector}.{new.name}: {ranges[0]} → {ranges[1]}"
-        yield change("field-range-changed", pointer, *map(short_of, ranges), said)
+        yield change("field-range-changed", pointer, ranges[0], ranges[1], said)
 
 
 def _compare_text(name: str, entries: tuple[Any, Any]) -> Change:
@@ -173,10 +175,8 @@ def _compare_rate(old: Any, new: Any, system: System | None) -> Iterator[Change]
         return
     own = None if system is None else system.fps
     meant = [own if value is None else value for value in (old, new)]
-    if same(*meant):
-        kind = "declaration-added" if old is None else "declaration-removed"
-    else:
-        kind = "frame-rate-changed"
+    silent = "declaration-added" if old is None else "declaration-removed"
+    kind = silent if same(*meant) else "frame-rate-changed"
     yield change(kind, "/fps", short_of(old), short_of(new), f"fps: {text_of(meant[0])} → {text_of(meant[1])}")
 
 
@@ -190,24 +190,18 @@ def _compare_conventions(old: Mapping[str, Any], new: Mapping[str, Any], system:
 def _compare_convention(name: str, values: tuple[Any, Any], system: System | None) -> Change:
     knob = None if system is None else system.knobs.get(name)
     meant = [knob.default if knob is not None and value is UNDECLARED else value for value in values]
-    if same(*meant):
-        kind = "declaration-added" if values[0] is UNDECLARED else "declaration-removed"
-    else:
-        kind = "convention-changed"
+    silent = "declaration-added" if values[0] is UNDECLARED else "declaration-removed"
+    kind = silent if same(*meant) else "convention-changed"
     said = f"{name}: {text_of(meant[0])} → {text_of(meant[1])}" + (f" ({knob.meaning})" if knob is not None else "")
-    return change(kind, json_pointer("conventions", name), *map(short_of, values), said)
+    return change(kind, json_pointer("conventions", name), short_of(values[0]), short_of(values[1]), said)
 
 
 def _compare_rest(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Every key of the file that nothing above compares."""
-    for key in ("system", "notes"):
-        values = old.get(key, UNDECLARED), new.get(key, UNDECLARED)
-        if not same(*values):
-            kind = "spelled-differently" if key == "system" else "bookkeeping-changed"
-            yield change(kind, json_pointer(key), *map(short_of, values), f"{key}: {' → '.join(map(text_of, values))}")
     for key in sorted(old.keys() | new.keys()):
         values = old.get(key, UNDECLARED), new.get(key, UNDECLARED)
         is_compared = key in _OBJECTS and all(value is UNDECLARED or isinstance(value, Mapping) for value in values)
-        if key not in _JUDGED and not is_compared and not same(*values):
+        if key != "fps" and not is_compared and not same(*values):
             said = f"{key}: {' → '.join(map(text_of, values))}"
-            yield change("unjudged-change", json_pointer(key), *map(short_of, values), said)
+            kind = _KINDS_OF_THE_REST.get(key, "unjudged-change")
+            yield change(kind, json_pointer(key), short_of(values[0]), short_of(values[1]), said)

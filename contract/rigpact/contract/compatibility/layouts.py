@@ -19,7 +19,10 @@ def compare_layouts(old: BundleView, new: BundleView) -> Iterator[Change]:
     """Yield what changed in both layouts and in the widths of the two vectors."""
     for key, width_key, title in _SIDES:
         first, second = (_layout(view, key, width_key) for view in (old, new))
-        found = [*compare_parts("slice", partial(json_pointer, "meta", key), first, second), *_compare_forms(old, new, key)]
+        found = [
+            *compare_parts("slice", partial(json_pointer, "meta", key), first, second),
+            *_compare_forms(old, new, key),
+        ]
         yield from found
         yield from _compare_widths(old, new, width_key, title, (first, second))
         if not found and old.meta.get(key) != new.meta.get(key):

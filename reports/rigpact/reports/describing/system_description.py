@@ -53,7 +53,8 @@ def _identity(system: System, entry: EntryPoint) -> Section:
 
 def _knobs(system: System) -> Section:
     rows = tuple(
-        (name, value_text(knob.default), ", ".join(knob.values[1:]), knob.meaning) for name, knob in system.knobs.items()
+        (name, value_text(knob.default), ", ".join(knob.values[1:]), knob.meaning)
+        for name, knob in system.knobs.items()
     )
     return Section("Conventions", (), ("knob", "the contract's", "others", "what it decides"), rows)
 

@@ -37,7 +37,9 @@ class StageVectors:
 def stage_vectors(contract: SystemContract) -> StageVectors:
     """Evaluate the graph on made-up inputs; UnusableInput where no stage can be computed from them."""
     graph = contract.system.graph
-    given = {name: made_up_rows(contract.fields(name)) for name in graph.names if name in (*graph.given, *graph.answers)}
+    given = {
+        name: made_up_rows(contract.fields(name)) for name in graph.names if name in (*graph.given, *graph.answers)
+    }
     frames = ReplayedFrames(Evidence(np.arange(FRAMES), contract.fps or 1.0, "teacher", given), contract)
     expected: dict[str, FloatArray] = {}
     bounds: dict[str, FloatArray] = {name: np.zeros(rows.shape) for name, rows in given.items()}
@@ -48,7 +50,9 @@ def stage_vectors(contract: SystemContract) -> StageVectors:
         upstream = {name: bounds[name] for name in (*stage.needs, *stage.may_use) if name in bounds}
         expected[stage.name], bounds[stage.name] = rows, stage_bound(stage, frames, rows, upstream)
     if not expected:
-        raise UnusableInput(contract.path, "no stage that made-up inputs lead to", "at least one, to test an engine with")
+        raise UnusableInput(
+            contract.path, "no stage that made-up inputs lead to", "at least one, to test an engine with"
+        )
     return StageVectors(given, expected, {name: bounds[name] for name in expected})
 
 
@@ -66,7 +70,7 @@ def _field_rows(field: Field) -> FloatArray:
         return np.asarray(waves > 0.0, np.float64)
     if field.low is not None and field.high is not None:
         return np.asarray(field.low + (0.5 + 0.4 * waves) * (field.high - field.low))
-    rows = _MADE_UP.get(field.kind, lambda rows: rows)(waves)
+    rows = _MADE_UP[field.kind](waves) if field.kind in _MADE_UP else waves
     return np.asarray(_CENTIMETRES * rows if field.unit == "cm" else rows)
 
 

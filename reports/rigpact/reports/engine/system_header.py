@@ -88,11 +88,12 @@ def _rows(cpp: str, name: str, rows: FloatArray) -> dict[str, Any]:
 
 def _convention(knob: Knob, value: Any) -> dict[str, Any]:
     """A knob as an enumeration with the contract's choice; one that holds an order of parts as an array."""
-    own = {"cpp": f"k{type_name(identifier(knob.name))}", "meaning": comment(knob.meaning), "array": None, "choices": []}
-    if isinstance(value, str):
-        choices = identifiers(enumerator(each) for each in knob.values)
-        return own | {"type": type_name(identifier(knob.name)), "choices": choices, "value": choices[knob.values.index(value)]}
-    return own | {"array": _declaration(own["cpp"], list(value), knob.name)}
+    name = type_name(identifier(knob.name))
+    own = {"cpp": f"k{name}", "type": name, "meaning": comment(knob.meaning)}
+    if not isinstance(value, str):
+        return {**own, "array": _declaration(f"k{name}", list(value), knob.name)}
+    choices = identifiers(enumerator(each) for each in knob.values)
+    return {**own, "array": None, "choices": choices, "value": choices[knob.values.index(value)]}
 
 
 def _numbers(constants: Mapping[str, Any], place: str) -> Iterator[str]:
