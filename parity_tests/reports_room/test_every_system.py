@@ -108,7 +108,9 @@ def test_systems_shows_stages_feedback_knobs_and_hints(command: Call, name: str)
 
 
 @EVERY_SYSTEM
-def test_a_contract_to_start_from_is_written_or_refused_in_one_sentence(command: Call, tmp_path: Path, name: str) -> None:
+def test_a_contract_to_start_from_is_written_or_refused_in_one_sentence(
+    command: Call, tmp_path: Path, name: str
+) -> None:
     """The enemy animation's contract is a schema bundle, which training writes."""
     path = tmp_path / "new.json"
     answer = command("systems", name, "--write-contract", path)

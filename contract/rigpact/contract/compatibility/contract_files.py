@@ -19,8 +19,7 @@ from rigpact.contract.compatibility.values import UNDECLARED, same, short_of, te
 from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.systems.layout import Field, FieldLayout
-from rigpact.contract.systems.reading import json_to_fields
+from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.registry import canonical_name, find_system
 from rigpact.contract.systems.system import System
 

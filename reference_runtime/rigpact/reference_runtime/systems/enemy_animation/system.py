@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rigpact.contract.bundle import INPUTS
+from rigpact.contract.bundle_description import DESCRIPTION
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.enemy_animation import knobs
-from rigpact.reference_runtime.systems.enemy_animation.description import DESCRIPTION
 from rigpact.reference_runtime.systems.enemy_animation.files import EnemyFiles
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGES
 

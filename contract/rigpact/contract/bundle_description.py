@@ -1,4 +1,4 @@
-"""What a description of the enemy animation's contract adds: statistics, skeleton, input orders that an engine accepts."""
+"""What a description of a schema bundle adds: statistics, skeleton, input orders that an engine accepts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Slice
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
 from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES
 from rigpact.contract.rules.bundle.view import columns_word, member
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics
 from rigpact.contract.systems.description import Description, Row, Section
-from rigpact.reference_runtime.systems.enemy_animation.knobs import OUTPUT_MODE, ROT6D_COLUMNS
 
 _CONSTANT = STD_FLOOR * (1 + 1e-3)
 """A deviation at the floor: the channel never moved."""
@@ -44,9 +44,10 @@ def _history(contract: Contract) -> str:
 def declared_knobs(root: Mapping[str, Any]) -> Mapping[str, str]:
     """The knobs that a bundle declares in its rotation spec."""
     spec = root["meta"].get("rot6d_spec")
-    found = {ROT6D_COLUMNS: ("columns", columns_word(member(spec, "columns")))}
-    found[OUTPUT_MODE] = ("output_mode", member(spec, "output_mode"))
-    return {knob.name: f"meta.rot6d_spec.{key}" for knob, (key, value) in found.items() if value in knob.values}
+    columns, mode = columns_word(member(spec, "columns")), member(spec, "output_mode")
+    found = {"rot6d_columns": "columns"} if columns in COLUMN_PAIRS else {}
+    found |= {"output_mode": "output_mode"} if mode in OUTPUT_MODES else {}
+    return {knob: f"meta.rot6d_spec.{key}" for knob, key in found.items()}
 
 
 def own_sections(contract: Contract, model: ModelSignature | None) -> Iterator[Section]:
