@@ -15,6 +15,7 @@ from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compa
 from rigpact.contract.documents import Kind, read_document
 
 from .bundle_edits import BEFORE, PAIRS, Pair, base
+from .contract_edits import CONTRACT_PAIRS
 from .test_damage import damage
 
 LETTERS = {
@@ -24,7 +25,8 @@ MIRRORED = {
     "slice-added": "slice-removed", "bone-added": "bone-removed", "bone-names-added": "bone-names-removed",
     "skeleton-added": "skeleton-removed", "declaration-added": "declaration-removed", "array-mended": "array-broken",
     "history-statistics-merged": "history-statistics-unmerged", "history-length-declared": "history-length-undeclared",
-    "angvel-statistics-merged": "angvel-statistics-unmerged",
+    "angvel-statistics-merged": "angvel-statistics-unmerged", "stage-added": "stage-removed", "field-added": "field-removed",
+    "vector-mended": "vector-broken", "constant-added": "constant-removed",
 }  # fmt: skip
 OPPOSITE = MIRRORED | {removed: added for added, removed in MIRRORED.items()}
 Compare = Callable[[Any, Any], Compatibility]
@@ -108,7 +110,7 @@ def test_every_kind_has_a_mirror_of_the_same_classes() -> None:
 
 def test_every_kind_is_in_the_corpus() -> None:
     """What no pair shows, nobody has labelled by hand."""
-    shown = {kind for pair in PAIRS for kind in pair.kinds.split()}
+    shown = {kind for pair in (*PAIRS, *CONTRACT_PAIRS) for kind in pair.kinds.split()}
 
     assert shown | {OPPOSITE[kind] for kind in shown & set(OPPOSITE)} == set(KINDS)
 

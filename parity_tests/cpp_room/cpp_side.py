@@ -17,7 +17,7 @@ from rigpact.contract.layout import Layout
 from rigpact.reference_runtime import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
-from rigpact.reports.engine.codegen import enumerated
+from rigpact.reports.engine.bundle_header import enumerated
 
 FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
 NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)

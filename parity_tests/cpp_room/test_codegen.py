@@ -15,14 +15,14 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.command_line import run_command_line
+from rigpact.reports.engine.bundle_header import NOT_ENUMERATED
 from rigpact.reports.engine.codegen import (
-    NOT_ENUMERATED,
     contract_header,
     conventions_header,
     copy_headers,
     headers_folder,
-    string_literal,
 )
+from rigpact.reports.engine.cpp_text import string_literal
 
 from .conftest import COMPILERS, ROOM, STRICT, compiled, missing, ran
 from .cpp_side import ContractStruct, ConventionsStruct, Kept

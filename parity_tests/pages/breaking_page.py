@@ -1,4 +1,4 @@
-"""docs/breaking.md: every kind of change between two bundles, and for whom it is breaking. Generated from the table."""
+"""docs/breaking.md: every kind of change between two contracts, and for whom it is breaking. Generated from the table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from rigpact.contract.compatibility.numbers import RETRAIN_RATIO, RETRAIN_SHIFT_
 
 _HEAD = """# Breaking changes
 
-`rigpact breaking OLD NEW` says what changed between two bundles and for whom; `--against REV` takes the old version from git,
-`--record FILE` adds the entry that section 6 of the contract document asks for. Exit status 0: nothing breaking; 1: breaking;
-2: a file that cannot be read. Bundles that the engine would refuse are compared as far as they can be read.
+`rigpact breaking OLD NEW` says what changed between two contracts of one system and for whom; `--against REV` takes the old
+version from git, `--record FILE` adds the entry that section 6 of the contract document asks for. Exit status 0: nothing
+breaking; 1: breaking; 2: a file that cannot be read, or contracts of two systems. Contracts that the engine would refuse are
+compared as far as they can be read.
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
@@ -19,7 +20,7 @@ This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 |---|---|---|
 """
 _SENSE = f"""
-## In its own sense
+## Schema bundles
 - Channels are matched by what they are (slice, bone, component), so a slice that moved or bones that were reordered do not
   make every mean look changed.
 - A mean is measured in deviations, a deviation or a scale as a ratio, after the floors that the engine applies. `-rounded`:
@@ -28,6 +29,18 @@ _SENSE = f"""
 - A bone with another name and the same statistics at the same place was renamed; with other statistics it was replaced. Names
   that moved while the numbers stayed were relabelled; names that moved with their numbers were reordered.
 - MuY of a residual bundle is not added to any pose, so moving it concerns recordings only.
+
+## Contract files of the other systems
+- Stages and fields are matched by name. A stage that is gone and one that is new with the same fields, or two fields at the
+  same place, are one that was renamed. What a field means is its kind, its unit and its space; a range only judges
+  recordings.
+- A convention that a file leaves out is the system's own, so writing it down changes nothing. A vector that the next frame
+  takes over may be left out too.
+- A table of constants is measured at the number that changed by the largest share of its size. Less than one float32 step is
+  rounding; of whole numbers (indices, counts) no difference is.
+- What rigpact cannot judge is `unjudged-change`, which breaks everybody: another key, a hash that does not follow from the
+  fields.
+- Where the system's package is not installed, the files are compared by what stands in them.
 
 ## Version
 `{MAJOR}` when the engine must be rebuilt or the network trained again, `{MINOR}` when code and network stay and every

@@ -34,10 +34,10 @@ def test_every_slice_of_the_bundle_is_in_the_page(command: Any, demo_bundle: Pat
     meta = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))["meta"]
     out = describe(command, demo_bundle, "--markdown").out
 
-    for side in ("state", "output"):
+    for side, stages in (("state", "state"), ("output", "y_norm, y_raw, delta6d, next6d, y_out")):
         for name, entry in meta[f"{side}_layout"].items():
             stop = entry["start"] + entry["size"]
-            assert f"| {side} | {name} | {entry['start']} | {stop} | {entry['size']} |" in out
+            assert f"| {stages} | {name} | {entry['start']} | {stop} | {entry['size']} |" in out
 
 
 def test_the_text_has_the_same_facts(command: Any, demo_bundle: Path) -> None:
@@ -63,7 +63,7 @@ def test_without_companion_and_model_the_gaps_are_said(command: Any, real_data: 
     answer = command("describe", real_data / "norm_template.json", "--markdown")
 
     assert answer.status == 0
-    assert "60 (not declared: the engine assumes it)" in answer.out
+    assert "60 (not declared: enemy_animation assumes it)" in answer.out
     assert "from the model's width" in answer.out
     assert "| 4 | pose_hist | the model's |" in answer.out
 

@@ -16,6 +16,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.systems.registry import find_system
 from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 from rigpact.reference_runtime.systems.neurarig.client import play
@@ -189,7 +190,7 @@ def test_systems_are_listed_with_vectors_and_knobs(command: Call, tmp_path: Path
     checked = json.loads(command("check", written, "--format", "json").out)
 
     assert all(name in listed.out for name in SYSTEMS)
-    assert one["vectors"]["mesh"]["layout_hash"] == SYSTEMS["rig_inversion"].definition.vectors["mesh"].layout_hash
+    assert one["vectors"]["mesh"]["layout_hash"] == find_system("rig_inversion").vectors["mesh"].layout_hash
     assert {finding["code"] for finding in checked["findings"]} == {"RP711"}
 
 

@@ -13,7 +13,7 @@ _TIMEOUT_S = 60
 _LFS_POINTER = b"version https://git-lfs"
 
 
-def read_document_at(path: Path, revision: str, expected: Kind) -> Document:
+def read_document_at(path: Path, revision: str, expected: Kind | None = None) -> Document:
     """Read `path` as it was at a revision; UnusableInput outside a repository, for an unknown revision or file."""
     place = f"{revision}:{path.name}"
     return file_to_document(bytes_to_json(read_bytes_at(path, revision), place), expected)

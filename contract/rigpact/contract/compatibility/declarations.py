@@ -6,7 +6,6 @@ This module reports every difference between the two files, except at places tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +15,10 @@ import numpy as np
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.kinds import KINDS, Consumer
 from rigpact.contract.compatibility.numbers import ARRAYS
+from rigpact.contract.compatibility.values import UNDECLARED, same, short_of, text_of
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.rules.bundle.view import BundleView, columns_word
 
-_UNDECLARED = object()
 _ELSEWHERE: frozenset[tuple[Token, ...]] = frozenset(
     [(array.key,) for array in ARRAYS]
     + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
@@ -49,7 +48,7 @@ class Declaration:
 
     path: tuple[Token, ...]
     kind: str
-    default: Any = _UNDECLARED
+    default: Any = UNDECLARED
     meaning: Callable[[Any], Any] = _word
 
 
@@ -83,7 +82,6 @@ DECLARATIONS = (
 )  # fmt: skip
 """What each declaration means; the longer of two paths stands first."""
 _LENGTH = ("pose_hist_len",)
-_SHOWN_CHARACTERS = 80
 
 
 def compare_declarations(old: BundleView, new: BundleView) -> Iterator[Change]:
@@ -99,15 +97,15 @@ def judge_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
 
 def differences(first: Any, second: Any, path: tuple[Token, ...] = ()) -> Iterator[tuple[tuple[Token, ...], Any, Any]]:
     """Yield every place where two JSON values differ: objects member by member, arrays as a whole."""
-    if path in _ELSEWHERE or _same(first, second):
+    if path in _ELSEWHERE or same(first, second):
         return
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         for key in sorted(first.keys() | second.keys()):
-            yield from differences(first.get(key, _UNDECLARED), second.get(key, _UNDECLARED), (*path, key))
-    elif isinstance(first, Mapping) and second is _UNDECLARED:
-        yield from _every_member(first, path, lambda value: (value, _UNDECLARED))
-    elif isinstance(second, Mapping) and first is _UNDECLARED:
-        yield from _every_member(second, path, lambda value: (_UNDECLARED, value))
+            yield from differences(first.get(key, UNDECLARED), second.get(key, UNDECLARED), (*path, key))
+    elif isinstance(first, Mapping) and second is UNDECLARED:
+        yield from _every_member(first, path, lambda value: (value, UNDECLARED))
+    elif isinstance(second, Mapping) and first is UNDECLARED:
+        yield from _every_member(second, path, lambda value: (UNDECLARED, value))
     else:
         yield path, first, second
 
@@ -124,42 +122,21 @@ def _every_member(
         yield from differences(*pair(holder[key]), (*path, key))
 
 
-def _same(first: Any, second: Any) -> bool:
-    """Equal as JSON: 60 is 60.0, but true is not 1; NaN equals itself."""
-    if isinstance(first, float) and isinstance(second, float) and math.isnan(first) and math.isnan(second):
-        return True
-    return (
-        (isinstance(first, bool) == isinstance(second, bool)) and bool(first == second) if first is not second else True
-    )
-
-
 def _judge(path: tuple[Token, ...], first: Any, second: Any) -> Change:
     row = next((row for row in DECLARATIONS if path[: len(row.path)] == row.path), None)
     kind = row.kind if row else "unknown-key-changed"
     if row is not None and Consumer.COSMETIC not in KINDS[kind].classes:
         kind = _meaningful_kind(row, first, second)
-    message = f"{'.'.join(map(str, path))}: {_text(first)} → {_text(second)}"
-    return change(kind, json_pointer(*path), _json(first), _json(second), message)
+    message = f"{'.'.join(map(str, path))}: {text_of(first)} → {text_of(second)}"
+    return change(kind, json_pointer(*path), short_of(first), short_of(second), message)
 
 
 def _meaningful_kind(row: Declaration, first: Any, second: Any) -> str:
     """The row's kind if the meaning changed; else that a declaration was added or removed, or is spelled in another way."""
-    meant = [row.meaning(row.default if value is _UNDECLARED else value) for value in (first, second)]
-    silent = first is _UNDECLARED or second is _UNDECLARED
-    if silent and (row.default is _UNDECLARED or _same(*meant)):
+    meant = [row.meaning(row.default if value is UNDECLARED else value) for value in (first, second)]
+    silent = first is UNDECLARED or second is UNDECLARED
+    if silent and (row.default is UNDECLARED or same(*meant)):
         pair = ("history-length-declared", "history-length-undeclared")
         added, removed = pair if row.path == _LENGTH else ("declaration-added", "declaration-removed")
-        return added if first is _UNDECLARED else removed
-    return "spelled-differently" if _same(*meant) else row.kind
-
-
-def _text(value: Any) -> str:
-    if value is _UNDECLARED:
-        return "undeclared"
-    text = "null" if value is None else str(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
-
-
-def _json(value: Any) -> Any:
-    """The value itself where it is short, else the beginning of its text."""
-    return None if value is _UNDECLARED else value if len(str(value)) <= _SHOWN_CHARACTERS else _text(value)
+        return added if first is UNDECLARED else removed
+    return "spelled-differently" if same(*meant) else row.kind

@@ -1,4 +1,4 @@
-"""Every kind of change between two bundles, as data: whom it breaks, why, and its mirror image.
+"""Every kind of change between two contracts, as data: whom it breaks, why, and its mirror image.
 
 Swapping old and new turns each kind into its `mirror` (an addition into a removal); a test asks for that symmetry.
 """
@@ -22,15 +22,15 @@ class Consumer(StrEnum):
 
 MEANING: Mapping[Consumer, str] = {
     Consumer.ENGINE_LAYOUT: "the engine's tensors or bones are laid out otherwise: C++ and assets must be rebuilt",
-    Consumer.ENGINE_MATH: "same layout, other numbers: an engine with the old bundle runs and is wrong",
+    Consumer.ENGINE_MATH: "same layout, other numbers: an engine with the old contract runs and is wrong",
     Consumer.RETRAIN: "the network's inputs or outputs mean something else: it must be trained and exported again",
     Consumer.TRACE: "recordings of before and after can no longer be compared",
     Consumer.COSMETIC: "nothing that anybody computes with",
 }
 ADVICE: Mapping[Consumer, str] = {
-    Consumer.ENGINE_LAYOUT: "rebuild the engine side against the new layout and look at its `[Schema OK]` line",
-    Consumer.ENGINE_MATH: "hand out the new bundle and assign SchemaJsonPath again, at the same time as the model",
-    Consumer.RETRAIN: "train and export again with the new bundle",
+    Consumer.ENGINE_LAYOUT: "rebuild the engine side against the new layout and look at what its loader says (`[Schema OK]`)",
+    Consumer.ENGINE_MATH: "hand out the new contract at the same time as the model and load it again (SchemaJsonPath)",
+    Consumer.RETRAIN: "train and export again with the new contract",
     Consumer.TRACE: "record traces and teacher predictions again",
     Consumer.COSMETIC: "nothing to do",
 }
@@ -130,6 +130,23 @@ KINDS: Mapping[str, ChangeKind] = {
         ChangeKind("spelled-differently", (_C,), "another spelling of the same value"),
         ChangeKind("bookkeeping-changed", (_C,), "notes and by-products of training that neither side computes with"),
         ChangeKind("unknown-key-changed", (_C,), "neither the engine nor the training side is known to read this key"),
+        *_pair("stage-added", "stage-removed", _REBUILD, "recordings hold other stages, and what is computed goes another way"),
+        ChangeKind("stage-renamed", (_E, _T), "engine code and recordings find a stage by name; the numbers stay the same"),
+        *_pair("vector-mended", "vector-broken", _REBUILD, "the fields of this vector cannot be read in one version"),
+        ChangeKind("vector-unreadable", _REBUILD, "the fields of this vector cannot be read in either version"),
+        *_pair("field-added", "field-removed", _REBUILD, "the vector holds other numbers, so every reader's offsets change"),
+        ChangeKind("field-moved", _REBUILD, "an old reader takes its neighbour's numbers from there"),
+        ChangeKind("field-resized", _REBUILD, "an old reader cuts it or reads into its neighbour"),
+        ChangeKind("field-renamed", (_E,), "engine code finds a field by name; the numbers stay where they are"),
+        ChangeKind("field-kind-changed", _RECOMPUTE, "the same numbers are another quantity"),
+        ChangeKind("field-unit-changed", _RECOMPUTE, "the same number is another amount"),
+        ChangeKind("field-space-changed", _RECOMPUTE, "the same numbers are meant in another frame of reference"),
+        ChangeKind("field-range-changed", (_T,), "recordings are judged by another range; what is computed stays"),
+        ChangeKind("convention-changed", _RECOMPUTE, "the same numbers are computed or read in another way"),
+        *_pair("constant-added", "constant-removed", _RECOMPUTE, "one side computes with a number that the other does not have"),
+        ChangeKind("constant-changed", _RECOMPUTE, "an old reader computes with the old number"),
+        ChangeKind("constant-rounded", (_C,), "less than one float32 step"),
+        ChangeKind("unjudged-change", _RECOMPUTE, "rigpact cannot say who reads this: everybody may"),
         ChangeKind("formatting-changed", (_C,), "spaces, digits or the order of keys; the values are the same"),
     )
 }  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.compatibility.places import compare_parts, renamed_parts
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import Layout, Slice, entry_to_slice, json_to_layout
+from rigpact.contract.layout import Layout, entry_to_slice, json_to_layout
 from rigpact.contract.rules.bundle.view import BundleView
 
 _SIDES = (("state_layout", "input_dim", "state"), ("output_layout", "output_dim", "output"))
@@ -17,7 +19,10 @@ def compare_layouts(old: BundleView, new: BundleView) -> Iterator[Change]:
     """Yield what changed in both layouts and in the widths of the two vectors."""
     for key, width_key, title in _SIDES:
         first, second = (_layout(view, key, width_key) for view in (old, new))
-        found = [*_compare_slices(key, first, second), *_compare_forms(old, new, key)]
+        found = [
+            *compare_parts("slice", partial(json_pointer, "meta", key), first, second),
+            *_compare_forms(old, new, key),
+        ]
         yield from found
         yield from _compare_widths(old, new, width_key, title, (first, second))
         if not found and old.meta.get(key) != new.meta.get(key):
@@ -29,46 +34,12 @@ def slice_renames(old: BundleView, new: BundleView) -> Mapping[str, str]:
     """State and output slices that only changed their name, old to new."""
     renames: dict[str, str] = {}
     for key, width_key, _ in _SIDES:
-        renames |= _renames(*(_layout(view, key, width_key) for view in (old, new)))
+        renames |= renamed_parts(*(_layout(view, key, width_key) for view in (old, new)))
     return renames
 
 
 def _layout(view: BundleView, key: str, width_key: str) -> Layout:
     return json_to_layout(view.meta.get(key), view.root.get(width_key))
-
-
-def _renames(first: Layout, second: Layout) -> dict[str, str]:
-    """A slice that is gone and one that is new at the very same place are one slice."""
-    gone = {(entry.start, entry.size): entry.name for entry in first if entry.name not in second}
-    return {gone[e.start, e.size]: e.name for e in second if e.name not in first and (e.start, e.size) in gone}
-
-
-def _compare_slices(key: str, first: Layout, second: Layout) -> Iterator[Change]:
-    renames = _renames(first, second)
-    for entry in first:
-        pointer = json_pointer("meta", key, entry.name)
-        if entry.name in renames:
-            name = renames[entry.name]
-            yield change(
-                "slice-renamed", json_pointer("meta", key, name), entry.name, name, f"{entry.name} is called {name}"
-            )  # fmt: skip
-        elif entry.name not in second:
-            yield change("slice-removed", pointer, _place(entry), None, f"{entry.name} {_range(entry)} is gone")
-        else:
-            yield from _compare_slice(pointer, entry, second[entry.name])
-    for entry in second:
-        if entry.name not in first and entry.name not in renames.values():
-            pointer = json_pointer("meta", key, entry.name)
-            yield change("slice-added", pointer, None, _place(entry), f"{entry.name} {_range(entry)} is new")
-
-
-def _compare_slice(pointer: str, first: Slice, second: Slice) -> Iterator[Change]:
-    values = (pointer, _place(first), _place(second))
-    if first.size != second.size:
-        message = f"{first.name} holds {second.size} numbers, held {first.size}"
-        yield change("slice-resized", *values, message)
-    if first.start != second.start:
-        yield change("slice-moved", *values, f"{first.name} starts at {second.start}, started at {first.start}")
 
 
 def _compare_forms(old: BundleView, new: BundleView, key: str) -> Iterator[Change]:
@@ -113,11 +84,3 @@ def _declaration_kind(first: Any, second: Any) -> str:
     if first is None or second is None:
         return "declaration-added" if first is None else "declaration-removed"
     return "spelled-differently"
-
-
-def _place(entry: Slice) -> dict[str, int]:
-    return {"start": entry.start, "size": entry.size}
-
-
-def _range(entry: Slice) -> str:
-    return f"[{entry.start}, {entry.stop})"

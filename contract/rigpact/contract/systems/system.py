@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.problem import Problem
 from rigpact.contract.systems.stage import Graph, Stage
@@ -34,7 +35,7 @@ class System:
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
     benign_knobs: choices that belong to no stage and are never a defect.
-    posed: the stage whose rotations move a skeleton, if any.
+    posed: the stage whose rotations move a skeleton, if any. description: what `rigpact describe` adds about its contracts.
     """
 
     name: str
@@ -51,6 +52,7 @@ class System:
     files: Any = None
     benign_knobs: tuple[Knob, ...] = ()
     posed: str = ""
+    description: Description = field(default_factory=Description)
 
     @cached_property
     def graph(self) -> Graph:

@@ -1,5 +1,5 @@
-// Every place where two correct-looking implementations differ. Written by `python -m rigpact.reports.engine.codegen` from the
-// knobs of rigpact.contract.conventions; the first value of each is the default. `math` is the loop's template argument.
+// Every place where two correct-looking implementations differ. Written by `python -m rigpact.reports.engine.codegen` from
+// the knobs of the enemy animation; the first value of each is the default. `math` is the loop's template argument.
 #pragma once
 
 namespace rigpact {

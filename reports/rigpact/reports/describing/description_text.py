@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rigpact.contract.compatibility.record import markdown_cell
-from rigpact.reports.describing.description import Section
+from rigpact.contract.systems.description import Section
 from rigpact.reports.terminal import plain
 
 
@@ -29,7 +29,7 @@ def _table(section: Section) -> Table:
     built = Table(header_style="dim", box=None, pad_edge=False, show_header=any(section.columns[:1]))
     for place, name in enumerate(section.columns):
         numbers = all(row[place].isdigit() for row in section.rows)
-        built.add_column(name, justify="right" if numbers else "left")
+        built.add_column(name, justify="right" if numbers else "left", overflow="fold")
     for row in section.rows:
         built.add_row(*(Text(plain(cell)) for cell in row))
     return built

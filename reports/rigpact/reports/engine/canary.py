@@ -15,14 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.bundle import INPUTS, Contract
+from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
@@ -217,8 +220,14 @@ def _difference(a: FloatArray, b: FloatArray) -> float:
 # --- canary vectors for an engine to run -------------------------------------------------------------------------------
 
 
-def write_canary(contract: Contract, model: str | Path, out: Path) -> None:
+def write_canary(contract: Any, model: Path | None, out: Path) -> None:
     """Write the canary vectors and the model's answers as a trace, for an engine to feed and to record `y_norm` beside."""
+    system: System = contract.system
+    if not any(isinstance(knob, InputOrder) for knob in system.knobs.values()):
+        found = f"a contract of {system.name}, which has no convention for the order of its network's inputs"
+        raise UnusableInput("--canary", found, "a system whose inputs may be bound in several orders")
+    if model is None:
+        raise UnusableInput("--canary", "no model", "--onnx FILE beside it", "the answer is the model's")
     inputs = _canary_of(contract, 4)
     answer = PositionalModel(model).run([inputs[name] for name in INPUTS])
     if answer is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rigpact.contract.bundle import INPUTS
+from rigpact.contract.bundle_description import DESCRIPTION
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.enemy_animation import knobs
@@ -20,4 +21,5 @@ SYSTEM = System(
     files=EnemyFiles(),
     benign_knobs=(knobs.MATH,),
     posed="y_out",
+    description=DESCRIPTION,
 )

@@ -1,4 +1,4 @@
-"""`rigpact breaking`: what changed between two bundles, and for whom."""
+"""`rigpact breaking`: what changed between two contracts, and for whom."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rigpact.reports.command_line.options import Format, OutputFormat
 
 if TYPE_CHECKING:
     from rigpact.contract.compatibility import Compatibility
-    from rigpact.contract.documents import Document, Kind
+    from rigpact.contract.documents import Document
 
 
 def breaking(
-    bundles: Annotated[
-        list[Path], typer.Argument(metavar="OLD NEW", help="Two bundles; with --against only the new one.")
+    contracts: Annotated[
+        list[Path],
+        typer.Argument(metavar="OLD NEW", help="Two contracts of one system; with --against only the new one."),
     ],
     *,
     against: Annotated[
@@ -31,7 +32,7 @@ def breaking(
     ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """Say what changed between two bundles: for the engine's code, its numbers, training and recordings.
+    """Say what changed between two contracts: for the engine's code, its numbers, training and recordings.
 
     Exit status 0: nothing breaking; 1: breaking; 2: a file that cannot be read.
     """
@@ -40,7 +41,7 @@ def breaking(
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
     from rigpact.reports.terminal import print_json, stdout
 
-    found = _compare(bundles, companion or [], against)
+    found = _compare(contracts, companion or [], against)
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
@@ -51,25 +52,22 @@ def breaking(
     raise typer.Exit(int(found.is_breaking))
 
 
-def _compare(bundles: list[Path], companions: list[Path], against: str | None) -> Compatibility:
-    from rigpact.contract.compatibility import compare_bundles
-    from rigpact.contract.documents import Kind
+def _compare(contracts: list[Path], companions: list[Path], against: str | None) -> Compatibility:
+    from rigpact.contract.compatibility import compare_contracts
 
     wanted = 1 if against is not None else 2
-    _refuse_wrong_count(bundles, wanted, "bundle", against)
+    _refuse_wrong_count(contracts, wanted, "contract", against)
     if companions:
         _refuse_wrong_count(companions, wanted, "companion", against)
-
-    documents = _pair(bundles, Kind.BUNDLE, against)
-    return compare_bundles(*documents, _pair(companions, Kind.COMPANION, against) if companions else None)
+    return compare_contracts(*_pair(contracts, against), _pair(companions, against) if companions else None)
 
 
-def _pair(paths: list[Path], kind: Kind, against: str | None) -> tuple[Document, Document]:
+def _pair(paths: list[Path], against: str | None) -> tuple[Document, Document]:
     from rigpact.contract.documents import read_document
     from rigpact.reports.git_revision import read_document_at
 
-    old = read_document(paths[0], kind) if against is None else read_document_at(paths[0], against, kind)
-    return old, read_document(paths[-1], kind)
+    old = read_document(paths[0]) if against is None else read_document_at(paths[0], against)
+    return old, read_document(paths[-1])
 
 
 def _refuse_wrong_count(paths: list[Path], wanted: int, what: str, against: str | None) -> None:

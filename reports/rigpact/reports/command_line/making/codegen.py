@@ -1,4 +1,4 @@
-"""`rigpact codegen`: a bundle as a C++ header."""
+"""`rigpact codegen`: a contract as a C++ header."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Settings, contract_from_options
+from rigpact.reports.command_line.options import Companion, ConventionsFile, Settings
 
 
 def codegen(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json.")],
+    contract: Annotated[
+        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or another system's contract file.")
+    ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The header to write.")],
     namespace: Annotated[
@@ -19,25 +21,27 @@ def codegen(
     ] = "rigpact_contract",
     headers: Annotated[
         Path | None,
-        typer.Option("--headers", metavar="DIR", help="Also copy the header-only runtime to DIR/rigpact."),
+        typer.Option("--headers", metavar="DIR", help="Also copy the headers that it includes to DIR/rigpact."),
     ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
 ) -> None:
-    """Write a C++ header of the bundle: sizes, statistics, conventions, conformance vectors and SelfTest().
+    """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors and SelfTest().
 
-    An engine runs SelfTest() when it starts: a bundle that changed since, or a stage that computes something else, is
-    refused before the first frame, without Python. The same bundle gives the same bytes.
+    An engine runs SelfTest() when it starts: a contract that changed since, or a stage that computes something else, is
+    refused before the first frame, without Python. The same contract gives the same bytes.
     """
     from rigpact.contract.files import write_bytes
+    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
     from rigpact.reports.engine.codegen import contract_header, copy_headers
     from rigpact.reports.terminal import stdout
 
-    contract = contract_from_options(bundle, companion, settings, conventions)
-    header = contract_header(contract, namespace)
-    write_bytes(out, header.encode())
+    read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
+    write_bytes(out, contract_header(read, namespace).encode())
     console = stdout()
-    console.print(f"{out}: {contract.bone_count} bones, bundle {contract.sha256[:12]}", markup=False, highlight=False)
+    stages = len(read.system.stages)
+    said = f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"
+    console.print(said, markup=False, highlight=False)
     if headers is not None:
         console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)

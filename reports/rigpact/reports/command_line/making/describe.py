@@ -11,7 +11,9 @@ from rigpact.reports.command_line.options import Companion, ConventionsFile, Set
 
 
 def describe(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json.")],
+    contract: Annotated[
+        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or another system's contract file.")
+    ],
     *,
     companion: Companion = None,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to describe too.")] = None,
@@ -27,29 +29,25 @@ def describe(
     settings: Settings = None,
     conventions: ConventionsFile = None,
 ) -> None:  # fmt: skip
-    """Print the contract: slices, tensors, conventions, statistics at a glance, skeleton, binding hazards.
+    """Print the contract of any system: stages, fields, tensors, conventions, feedback, numbers, the model.
 
-    Exit status 0; 2 for a bundle that the engine would not load or a file that cannot be read.
+    Exit status 0; 2 for a contract that the engine would not load or a file that cannot be read.
     """
     import sys
 
-    from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.documents import read_document
     from rigpact.contract.model.file import read_model
-    from rigpact.reports.command_line.options import contract_from_options
+    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
     from rigpact.reports.describing.description import describe_contract
     from rigpact.reports.describing.description_text import description_markdown, print_description
     from rigpact.reports.terminal import stdout
 
-    if canary is not None and onnx is None:
-        raise UnusableInput("--canary", "no model", "--onnx FILE beside it", "the answer is the model's")
-    contract = contract_from_options(bundle, companion, settings, conventions)
-    document = read_document(bundle, Kind.BUNDLE)
-    sections = describe_contract(contract, document, read_model(onnx) if onnx else None)
-    if canary is not None and onnx is not None:
+    read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
+    sections = describe_contract(read, read_document(contract).data, read_model(onnx) if onnx else None)
+    if canary is not None:
         from rigpact.reports.engine.canary import write_canary
 
-        write_canary(contract, onnx, canary)
+        write_canary(read, onnx, canary)
     if markdown:
         sys.stdout.write(description_markdown(sections))
     else:

@@ -1,0 +1,142 @@
+"""describe, breaking, codegen and systems answer for every system through one path, the enemy animation among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.systems.registry import find_system, known_systems
+from rigpact.fixtures import demo_bundle
+
+BUNDLES = demo_bundle().parent
+CONTRACTS = {
+    "enemy_animation": BUNDLES / "demo" / "norm_template.json",
+    **{name: BUNDLES / name / f"{name}.json" for name in ("neurarig", "blender_ik", "rig_inversion", "imu_pose")},
+}
+EVERY_SYSTEM = pytest.mark.parametrize("name", CONTRACTS)
+Call = Callable[..., Any]
+
+
+def test_every_system_of_rigpact_is_asked() -> None:
+    """A sixth system that no test names would be hosted on trust."""
+    own = {name for name, entry in known_systems().items() if entry.module.startswith("rigpact.")}
+    assert own == set(CONTRACTS)
+
+
+@EVERY_SYSTEM
+def test_describe_shows_every_stage_field_knob_and_tensor(command: Call, name: str) -> None:
+    """The contract document is written from this: what is missing there is not agreed on."""
+    path, system = CONTRACTS[name], find_system(name)
+    answer = command("describe", path, "--onnx", path.with_name("model.onnx"), "--markdown")
+
+    assert answer.status == 0
+    for title in ("Stages", "Fields", "Tensors", "Conventions", "Feedback", "Model"):
+        assert f"\n## {title}\n" in answer.out
+    rows = [line[2:-2].split(" | ") for line in answer.out.splitlines() if line.startswith("| ")]
+    firsts = {row[0] for row in rows}
+    assert {*system.graph.names, *system.knobs} <= firsts
+    assert [row[1] for row in rows if row[0].isdigit()] == list(system.inputs)
+    assert [row[1] for row in rows if row[0].startswith("output ")] == list(system.outputs)
+    for layout in system.vectors.values():
+        for field in layout:
+            found = [row for row in rows if len(row) == 10 and row[1] == field.name]
+            assert any(row[2:4] == [str(field.start), str(field.stop)] and row[5] == field.kind.value for row in found)
+
+
+@EVERY_SYSTEM
+def test_describe_says_where_a_convention_comes_from(command: Call, name: str) -> None:
+    """'Default' and 'declared' are different promises."""
+    path = CONTRACTS[name]
+    place = "meta.rot6d_spec.output_mode" if name == "enemy_animation" else "| conventions."
+    assert place in command("describe", path, "--markdown").out
+
+
+@EVERY_SYSTEM
+def test_breaking_sees_no_change_and_a_changed_rate(command: Call, tmp_path: Path, name: str) -> None:
+    """Half the frame rate makes every system wrong."""
+    document = json.loads(CONTRACTS[name].read_text(encoding="utf-8"))
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document | {"fps": 15.0}), encoding="utf-8")
+    same = command("breaking", CONTRACTS[name], CONTRACTS[name])
+    answer = command("breaking", CONTRACTS[name], changed, "--format", "json")
+
+    assert (same.status, same.out.startswith("COMPATIBLE: 0 changes")) == (0, True)
+    assert answer.status == 1
+    assert [each["kind"] for each in json.loads(answer.out)["changes"]] == ["frame-rate-changed"]
+
+
+@EVERY_SYSTEM
+def test_breaking_refuses_a_contract_of_another_system(command: Call, name: str) -> None:
+    """A gate that compares two systems says 'everything changed' and means 'wrong file'."""
+    other = CONTRACTS["neurarig" if name != "neurarig" else "imu_pose"]
+    answer = command("breaking", CONTRACTS[name], other)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert len(answer.err.strip().splitlines()) == 1
+
+
+@EVERY_SYSTEM
+def test_codegen_writes_a_header_with_a_self_test(command: Call, tmp_path: Path, name: str) -> None:
+    """cpp_room compiles and runs them; here the command takes every contract."""
+    answer = command("codegen", CONTRACTS[name], "--out", tmp_path / "contract.hpp", "--namespace", "wolf")
+
+    assert answer.status == 0
+    assert name in answer.out
+    text = (tmp_path / "contract.hpp").read_text(encoding="utf-8")
+    assert "namespace wolf {" in text
+    assert "SelfTestResult SelfTest(" in text
+
+
+@EVERY_SYSTEM
+def test_systems_shows_stages_feedback_knobs_and_hints(command: Call, name: str) -> None:
+    """Whoever writes an exporter or looks for a defect starts here."""
+    system, (one,) = find_system(name), json.loads(command("systems", name, "--format", "json").out)
+    text = command("systems", name).out
+
+    assert (one["package"], one["module"].split(".")[0]) == ("rigpact", "rigpact")
+    assert [stage["name"] for stage in one["stages"]] == list(system.graph.names)
+    assert {stage["name"]: stage["carried"] for stage in one["stages"]} == {s.name: s.carried for s in system.stages}
+    for knob in system.knobs.values():
+        assert one["knobs"][knob.name] == list(knob.values)
+        assert one["meanings"][knob.name] == knob.meaning
+        assert knob.name in text
+    assert name in command("systems").out
+
+
+@EVERY_SYSTEM
+def test_a_contract_to_start_from_is_written_or_refused_in_one_sentence(
+    command: Call, tmp_path: Path, name: str
+) -> None:
+    """The enemy animation's contract is a schema bundle, which training writes."""
+    path = tmp_path / "new.json"
+    answer = command("systems", name, "--write-contract", path)
+
+    if name == "enemy_animation":
+        assert (answer.status, answer.out, path.exists()) == (2, "", False)
+        assert "docs/systems/enemy_animation.md" in answer.err
+    else:
+        assert answer.status == 0
+        assert json.loads(path.read_text(encoding="utf-8"))["system"] == name
+
+
+@EVERY_SYSTEM
+def test_canary_vectors_are_written_where_inputs_have_an_order(command: Call, tmp_path: Path, name: str) -> None:
+    """A network of one input cannot be bound in another order."""
+    path = CONTRACTS[name]
+    answer = command(
+        "describe", path, "--onnx", path.with_name("model.onnx"), "--canary", tmp_path / "canary.trace.jsonl"
+    )
+
+    assert answer.status == (0 if name == "enemy_animation" else 2)
+    assert (tmp_path / "canary.trace.jsonl").exists() == (name == "enemy_animation")
+    assert name == "enemy_animation" or "no convention for the order" in answer.err
+
+
+@EVERY_SYSTEM
+def test_the_page_of_a_system_exists(checkout: Path, name: str) -> None:
+    """`rigpact systems NAME` points to it."""
+    assert (checkout / "docs" / "systems" / find_system(name).page).is_file()

@@ -1,0 +1,106 @@
+"""A system as it is declared, without any contract of it: what `rigpact systems` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.description import Section
+from rigpact.contract.systems.reading import contract_to_bytes, contract_to_json
+from rigpact.contract.systems.registry import package_of
+from rigpact.contract.systems.system import System
+from rigpact.reports.describing.description import feedback_section, fields_section, origin, stages_section, value_text
+
+
+def systems_section(systems: Iterable[tuple[System, EntryPoint]]) -> Section:
+    """One row a system, with the package and the module that it comes from."""
+    rows = tuple(
+        (
+            system.name, system.title, str(len(system.stages)), str(len(system.knobs)), _rate(system), package_of(entry),
+            entry.module,
+        )
+        for system, entry in systems
+    )  # fmt: skip
+    return Section("Systems", (), ("name", "title", "stages", "knobs", "a second", "package", "module"), rows)
+
+
+def _rate(system: System) -> str:
+    return "" if system.fps is None else f"{system.fps:g}"
+
+
+def system_sections(system: System, entry: EntryPoint) -> list[Section]:
+    """One system in full: stages, fields, feedback, conventions with what to look for in code."""
+    return [
+        _identity(system, entry),
+        stages_section(system, system.vectors),
+        *((fields_section(system.vectors),) if system.vectors else ()),
+        feedback_section(system),
+        _knobs(system),
+        _hints(system),
+    ]
+
+
+def _identity(system: System, entry: EntryPoint) -> Section:
+    rows = (
+        ("name", system.name), ("title", system.title), ("package", package_of(entry)), ("module", entry.module),
+        ("frames per second", _rate(system) or "the contract's"), ("network takes", ", ".join(system.inputs)),
+        ("network gives", ", ".join(system.outputs)), ("page", f"docs/systems/{system.page}"),
+    )  # fmt: skip
+    return Section("System", (), ("", "value"), rows)
+
+
+def _knobs(system: System) -> Section:
+    rows = tuple(
+        (name, value_text(knob.default), ", ".join(knob.values[1:]), knob.meaning)
+        for name, knob in system.knobs.items()
+    )
+    return Section("Conventions", (), ("knob", "the contract's", "others", "what it decides"), rows)
+
+
+def _hints(system: System) -> Section:
+    rows = tuple((f"{name}={value}", hint) for name, knob in system.knobs.items() for value, hint in knob.hints.items())
+    return Section("What to look for in code", (), ("where a side has", "look for"), rows)
+
+
+def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "name": system.name,
+        "title": system.title,
+        "package": package_of(entry),
+        "module": entry.module,
+        "fps": system.fps,
+        "windowed": system.windowed,
+        "inputs": system.inputs,
+        "outputs": system.outputs,
+        "stages": [_stage_to_json(system, name) for name in system.graph.names],
+        "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
+        "knobs": {name: knob.values for name, knob in system.knobs.items()},
+        "meanings": {name: knob.meaning for name, knob in system.knobs.items()},
+        "hints": {name: dict(knob.hints) for name, knob in system.knobs.items() if knob.hints},
+    }
+
+
+def _stage_to_json(system: System, name: str) -> dict[str, Any]:
+    stage = system.graph[name]
+    return {
+        "name": name,
+        "origin": origin(stage),
+        "needs": stage.needs,
+        "may_use": stage.may_use,
+        "carried": stage.carried,
+        "is_answer": stage.is_answer,
+        "knobs": [knob.name for knob in stage.knobs],
+    }
+
+
+def contract_template(system: System) -> bytes:
+    """A contract file of a system to start from, without constants; UnusableInput where layouts are a character's own."""
+    if set(system.vectors) != set(system.graph.names):
+        raise UnusableInput(
+            "--write-contract", f"{system.name}, whose vectors are as wide as each character makes them",
+            "a system with vectors of its own", f"docs/systems/{system.page} says which files its contract is",
+        )  # fmt: skip
+    return contract_to_bytes(contract_to_json(system, {}))

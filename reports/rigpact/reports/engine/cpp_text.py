@@ -1,0 +1,121 @@
+"""Names and literals of C++ from names and numbers of a contract; the templates that they are put into."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+
+ENUMERATOR: Mapping[str, str] = {"0": "same_frame", "-1": "one_earlier", "+1": "one_later"}
+"""Values that are no C++ identifiers."""
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NUMBERS_PER_LINE = 12
+_NOT_A_NAMESPACE = {"std", "rigpact"}
+_KEYWORDS = frozenset(
+    (
+        "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
+        "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
+        "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
+        "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend",
+        "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+        "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires",
+        "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
+        "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+        "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    )
+)  # fmt: skip
+
+
+def checked_namespace(name: str) -> str:
+    """The name of a C++ namespace; UnusableInput for one that C++ does not take."""
+    if not IDENTIFIER.fullmatch(name) or name in _KEYWORDS | _NOT_A_NAMESPACE:
+        raise UnusableInput("--namespace", repr(name), "a C++ identifier")
+    return name
+
+
+def identifier(text: str) -> str:
+    """Text of a contract as a C++ identifier: `97_bytes` is `n97_bytes`, `x y` is `x_y`, `default` is `default_`."""
+    name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", text)).strip("_")
+    if not name or name[0].isdigit():
+        name = f"n{name}"
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def identifiers(texts: Iterable[str]) -> list[str]:
+    """The same for several, a number behind each that an earlier one has taken."""
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    for text in texts:
+        name = identifier(text)
+        while name in found:
+            seen[identifier(text)] += 1
+            name = f"{identifier(text)}_{seen[identifier(text)] + 1}"
+        found.append(name)
+    return found
+
+
+def type_name(name: str) -> str:
+    """`compose_order` -> `ComposeOrder`."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def enumerator(value: str) -> str:
+    """What a knob's value is called in C++."""
+    return ENUMERATOR.get(value) or identifier(value)
+
+
+def template(name: str) -> Any:
+    """A template of this room."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name)
+
+
+def lines(texts: list[str]) -> list[str]:
+    """Words of an array, so many to a line."""
+    starts = range(0, len(texts), _NUMBERS_PER_LINE)
+    return [", ".join(texts[start : start + _NUMBERS_PER_LINE]) for start in starts]
+
+
+def float_literal(value: Any) -> str:
+    """The shortest literal that is exactly this float32."""
+    return f"{np.float32(value)!s}f"
+
+
+def float_lines(values: FloatArray) -> list[str]:
+    """An array of float32 as lines of literals."""
+    return lines([float_literal(value) for value in values.ravel()])
+
+
+def rounded_up(tolerance: FloatArray) -> FloatArray:
+    """Tolerances with three digits, rounded up: more of them say nothing, and the header stays small."""
+    with np.errstate(divide="ignore"):
+        step = 10.0 ** (np.floor(np.log10(np.maximum(tolerance, 1e-30))) - 2)
+    return np.asarray(np.where(tolerance > 0, np.ceil(tolerance / step) * step, 0.0)).astype(np.float32)
+
+
+def string_literal(text: str) -> str:
+    """A C++ string literal of UTF-8 bytes; whatever is not plain is an octal escape, which cannot swallow what follows."""
+    plain = set(range(0x20, 0x7F)) - set(b'"\\?')
+    return (
+        '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "replace")) + '"'
+    )
+
+
+def comment(text: str) -> str:
+    """Text that stays within its line of comment."""
+    return "".join(character if character.isprintable() and character != "\\" else "_" for character in text)

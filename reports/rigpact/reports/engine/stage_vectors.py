@@ -1,0 +1,105 @@
+"""Conformance vectors of a declared system: made-up inputs, and what the reference makes of them stage by stage.
+
+The inputs are the stages that come from outside and the network's answers, so that no model is needed. They are made up from what
+each field says of itself; nothing in them is random: the same contract gives the same vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.graph.bounds import stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.operations.precision import stored
+
+FRAMES = 4
+_CENTIMETRES = 40.0
+"""Positions in centimetres are of the size of a character's limbs."""
+Rows = Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class StageVectors:
+    """Rows (FRAMES, width) by stage: given, expected, and how far a correct engine may be off; NaN where that is unknown."""
+
+    given: Rows
+    expected: Rows
+    tolerance: Rows
+
+
+def stage_vectors(contract: SystemContract) -> StageVectors:
+    """Evaluate the graph on made-up inputs; UnusableInput where no stage can be computed from them."""
+    graph = contract.system.graph
+    given = {
+        name: made_up_rows(contract.fields(name)) for name in graph.names if name in (*graph.given, *graph.answers)
+    }
+    frames = ReplayedFrames(Evidence(np.arange(FRAMES), contract.fps or 1.0, "teacher", given), contract)
+    expected: dict[str, FloatArray] = {}
+    bounds: dict[str, FloatArray] = {name: np.zeros(rows.shape) for name, rows in given.items()}
+    for stage in graph:
+        rows = None if stage.name in given else frames.computed(stage.name)
+        if rows is None or not np.isfinite(rows).all():
+            continue
+        upstream = {name: bounds[name] for name in (*stage.needs, *stage.may_use) if name in bounds}
+        expected[stage.name], bounds[stage.name] = rows, stage_bound(stage, frames, rows, upstream)
+    if not expected:
+        raise UnusableInput(
+            contract.path, "no stage that made-up inputs lead to", "at least one, to test an engine with"
+        )
+    return StageVectors(given, expected, {name: bounds[name] for name in expected})
+
+
+def made_up_rows(layout: FieldLayout) -> FloatArray:
+    """Rows of a vector that are legal for every field, (FRAMES, width)."""
+    rows = np.zeros((FRAMES, layout.width))
+    for field in layout:
+        rows[:, field.range] = _field_rows(field)
+    return stored(rows)
+
+
+def _field_rows(field: Field) -> FloatArray:
+    waves = np.sin(1.7 * np.arange(field.start, field.stop) + 0.6 * np.arange(1, FRAMES + 1)[:, None])
+    if field.kind is FieldKind.FLAG:
+        return np.asarray(waves > 0.0, np.float64)
+    if field.low is not None and field.high is not None:
+        return np.asarray(field.low + (0.5 + 0.4 * waves) * (field.high - field.low))
+    rows = _MADE_UP[field.kind](waves) if field.kind in _MADE_UP else waves
+    return np.asarray(_CENTIMETRES * rows if field.unit == "cm" else rows)
+
+
+def _unit(lead: tuple[float, ...], waves: FloatArray) -> FloatArray:
+    """Vectors of length one near `lead`, as many as fit; numbers that are left over stay as they are."""
+    size = len(lead)
+    whole = waves.shape[1] // size * size
+    rows = 0.5 * waves[:, :whole].reshape(len(waves), -1, size) + lead
+    rows /= np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.concatenate([rows.reshape(len(waves), whole), waves[:, whole:]], axis=1)
+
+
+def _axes(waves: FloatArray) -> FloatArray:
+    """Two columns of a rotation each: of length one and at right angles."""
+    whole = waves.shape[1] // 6 * 6
+    pairs = (0.4 * waves[:, :whole]).reshape(len(waves), -1, 2, 3) + np.eye(3)[:2]
+    first = pairs[..., 0, :] / np.linalg.norm(pairs[..., 0, :], axis=-1, keepdims=True)
+    second = pairs[..., 1, :] - (pairs[..., 1, :] * first).sum(axis=-1, keepdims=True) * first
+    second /= np.linalg.norm(second, axis=-1, keepdims=True)
+    rows = np.concatenate([first, second], axis=-1).reshape(len(waves), whole)
+    return np.concatenate([rows, waves[:, whole:]], axis=1)
+
+
+_MADE_UP: Mapping[FieldKind, Callable[[FloatArray], FloatArray]] = {
+    FieldKind.QUATERNION_XYZW: lambda waves: _unit((0.0, 0.0, 0.0, 1.0), waves),
+    FieldKind.DIRECTION: lambda waves: _unit((0.0, 0.0, 1.0), waves),
+    FieldKind.ROT6D: _axes,
+    FieldKind.PROBABILITY: lambda waves: 0.5 + 0.4 * waves,
+    FieldKind.RIG_PARAMETER: lambda waves: 0.5 + 0.4 * waves,
+    FieldKind.LOG_VARIANCE: lambda waves: waves - 2.0,
+}
+"""Kind -> legal numbers from waves between -1 and 1; any other kind takes the waves."""
