@@ -5,7 +5,7 @@ oracle.py       the definitions in float64; samples.py: what the functions are a
 readings.py     what a rotation function may compute instead, each with its finding; meaning.py: which of them it is
 velocity.py     the same for angular velocities, which differ in frame, rate, scale and rows at once
 behaviour.py    types, axes, NaN, determinism, arguments left alone; degenerate.py: where formulas divide by nothing
-examination.py  all of it, as a findings report; examination_text.py: for people
+examination.py  all of it, as a findings report, and for people
 
 The texts of the findings are RP850-RP882, contract/rules/geometry.py. To add a role: a row in `ROLES`, its samples, its
 readings. To add a convention that a function may follow: a reading.

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
@@ -15,6 +17,9 @@ from rigpact.reports.geometry_parity.calling import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.degenerate import DEGENERATE, GRADIENTS
 from rigpact.reports.geometry_parity.meaning import Known, contract_reading, look
 from rigpact.reports.geometry_parity.samples import ordinary
+from rigpact.reports.terminal import plain, print_report, table
+
+_SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradient")
 
 
 def examine(place: str, functions: Sequence[UserFunction], conventions: Conventions, seed: int) -> FindingsReport:
@@ -74,3 +79,20 @@ def _summary(function: UserFunction, known: Known | None, conventions: Conventio
         "contract": contract_reading(function, conventions).words,
         "behaviour": dict(facts),
     }
+
+
+def print_examination(report: FindingsReport, console: Console) -> None:
+    """Print the functions, their behaviour as a table, and the findings."""
+    functions = report.summary["functions"]
+    for each in functions:
+        name = each["role"] if each["role"] == each["function"] else f"{each['role']} ({plain(each['function'])})"
+        line = Text(f"{name}: ", style="bold").append(each["computes"] or "unknown", style="default")
+        console.print(line)
+    rows = [(each["role"], *_behaviour(each)) for each in functions]
+    console.print(table("Behaviour", ("function", *_SHOWN), rows))
+    print_report(report, console)
+
+
+def _behaviour(function: Mapping[str, Any]) -> list[str]:
+    facts = function["behaviour"]
+    return [str(facts.get(name, "")).partition(":")[0] for name in _SHOWN]

@@ -48,8 +48,7 @@ def geometry(
     Exit status 0: they are the contract's; 1: findings; 2: no function to test, or a module that cannot be imported.
     """
     from rigpact.reports.geometry_parity.calling import user_functions
-    from rigpact.reports.geometry_parity.examination import examine
-    from rigpact.reports.geometry_parity.examination_text import print_examination
+    from rigpact.reports.geometry_parity.examination import examine, print_examination
     from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping
     from rigpact.reports.terminal import print_json, stdout, working
 
