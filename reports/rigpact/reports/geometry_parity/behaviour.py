@@ -13,7 +13,8 @@ import numpy as np
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity.calling import Array, CallFailed
+from rigpact.reports.geometry_parity.backend import Array
+from rigpact.reports.geometry_parity.calling import CallFailed
 from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.precision import row_errors, scale_of, tolerance
 from rigpact.reports.geometry_parity.roles import UNIT

@@ -14,8 +14,9 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.backend import Array
 from rigpact.reports.geometry_parity.behaviour import Check, Facts
-from rigpact.reports.geometry_parity.calling import Array, CallFailed
+from rigpact.reports.geometry_parity.calling import CallFailed
 from rigpact.reports.geometry_parity.loading import error_text
 from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.precision import row_errors

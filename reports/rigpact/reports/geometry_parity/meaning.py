@@ -14,7 +14,8 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.calling import Array, CallFailed, UserFunction
+from rigpact.reports.geometry_parity.backend import Array
+from rigpact.reports.geometry_parity.calling import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.precision import MATCH, row_errors, scale_of
 from rigpact.reports.geometry_parity.readings import READINGS, Reading
 from rigpact.reports.geometry_parity.roles import TRAILING, UNIT
