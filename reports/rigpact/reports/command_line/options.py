@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
+    from rigpact.reference_runtime.files.contracts import ContractFiles
 
 
 class OutputFormat(StrEnum):
@@ -32,12 +32,10 @@ ConventionsFile = Annotated[
 ]
 
 
-def contract_from_options(
-    bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
-) -> Contract:
-    """Load the contract under the conventions that the options declare; `--set` wins over the file."""
-    from rigpact.contract import load_contract
-    from rigpact.contract.conventions import parse_settings, read_conventions
+def contract_files(
+    bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
+) -> ContractFiles:
+    """What the options name a contract by; `open_contract` reads it."""
+    from rigpact.reference_runtime.files.contracts import ContractFiles
 
-    changes: dict[str, Any] = read_conventions(conventions) if conventions else {}
-    return load_contract(bundle, companion, {**changes, **parse_settings(settings or ())})
+    return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
