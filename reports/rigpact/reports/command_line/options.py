@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,3 +39,12 @@ def contract_files(
     from rigpact.reference_runtime.files.contracts import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
+
+
+def contract_from_options(
+    bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
+) -> Any:
+    """The contract under the conventions that the options declare; `--set` wins over the file."""
+    from rigpact.reference_runtime.files.contracts import open_contract
+
+    return open_contract(contract_files(bundle, companion, settings, conventions))

@@ -121,6 +121,7 @@ def _observe(graph: _Graph, inputs: Sequence[FloatArray], failed: FloatArray) ->
 
 def same_values(a: FloatArray, b: FloatArray) -> bool:
     """Whether an output holds the same bits as the rows `b`, (N, width), one NaN being as good as another."""
+    b = np.atleast_2d(b)
     if a.size % b.shape[-1] or a.size // b.shape[-1] not in (1, len(b)):
         return False
     a = np.broadcast_to(a.reshape(-1, b.shape[-1]), b.shape)

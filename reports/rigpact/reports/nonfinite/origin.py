@@ -159,6 +159,7 @@ def _of_next_row(moment: Moment, stage: str) -> Origin | None:
 def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | None = None) -> Origin:
     contract = moment.contract
     address = channel_address(link.stage, link.channel, contract)
+    part = contract.fields(link.stage).field_at(link.channel)
     node = _node(moment, link.stage) if moment.graph[link.stage].is_answer else None
     return Origin(
         frame=link.frame,
@@ -166,9 +167,9 @@ def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | 
         channel=link.channel,
         value=float(moment.stages[link.stage][link.channel]) if value is None else value,
         operation=operation_of(moment, link.stage) if node is None else f"{node.op} {node.name}",
-        slice=address.slice,
+        slice=part.name if part else None,
         bone=address.bone,
-        component=address.component,
+        component=address.component or (f"[{link.channel - part.start}]" if part and part.size > 1 else None),
         channels=link.channels,
         node=node,
         chain=tuple(sorted(chain, key=lambda entry: moment.graph.names.index(entry.stage))),

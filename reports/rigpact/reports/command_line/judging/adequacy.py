@@ -13,7 +13,7 @@ from rigpact.reports.command_line.options import (
     Format,
     OutputFormat,
     Settings,
-    contract_files,
+    contract_from_options,
 )
 
 
@@ -42,7 +42,6 @@ def adequacy(
     Exit status 0: the clips separate everything separable; 1: some convention could differ unseen; 2: nothing to judge.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.files.contracts import open_contract
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reports.diagnosing.adequacy import assess
     from rigpact.reports.diagnosing.adequacy_text import print_adequacy
@@ -50,7 +49,7 @@ def adequacy(
     from rigpact.reports.running.run import read_network
     from rigpact.reports.terminal import print_json, stdout, working
 
-    contract = open_contract(contract_files(bundle, companion, settings, conventions))
+    contract = contract_from_options(bundle, companion, settings, conventions)
     paths = list(clips or [])
     if synthesise is not None:
         write_probe(contract, synthesise)
