@@ -98,4 +98,4 @@ def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command
 def test_ten_thousand_free_frames_stay_finite(demo_subject: Subject) -> None:
     """An enemy that stands in a level for three minutes must still be there."""
     drift = judge_drift(demo_subject, 10_000)
-    assert (drift.verdict, drift.frames, drift.floor is not None) == ("finite", 10_000, True)
+    assert (drift.verdict, drift.frames, drift.facts["floor"] is not None) == ("finite", 10_000, True)

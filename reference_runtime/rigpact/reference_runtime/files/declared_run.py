@@ -51,8 +51,9 @@ class DeclaredRun:
         self.alignments: set[InputAlignment] = set()
         self._network = None if isinstance(network, RecordedAnswers) else network
         self._known = known_rows(contract, network, clip)
-        self.frame_limit = min(map(len, self._known.values())) if self.mode == "teacher" else None
-        self._count, self._frame = options.frames or min(map(len, self._known.values())), 0
+        steps = min(map(len, self._known.values()))
+        self.frame_limit = steps if self.mode == "teacher" else None
+        self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
 
     @cached_property
     def _stages(self) -> Stages:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -104,24 +104,32 @@ def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = T
 
 
 def evidence_of(subject: Subject, watched: Watched) -> Evidence:
-    """The frames that were kept, as evidence."""
-    frames, rows = zip(*watched.frames, strict=True)
-    last: Stages = rows[-1]
-    recorded = {name: np.stack([row[name] for row in rows]) for name in last if all(name in row for row in rows)}
+    """The frames that were kept, as evidence; of a system of windows the whole window."""
     contract = subject.acting_contract
+    if contract.system.windowed:
+        runner = subject.start()
+        count = np.arange(runner.frame_limit or 1)
+        recorded = runner.record(count)
+    else:
+        numbers, rows = zip(*watched.frames, strict=True)
+        count = np.array(numbers, np.int64)
+        recorded = stacked(list(rows), rows[-1])
     drive = subject.files.drive_of(subject.clip)
-    return Evidence(np.array(frames, np.int64), contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
+    return Evidence(count, contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
 
 
 def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True) -> Origin | None:
     """The producer of the first value of a recording that is not finite; None when all are finite."""
     graph = contract.system.graph
     exempt = of_later_frames(graph, contract, evidence.mode)
-    watched = [rows for name, rows in evidence.recorded.items() if name not in exempt]
-    bad_rows = np.flatnonzero(~np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in watched]))
+    bad = {name: ~np.isfinite(rows).all(axis=1) for name, rows in evidence.recorded.items() if name not in exempt}
+    bad_rows = np.flatnonzero(np.logical_or.reduce(list(bad.values())))
     if not len(bad_rows):
         return None
-    moment = Moment(contract, evidence, int(bad_rows[0]))
+    row = int(bad_rows[0])
+    if contract.system.windowed:  # a window is one evaluation: the first stage comes before the first row
+        row = int(np.argmax(next(bad[name] for name in graph.names if name in bad and bad[name].any())))
+    moment = Moment(contract, evidence, row)
     origin = _producer(moment, not_finite(moment.stages, graph, exempt))
     if not with_operands or origin.channel is None or origin.frame != moment.frame:
         return origin

@@ -17,7 +17,11 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.comparing.address import channel_address
+
+_ROUNDED = 8
+"""Operations between a raw value and an input: a rounding of that size is no departure."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class _Deviations:
 
 
 def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation per channel, in float64; a constant channel deviates by its rounding."""
+    """Mean and deviation per channel, in float64; a constant channel deviates by its rounding, at least by that of 1."""
     known = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
     rounding = np.nan_to_num(replay_bound(frames, name, rows).max(axis=0), posinf=0.0)
-    return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, np.finfo(np.float32).tiny))
+    return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))

@@ -49,10 +49,11 @@ def test_the_run_stays_finite():
 
 def write_repro(folder: Path, subject: Subject, found: Investigation, files: tuple[Path, Path | None]) -> Path:
     """Shrink a failing run and write its folder; UnusableInput for a run whose clip cannot be taken apart."""
-    shrunk = shrink(subject, found.frames + 2)
+    failing = found.origin.frame if found.origin else 0
+    shrunk = shrink(subject, max(found.frames, failing) + 2)
     if shrunk is None:
         raise UnusableInput(
-            "--repro", "a run that no raw clip drives, or that does not fail", "a failing run of a raw clip"
+            "--repro", "a run of a teacher file, or one that does not fail", "a failing run of a clip"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for source in files:

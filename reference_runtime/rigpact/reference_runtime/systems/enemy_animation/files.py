@@ -23,7 +23,7 @@ from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
 from rigpact.reference_runtime.systems.enemy_animation.faults import Fault, faulty_contract, faulty_parts, parse_fault
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
@@ -59,7 +59,7 @@ class EnemyFiles(DeclaredFiles):
 
     def drive_of(self, clip: Clip) -> Callable[[Any], Any]:
         """The clip, laid out under whatever contract is looked at."""
-        return lambda under: clip_rows(clip, under)
+        return drive_of(clip)
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:
         """The model of five inputs."""
