@@ -9,9 +9,9 @@ import pytest
 
 from rigpact.fixtures.mutants.scene import generated_scene
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
+from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reports.nonfinite.investigation import investigate
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reference_runtime.files.subject import Subject
 
 from ..nonfinite_room.nonfinite_cases import Case, cases
 from ..nonfinite_room.nonfinite_models import damaged_demo_cases, failing_operation_cases

@@ -249,7 +249,8 @@ def poisoned_contacts(seed: int) -> Case:
     frame, foot = int(chance.integers(CLIP_FRAMES - 1)), seed % 2
     scores = np.array(clip.contact_scores)
     scores[frame, foot] = np.nan
-    return _case("poisoned contact score", seed, Expected(frame, "contacts", foot), frames=CLIP_FRAMES,
+    place = Expected(frame, "contacts", foot, None, ("left foot", "right foot")[foot])
+    return _case("poisoned contact score", seed, place, frames=CLIP_FRAMES,
                  clip=replace(clip, contact_scores=scores))  # fmt: skip
 
 

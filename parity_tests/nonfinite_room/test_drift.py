@@ -11,8 +11,9 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
-from rigpact.reports.nonfinite.drift import growth_per_frame, judge_drift, perturbed_starts
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reports.nonfinite.drift import judge_drift
+from rigpact.reports.nonfinite.lanes import growth_per_frame, moved_channels, perturbed_starts
+from rigpact.reference_runtime.files.subject import Subject
 
 from .conftest import Command
 
@@ -31,7 +32,8 @@ def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: Subject) -> 
     """A start that is rounded back onto the seed shows no growth at all."""
     seed = demo_subject.rows().x_raw[0]
     rotations = demo_subject.contract.state["BoneRotations6D"].range
-    starts, sizes = perturbed_starts(seed, rotations)
+    assert moved_channels(demo_subject.contract) == [*range(rotations.start, rotations.stop)]
+    starts, sizes = perturbed_starts(seed, [*range(rotations.start, rotations.stop)])
     assert np.array_equal(starts[0], seed)
     differences = np.abs(starts[1:].astype(np.float64) - seed).max(axis=1)
     assert np.all(differences > 0)
@@ -55,7 +57,7 @@ def test_a_float32_engine_stays_inside_and_a_transposed_product_does_not(demo_su
     defect = judge_drift(demo_subject, FRAMES, swapped)
     assert (defect.verdict, defect.exit_code) == ("diverging", 1)
     assert defect.outside is not None
-    assert defect.outside.degrees > defect.outside.allowed_deg
+    assert defect.outside.error > defect.outside.allowed
 
 
 def test_a_nan_in_the_trace_is_outside(demo_subject: Subject, tmp_path: Path) -> None:
@@ -96,4 +98,4 @@ def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command
 def test_ten_thousand_free_frames_stay_finite(demo_subject: Subject) -> None:
     """An enemy that stands in a level for three minutes must still be there."""
     drift = judge_drift(demo_subject, 10_000)
-    assert (drift.verdict, drift.frames, drift.floor is not None) == ("finite", 10_000, True)
+    assert (drift.verdict, drift.frames, drift.facts["floor"] is not None) == ("finite", 10_000, True)

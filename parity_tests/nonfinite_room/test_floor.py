@@ -18,8 +18,8 @@ from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
     feet_positions_cm,
 )
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.nonfinite.floor import f1_score, foot_slide
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import f1_score, foot_slide
+from rigpact.reference_runtime.files.subject import Subject
 
 
 def test_a_clips_feet_touch_when_its_own_evidence_says_so(demo_subject: Subject) -> None:

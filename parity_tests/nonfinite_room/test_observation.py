@@ -10,11 +10,11 @@ import pytest
 
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
+from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reports.nonfinite.investigation import Growth, investigate
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reference_runtime.files.subject import Subject
 
 from .nonfinite_models import damaged_demo_cases, failing_operation_cases
 
@@ -29,7 +29,7 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject
     plain = Loop(subject.contract, subject.network, subject.clip, subject.mode)
     recorded = run_frames(plain, range(frames), None, subject.mode)
     seen: list[dict[str, object]] = []
-    observers = [Growth(), Envelope(subject.contract, subject.rows()), lambda _frame, stages: seen.append(stages)]
+    observers = [Growth("state"), Envelope(subject, subject.contract), lambda _frame, stages: seen.append(stages)]
     watched = watch_run(subject.start(), range(frames), observers)
     assert watched.is_finite
     assert watched.finite_frames == frames

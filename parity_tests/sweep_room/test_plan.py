@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 from rigpact.reports.sweep.plan import Cell, SweptFile, parse_knob_values
 
 FILE = SweptFile("/a/x", "x", "0" * 64)
@@ -74,10 +75,17 @@ def test_weights_beside_a_model_are_part_of_it(
 def test_orders_of_inputs_stand_between_semicolons() -> None:
     """A value that holds commas itself must not be torn apart."""
     name, values = parse_knob_values(
-        "input_order=state,cond,contacts,angvel,pose_hist;cond,state,contacts,angvel,pose_hist"
+        "input_order=state,cond,contacts,angvel,pose_hist;cond,state,contacts,angvel,pose_hist", enemy_conventions()
     )
     assert name == "input_order"
     assert [value[0] for value in values] == ["state", "cond"]
+
+
+def test_one_order_needs_no_semicolon() -> None:
+    """A single order reads as `--set` of every other command reads it."""
+    order = "cond,state,contacts,angvel,pose_hist"
+    _, values = parse_knob_values(f"input_order={order}", enemy_conventions())
+    assert values == [tuple(order.split(","))]
 
 
 @pytest.mark.parametrize(

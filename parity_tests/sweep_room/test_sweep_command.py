@@ -98,7 +98,7 @@ def test_a_defect_of_rigpact_is_status_3(
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(measure, "pose_error", fails)
+    monkeypatch.setattr(measure, "pose_errors", fails)
     assert sweep_command(*words).status == 3
 
 

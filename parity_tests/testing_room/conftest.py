@@ -22,7 +22,7 @@ import rigpact.reference_runtime.systems.enemy_animation.tolerances
 import rigpact.reports.diagnosing.diagnose
 import rigpact.reports.diagnosing.evidence
 import rigpact.reports.engine.canary_report
-import rigpact.reports.running.run_report
+import rigpact.reports.running.run
 import rigpact.testing.items
 import rigpact.testing.properties
 import rigpact.testing.strategies  # noqa: F401

@@ -24,6 +24,7 @@ class Knob:
 
     effects: what each value does, the contract's own value first; whatever the stage that picks it wants (a function, a factor).
     hints: value -> what to look for in code where a side has that value. is_benign: no value of it is a defect.
+    advice: which clip to add where none shows the difference.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Knob:
     meaning: str
     hints: Mapping[str, str] = field(default_factory=dict)
     is_benign: bool = False
+    advice: str = ""
 
     @property
     def values(self) -> tuple[str, ...]:

@@ -294,7 +294,7 @@ def _free_runs(files: UserFiles) -> Iterator[Judgement]:
 def _free_run(files: UserFiles, path: Path) -> None:
     """Five seconds on the loop's own output stay finite, and no input is cut or padded."""
     from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
-    from rigpact.reports.running.run_report import describe_run
+    from rigpact.reports.running.run import describe_run
 
     runner = start_run(files.contract, files.network, files.clip(path), "free")
     trace = run_frames(runner, range(FREE_RUN_FRAMES), path.stem, "free")

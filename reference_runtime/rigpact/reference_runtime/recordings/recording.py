@@ -19,6 +19,7 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
@@ -68,7 +69,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
     """
     if is_trace_path(path):
         trace = read_trace(path)
-        if trace.header.system is not None:
+        if trace.header.system != ENEMY_ANIMATION:
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
         return Recording(Path(path), "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))

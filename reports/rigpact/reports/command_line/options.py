@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
+    from rigpact.reference_runtime.files.contracts import ContractFiles
 
 
 class OutputFormat(StrEnum):
@@ -32,12 +32,19 @@ ConventionsFile = Annotated[
 ]
 
 
+def contract_files(
+    bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
+) -> ContractFiles:
+    """What the options name a contract by; `open_contract` reads it."""
+    from rigpact.reference_runtime.files.contracts import ContractFiles
+
+    return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
+
+
 def contract_from_options(
     bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
-) -> Contract:
-    """Load the contract under the conventions that the options declare; `--set` wins over the file."""
-    from rigpact.contract import load_contract
-    from rigpact.contract.conventions import parse_settings, read_conventions
+) -> Any:
+    """The contract under the conventions that the options declare; `--set` wins over the file."""
+    from rigpact.reference_runtime.files.contracts import open_contract
 
-    changes: dict[str, Any] = read_conventions(conventions) if conventions else {}
-    return load_contract(bundle, companion, {**changes, **parse_settings(settings or ())})
+    return open_contract(contract_files(bundle, companion, settings, conventions))

@@ -1,33 +1,14 @@
-"""Adequacy in words, and the probe clip as a file."""
+"""Adequacy in words."""
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.files import write_bytes
-from rigpact.fixtures.json_files import document_bytes
-from rigpact.fixtures.probe import probe_clip
-from rigpact.reference_runtime.recordings.clip import Clip, read_clip
 from rigpact.reports.diagnosing.adequacy import CLEAR_MARGIN, Adequacy, ClipAdequacy
 from rigpact.reports.terminal import plain, table
-
-
-def write_probe(contract: Contract, path: Path) -> None:
-    """Write a probe clip for a bundle in the engine's raw clip format."""
-    write_bytes(path, document_bytes(probe_clip(contract)) + b"\n")
-
-
-def read_probe(contract: Contract) -> Clip:
-    """The probe clip as it reads back from a file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "probe.json"
-        write_probe(contract, path)
-        return read_clip(path)
 
 
 def print_adequacy(adequacy: Adequacy, console: Console) -> None:

@@ -10,20 +10,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
-from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import Network
+from rigpact.reference_runtime.files.runner import Runner, Stages
+from rigpact.reference_runtime.files.sentinel import Observer, Watched, watch_run
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.systems.enemy_animation.drive import Stages
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import Observer, Watched, watch_run
+from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.nonfinite.guards import GuardResult, try_guards
+from rigpact.reports.nonfinite.network_node import ORDINARY_Z
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
-from rigpact.reports.nonfinite.precursors import CLAMP_Z, Envelope, Precursor
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reports.nonfinite.precursors import Envelope, Precursor
 from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
@@ -62,7 +62,7 @@ class Investigation:
         return next((result for result in self.guards if result.survived), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer in the published format."""
+        """The `rigpact-nonfinite` document, version 1."""
         failing = self.origin.frame if self.origin else None
         return {
             "format": "rigpact-nonfinite",
@@ -82,20 +82,21 @@ class Investigation:
 
 
 class Growth:
-    """An observer of the largest |z| of each frame's state: does it climb and climb?"""
+    """An observer of the largest value of each frame's first network input: does it climb and climb?"""
 
-    def __init__(self) -> None:
+    def __init__(self, stage: str) -> None:
         """Start with nothing seen."""
+        self._stage = stage
         self.largest: list[float] = []
 
     def __call__(self, frame: int, stages: Stages) -> None:
         """Look at one frame."""
-        self.largest.append(float(np.max(np.abs(stages["state"]))))
+        self.largest.append(float(np.max(np.abs(stages[self._stage]))))
 
     @property
     def diverges(self) -> bool:
         """Whether every quarter's maximum is well above the one before, and beyond the ordinary range at the end."""
-        if len(self.largest) < 4 or self.largest[-1] <= CLAMP_Z:
+        if len(self.largest) < 4 or self.largest[-1] <= ORDINARY_Z:
             return False
         quarters = [float(quarter.max()) for quarter in np.array_split(np.array(self.largest), 4)]
         return all(later > _GROWTH * earlier for earlier, later in pairwise(quarters))
@@ -106,47 +107,36 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
 
     guard_frames: how long a guarded run has to stay finite, as many as asked for by default; 0 tries no guard.
     """
-    try:
-        with np.errstate(all="ignore"):
-            loop = subject.start()
-    except UnusableInput as refusal:
-        return Investigation("nonfinite", 0, refused_origin(refusal), notes=subject.notes)
-    count = subject.frames_of(loop, frames)
-    growth = Growth()
-    envelope = _envelope(subject)
+    with np.errstate(all="ignore"):
+        runner = subject.start(frames)
+    count = subject.frames_of(runner, frames)
+    growth = Growth(runner.contract.system.inputs[0])
+    envelope = _envelope(subject, runner)
     observers: list[Observer] = [growth] if envelope is None else [growth, envelope]
-    watched = watch_run(loop, tracked(range(count), f"{subject.mode} run"), observers)
-    verdict = _verdict(watched, growth)
+    watched = watch_run(runner, tracked(range(count), f"{subject.mode} run"), observers)
+    verdict = _verdict(watched, growth if subject.mode == "free" else None)
     wanted = count if guard_frames is None else guard_frames
     guards = try_guards(subject, wanted) if verdict != "finite" and wanted else []
-    return Investigation(
-        verdict=verdict,
-        frames=watched.finite_frames,
-        origin=_origin(subject, watched),
-        precursors=tuple(sorted(envelope.found.values(), key=lambda entry: entry.frame)) if envelope else (),
-        guards=tuple(guards),
-        notes=subject.notes,
-    )
-
-
-def _origin(subject: Subject, watched: Watched) -> Origin | None:
     with np.errstate(all="ignore"):
-        return origin_of_run(subject, watched)
+        origin = origin_of_run(subject, watched)
+    precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
+    return Investigation(
+        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=subject.notes
+    )  # fmt: skip
 
 
-def _envelope(subject: Subject) -> Envelope | None:
+def _envelope(subject: Subject, runner: Runner) -> Envelope | None:
     """The clip's own envelope; None for a clip that cannot drive even one step."""
     try:
-        with np.errstate(all="ignore"):
-            return Envelope(subject.acting_contract, subject.rows())
+        return Envelope(subject, runner.contract)
     except UnusableInput:
         return None
 
 
-def _verdict(watched: Watched, growth: Growth) -> Verdict:
+def _verdict(watched: Watched, growth: Growth | None) -> Verdict:
     if not watched.is_finite:
         return "nonfinite"
-    return "diverging" if growth.diverges else "finite"
+    return "diverging" if growth is not None and growth.diverges else "finite"
 
 
 def refused_bundle(refusal: ContractRefused) -> Investigation:
@@ -154,9 +144,12 @@ def refused_bundle(refusal: ContractRefused) -> Investigation:
     return Investigation("nonfinite", 0, refused_origin(refusal), suspects=refusal.findings)
 
 
-def statistics_suspects(bundle: Document, companion: Document | None) -> tuple[Finding, ...]:
-    """What the rules say about the statistics: lengths, floors, scales that disagree with training."""
-    findings = check_bundle(bundle, companion)
+def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, ...]:
+    """What the rules say about the statistics of a schema bundle: lengths, floors, scales that disagree with training."""
+    document = read_document(bundle)
+    if document.kind is not Kind.BUNDLE:
+        return ()
+    findings = check_bundle(document, None if companion is None else read_document(companion))
     return tuple(
         finding
         for finding in findings
@@ -164,21 +157,17 @@ def statistics_suspects(bundle: Document, companion: Document | None) -> tuple[F
     )
 
 
-def investigate_recording(recording: Recording, contract: Contract, network: Network | None = None) -> Investigation:
+def investigate_recording(recording: Recording, contract: Any, network: Any = None) -> Investigation:
     """The producer in a recorded run."""
     trace = recording.trace
-    frames = [(int(frame), _row(trace.stages, index)) for index, frame in enumerate(trace.frame)]
-    mode = "free" if trace.header.mode == "free" else "teacher"
+    check_widths(contract, trace.stages, recording.path)
+    evidence = recording_to_evidence(recording, contract, None, network)
     with np.errstate(all="ignore"):
-        origin = find_origin(frames, contract, mode, network)
+        origin = find_origin(evidence, contract)
     notes = (f"the recording is incomplete: {trace.truncation}",) if trace.truncation else ()
     verdict: Verdict = "finite" if origin is None else "nonfinite"
-    good = len(frames) if origin is None else sum(frame < origin.frame for frame, _ in frames)
+    good = len(trace.frame) if origin is None else int(np.count_nonzero(trace.frame < origin.frame))
     return Investigation(verdict, good, origin, notes=notes)
-
-
-def _row(stages: dict[str, FloatArray], index: int) -> Stages:
-    return {name: rows[index] for name, rows in stages.items()}
 
 
 def with_suspects(found: Investigation, suspects: Sequence[Finding]) -> Investigation:

@@ -56,16 +56,16 @@ class NodeOrigin:
 
 
 class _Graph:
-    """A model that can be run with intermediates exposed."""
+    """A model that can be run with intermediates exposed; one of its outputs is looked at."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, output: int) -> None:
         import onnx
 
         self._onnx = onnx
         self._model = onnx.load(str(path))
         graph = self._model.graph
         self.inputs = [entry.name for entry in graph.input if entry.name not in {w.name for w in graph.initializer}]
-        self.output = graph.output[0].name
+        self.output = graph.output[output].name
         self.nodes = [node for node in graph.node if node.output and node.op_type != "Constant"]
         self.weights: Values = {w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer}
         for node in graph.node:
@@ -91,11 +91,14 @@ class _Graph:
         return values[0], dict(zip(wanted, values, strict=True))
 
 
-def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray) -> NodeOrigin | None:
-    """The node that made the first bad value of `failed` from five (1, width) inputs; None where it cannot be told."""
+def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, output: int = 0) -> NodeOrigin | None:
+    """The node that made the first bad value of an output; None where it cannot be told.
+
+    inputs: as they are bound. failed: the output's rows (N, width) as they were.
+    """
     if not onnx_is_installed() or not all(np.isfinite(vector).all() for vector in inputs):
         return None
-    graph = _Graph(path)
+    graph = _Graph(path, output)
     values, same = _observe(graph, inputs, failed)
     known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
     node = next((node for node in graph.nodes if _produces(node, known, graph.weights)), None)
@@ -117,11 +120,13 @@ def _observe(graph: _Graph, inputs: Sequence[FloatArray], failed: FloatArray) ->
 
 
 def same_values(a: FloatArray, b: FloatArray) -> bool:
-    """Whether two arrays hold the same bits, one NaN being as good as another."""
-    if a.shape != b.shape:
+    """Whether an output holds the same bits as the rows `b`, (N, width), one NaN being as good as another."""
+    b = np.atleast_2d(b)
+    if a.size % b.shape[-1] or a.size // b.shape[-1] not in (1, len(b)):
         return False
-    nan = np.isnan(a) & np.isnan(b)
-    return bool(np.all(nan | (a.view(np.uint32) == b.view(np.uint32))))
+    a = np.broadcast_to(a.reshape(-1, b.shape[-1]), b.shape)
+    bits = [np.ascontiguousarray(side).view(np.uint32) for side in (a, b)]
+    return bool(np.all((np.isnan(a) & np.isnan(b)) | (bits[0] == bits[1])))
 
 
 def _produces(node: Any, known: Values, weights: Values) -> bool:

@@ -1,32 +1,30 @@
 """The producer of a value that is not finite, apart from the stages that only pass it on.
 
 Order is time first, then dataflow: of the first frame that holds such a value, the stage that does while everything it was
-computed from is finite. Works on a live run and on a recording.
+computed from is finite. Works on a live run and on a recording, of any system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from rigpact.reports.diagnosing.replay import PARENTS
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import Network, OnnxNetwork, aligned
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import EXEMPT, Watched, not_finite
-from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+from rigpact.reference_runtime.files.runner import stacked
+from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.network import aligned
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
-from rigpact.reports.nonfinite.operands import Moment, Operation, operation_of
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reports.nonfinite.operands import Moment, operands_of, operation_of
 
 LOADING = "load"
 """The stage of a bundle that the engine does not even load."""
-Frames = Sequence[tuple[int, Mapping[str, FloatArray]]]
 
 
 @dataclass(frozen=True)
@@ -86,55 +84,64 @@ def _word(value: float) -> float | str:
     return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def refused_origin(refusal: UnusableInput, frame: int = 0) -> Origin:
+def refused_origin(refusal: UnusableInput, stage: str = LOADING, frame: int = 0) -> Origin:
     """The origin of a run that cannot be: a bundle that the engine refuses, a vector of the wrong length."""
+    words = f"{refusal.place}: found {refusal.found}, expected {refusal.expected}"
     if not isinstance(refusal, ContractRefused):
-        return Origin(frame, "y_norm", None, None, _refusal_words(refusal))
-    first = refusal.findings[0]
-    name, _, index = first.pointer.strip("/").partition("/")
-    return Origin(
-        frame, LOADING, int(index) if index.isdecimal() else None, None, _refusal_words(refusal), slice=name or None
-    )
+        return Origin(frame, stage, None, None, words)
+    name, _, index = refusal.findings[0].pointer.strip("/").partition("/")
+    return Origin(frame, LOADING, int(index) if index.isdecimal() else None, None, words, slice=name or None)
 
 
-def _refusal_words(refusal: UnusableInput) -> str:
-    return f"{refusal.place}: found {refusal.found}, expected {refusal.expected}"
-
-
-def origin_of_run(subject: Subject, watched: Watched) -> Origin | None:
+def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = True) -> Origin | None:
     """The origin of a watched run's alarm; None for a finite run."""
+    contract = subject.acting_contract
     if watched.refusal is not None:
-        return refused_origin(watched.refusal, watched.failing_frame)
+        return refused_origin(watched.refusal, contract.system.outputs[0], watched.failing_frame)
     if not watched.alarm:
         return None
-    return find_origin(watched.frames, subject.acting_contract, subject.mode, subject.network)
+    return find_origin(evidence_of(subject, watched), contract, with_operands=with_operands)
 
 
-def find_origin(frames: Frames, contract: Contract, mode: str, network: Network | None = None) -> Origin | None:
-    """The producer in a sequence of frames, each a number and its stages (width,); None when all are finite."""
-    exempt = EXEMPT.get(mode, frozenset())
-    for frame, stages in frames:
-        bad = not_finite(stages, exempt)
-        if bad:
-            return _producer(Moment(contract, frame, mode, stages), bad, network)
-    return None
+def evidence_of(subject: Subject, watched: Watched) -> Evidence:
+    """The frames that were kept, as evidence; of a system of windows the whole window."""
+    contract = subject.acting_contract
+    if contract.system.windowed:
+        runner = subject.start()
+        count = np.arange(runner.frame_limit or 1)
+        recorded = runner.record(count)
+    else:
+        numbers, rows = zip(*watched.frames, strict=True)
+        count = np.array(numbers, np.int64)
+        recorded = stacked(list(rows), rows[-1])
+    drive = subject.files.drive_of(subject.clip)
+    return Evidence(count, contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
 
 
-def _producer(moment: Moment, bad: Sequence[str], network: Network | None) -> Origin:
-    stage = next((name for name in bad if not _inherits(name, bad, moment.stages)), bad[0])
+def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True) -> Origin | None:
+    """The producer of the first value of a recording that is not finite; None when all are finite."""
+    graph = contract.system.graph
+    exempt = of_later_frames(graph, contract, evidence.mode)
+    bad = {name: ~np.isfinite(rows).all(axis=1) for name, rows in evidence.recorded.items() if name not in exempt}
+    bad_rows = np.flatnonzero(np.logical_or.reduce(list(bad.values())))
+    if not len(bad_rows):
+        return None
+    row = int(bad_rows[0])
+    if contract.system.windowed:  # a window is one evaluation: the first stage comes before the first row
+        row = int(np.argmax(next(bad[name] for name in graph.names if name in bad and bad[name].any())))
+    moment = Moment(contract, evidence, row)
+    origin = _producer(moment, not_finite(moment.stages, graph, exempt))
+    if not with_operands or origin.channel is None or origin.frame != moment.frame:
+        return origin
+    return replace(origin, operands=operands_of(moment, origin.stage, origin.channel))
+
+
+def _producer(moment: Moment, bad: Sequence[str]) -> Origin:
+    stage = next((name for name in bad if not set(moment.parents(name)).intersection(bad)), bad[0])
     links = tuple(_link(moment, name) for name in bad)
     own = next(link for link in links if link.stage == stage)
     chain = tuple(link for link in links if link.stage != stage)
-    future = _future_row(moment, stage)
-    if future is not None:
-        return future
-    node = _node(moment, network) if stage == "y_norm" else None
-    return _origin(moment, own, chain, node)
-
-
-def _inherits(stage: str, bad: Sequence[str], stages: Mapping[str, FloatArray]) -> bool:
-    """Whether a stage is computed from a bad one; unrecorded stages between are looked through."""
-    return any(parent in bad or (parent not in stages and _inherits(parent, bad, stages)) for parent in PARENTS[stage])
+    return _of_next_row(moment, stage) or _origin(moment, own, chain)
 
 
 def _link(moment: Moment, stage: str) -> Link:
@@ -142,38 +149,61 @@ def _link(moment: Moment, stage: str) -> Link:
     return Link(moment.frame, stage, int(wrong[0]), len(wrong))
 
 
-def _future_row(moment: Moment, stage: str) -> Origin | None:
-    """A teacher-driven angular velocity looks one row ahead: a poisoned row is the producer, not the log map."""
-    following = moment.stages.get("x_raw_next")
-    if moment.mode != "teacher" or stage != "angvel" or following is None or np.isfinite(following).all():
+def _of_next_row(moment: Moment, stage: str) -> Origin | None:
+    """A stage that looks ahead in a clip fails where the clip's next row is bad: that row is the producer."""
+    graph, stages = moment.graph, moment.stages
+    if moment.evidence.mode != "teacher" or graph[stage].reach_of(moment.contract)[1] == 0:
         return None
-    later = Moment(moment.contract, moment.frame + 1, moment.mode, {"x_raw": following})
-    return _origin(later, _link(later, "x_raw"), (_link(moment, "angvel"),), None)
+    for name in moment.parents(stage):
+        following = stages.get(graph[name].carried or "")
+        if following is not None and not np.isfinite(following).all():
+            wrong = np.flatnonzero(~np.isfinite(following))
+            link = Link(moment.frame + 1, name, int(wrong[0]), len(wrong))
+            found = _origin(moment, link, (_link(moment, stage),), float(following[wrong[0]]))
+            return replace(found, operation=f"read from the clip, row {moment.frame + 1}")
+    return None
 
 
-def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], node: NodeOrigin | None) -> Origin:
+def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | None = None) -> Origin:
     contract = moment.contract
-    address = channel_address(link.stage, link.channel, contract, contract.bone_names)
-    operation: Operation = operation_of(moment, link.stage, link.channel)
+    address = channel_address(link.stage, link.channel, contract)
+    part = contract.fields(link.stage).field_at(link.channel)
+    node = _node(moment, link.stage) if moment.graph[link.stage].is_answer else None
     return Origin(
-        frame=moment.frame,
+        frame=link.frame,
         stage=link.stage,
         channel=link.channel,
-        value=moment.value(link.stage, link.channel),
-        operation=operation.text if node is None else f"{node.op} {node.name}",
-        slice=address.slice,
+        value=float(moment.stages[link.stage][link.channel]) if value is None else value,
+        operation=operation_of(moment, link.stage) if node is None else f"{node.op} {node.name}",
+        slice=part.name if part else None,
         bone=address.bone,
-        component=address.component,
-        operands=operation.operands,
+        component=address.component or (f"[{link.channel - part.start}]" if part and part.size > 1 else None),
         channels=link.channels,
         node=node,
-        chain=tuple(sorted(chain, key=lambda entry: STAGE_NAMES.index(entry.stage))),
+        chain=tuple(sorted(chain, key=lambda entry: moment.graph.names.index(entry.stage))),
     )
 
 
-def _node(moment: Moment, network: Network | None) -> NodeOrigin | None:
-    order = moment.contract.conventions.input_order
-    if not isinstance(network, OnnxNetwork) or any(name not in moment.stages for name in order):
+def _node(moment: Moment, stage: str) -> NodeOrigin | None:
+    """The node of the model that made a bad answer; None where no model or not all of its inputs are at hand."""
+    network, system = moment.evidence.network, moment.contract.system
+    signature = getattr(network, "signature", None)
+    names = input_order(moment.contract)
+    if signature is None or any(name not in moment.evidence.recorded for name in names):
         return None
-    vectors = aligned([moment.stages[name][None] for name in order], network.bound_widths)
-    return name_node(network.signature.path, vectors, moment.stages["y_norm"][None])
+    rows = slice(None) if system.windowed else slice(moment.row, moment.row + 1)
+    vectors = [moment.evidence.recorded[name][rows] for name in names]
+    widths = getattr(network, "bound_widths", None)
+    if widths is not None:
+        vectors = aligned(vectors, widths)
+    if system.windowed:
+        vectors = [window[None] for window in vectors]
+    failed = moment.evidence.recorded[stage][rows]
+    return name_node(signature.path, vectors, failed, system.outputs.index(stage))
+
+
+def input_order(contract: Any) -> Sequence[str]:
+    """The stages that the model takes, in the order in which they are bound."""
+    system = contract.system
+    orders = [name for name, knob in system.knobs.items() if isinstance(knob, InputOrder)]
+    return contract.conventions[orders[0]] if orders else system.inputs

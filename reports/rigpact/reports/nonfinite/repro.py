@@ -1,8 +1,8 @@
 """A folder that reproduces a failing run anywhere: files, network inputs, a pytest file, a C++ listing.
 
-norm_template.json, pretrain_template.json, model.onnx or replay.trace.jsonl, clip.json   what the run needs
+contract, companion, model or recorded answers, clip   what the run needs, under the names that repro.json gives
 repro.json            frames, mode, faults, conventions, where it fails, the guard that it survives
-test_data_set_0/      the network's inputs and output at the failing frame, in the layout of ONNX backend tests
+test_data_set_0/      the network's inputs and outputs at the failing frame, in the layout of ONNX backend tests
 test_repro.py         fails while the defect is there; RIGPACT_GUARD=NAME shows that a guard cures it
 repro_inputs.h        the same inputs as C++ arrays
 """
@@ -17,20 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
-from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.sentinel import watch_run
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.faults import parse_fault
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import watch_run
 from rigpact.reports.nonfinite.guards import guarded
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
-from rigpact.reports.nonfinite.shrink import Shrunk, clip_document, shrink
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reports.nonfinite.origin import input_order
+from rigpact.reports.nonfinite.shrink import Shrunk, shrink
 
-BUNDLE, COMPANION, MODEL, REPLAY = "norm_template.json", "pretrain_template.json", "model.onnx", "replay.trace.jsonl"
+MODEL, REPLAY = "model.onnx", "replay.trace.jsonl"
 _FLOAT = 1
 """TensorProto.DataType.FLOAT"""
 _TEST = '''"""Fails while the defect is there. RIGPACT_GUARD=NAME runs it with a guard{guard}."""
@@ -49,22 +48,25 @@ def test_the_run_stays_finite():
 
 
 def write_repro(folder: Path, subject: Subject, found: Investigation, files: tuple[Path, Path | None]) -> Path:
-    """Shrink a failing run and write its folder; UnusableInput for a run that no raw clip drives."""
-    shrunk = shrink(subject, found.frames + 2)
+    """Shrink a failing run and write its folder; UnusableInput for a run whose clip cannot be taken apart."""
+    failing = found.origin.frame if found.origin else 0
+    shrunk = shrink(subject, max(found.frames, failing) + 2)
     if shrunk is None:
         raise UnusableInput(
-            "--repro", "a run that no raw clip drives, or that does not fail", "a failing run of a raw clip"
+            "--repro", "a run of a teacher file, or one that does not fail", "a failing run of a clip"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for source, name in zip(files, (BUNDLE, COMPANION), strict=True):
+    for source in files:
         if source is not None:
-            shutil.copyfile(source, folder / name)
-    _write_network(folder, shrunk.subject.network, shrunk.subject.contract.fps)
-    if isinstance(shrunk.subject.clip, RawClip):
-        _write_json(folder / "clip.json", clip_document(shrunk.subject.clip))
+            shutil.copyfile(source, folder / source.name)
+    small = shrunk.subject
+    names = {"bundle": files[0].name, "companion": files[1].name if files[1] else None}
+    names["clip"] = small.files.write_clip(small.clip, folder, small.contract).name
+    names["network"] = _write_network(folder, small)
     guard = found.guard.guard if found.guard else None
-    _write_json(folder / "repro.json", _facts(shrunk, guard, folder))
-    _write_vectors(folder, shrunk)
+    _write_json(folder / "repro.json", {**_facts(shrunk, guard, folder, names), "files": names})
+    if not small.contract.system.windowed:
+        _write_vectors(folder, shrunk)
     story = f"{shrunk.origin.stage} at frame {shrunk.origin.frame}: {shrunk.origin.operation}".replace('"', "'")
     words = f"; {guard} cures it" if guard else ""
     (folder / "test_repro.py").write_text(_TEST.format(guard=words, story=story.replace("\\", "/")), encoding="utf-8")
@@ -74,12 +76,14 @@ def write_repro(folder: Path, subject: Subject, found: Investigation, files: tup
 def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
     """Run a repro folder again, with a guard if one is named."""
     facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
-    companion = folder / COMPANION if (folder / COMPANION).is_file() else None
-    contract = load_contract(folder / BUNDLE, companion, facts["conventions"])
-    model = folder / MODEL
-    network: Network = OnnxNetwork(model, contract) if model.is_file() else read_replay(folder / REPLAY)
-    faults = tuple(parse_fault(word) for word in facts["faults"])
-    subject = Subject(contract, network, read_clip(folder / "clip.json"), facts["mode"], faults)
+    names = facts["files"]
+    contract = _declared(folder, names).with_conventions(facts["conventions"])
+    files, network = files_of(contract), names["network"]
+    if network is not None:
+        read = files.network if network == MODEL else files.replay
+        network = read(folder / network, contract)
+    faults = tuple(files.fault(word) for word in facts["faults"])
+    subject = Subject(contract, network, files.clip(folder / names["clip"], contract), facts["mode"], faults)
     if guard:
         changed = dict(guarded(subject))
         if guard not in changed:
@@ -88,10 +92,14 @@ def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
     return investigate(subject, facts["frames"], guard_frames=0)
 
 
-def _facts(shrunk: Shrunk, guard: str | None, folder: Path) -> dict[str, Any]:
+def _declared(folder: Path, names: Mapping[str, Any]) -> Any:
+    companion = names["companion"] and folder / names["companion"]
+    return open_contract(ContractFiles(folder / names["bundle"], companion))
+
+
+def _facts(shrunk: Shrunk, guard: str | None, folder: Path, names: Mapping[str, Any]) -> dict[str, Any]:
     subject = shrunk.subject
-    companion = folder / COMPANION if (folder / COMPANION).is_file() else None
-    declared = load_contract(folder / BUNDLE, companion).conventions
+    declared = _declared(folder, names).conventions
     return {
         "format": "rigpact-repro",
         "version": 1,
@@ -108,34 +116,40 @@ def _facts(shrunk: Shrunk, guard: str | None, folder: Path) -> dict[str, Any]:
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
-    # NaN and Infinity stay the words that Python writes and the clip reader takes: they are what is reproduced
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
-def _write_network(folder: Path, network: Network, fps: float) -> None:
-    if isinstance(network, OnnxNetwork):
+def _write_network(folder: Path, subject: Subject) -> str | None:
+    """Write the model or the recorded answers; None where the clip holds the answers itself."""
+    network, contract = subject.network, subject.contract
+    if network is None:
+        return None
+    if hasattr(network, "signature"):
         shutil.copyfile(network.signature.path, folder / MODEL)
-    elif isinstance(network, ReplayNetwork):
-        count = np.arange(len(network.outputs), dtype=np.int64)
-        header = TraceHeader(fps=fps, mode="free", clip=None)
-        write_trace(Trace(header, count, count / fps, {"y_norm": network.outputs}), folder / REPLAY)
-    else:
+        return MODEL
+    if not hasattr(network, "outputs"):
         raise UnusableInput("--repro", f"the network {network.name}", "an ONNX file or recorded outputs")
+    outputs = network.outputs if isinstance(network.outputs, Mapping) else {contract.system.outputs[0]: network.outputs}
+    count = np.arange(min(map(len, outputs.values())), dtype=np.int64)
+    header = TraceHeader(contract.fps or 1.0, subject.mode, system=contract.system.name)
+    write_trace(Trace(header, count, count / header.fps, dict(outputs)), folder / REPLAY)
+    return REPLAY
 
 
 def _write_vectors(folder: Path, shrunk: Shrunk) -> None:
+    subject = shrunk.subject
     with np.errstate(all="ignore"):
-        watched = watch_run(shrunk.subject.start(), range(shrunk.frames))
-    if not watched.frames:
+        watched = watch_run(subject.start(shrunk.frames), range(shrunk.frames))
+    names = input_order(subject.contract)
+    if not watched.frames or any(name not in watched.frames[-1][1] for name in names):
         return
-    stages = watched.frames[-1][1]
-    data = folder / "test_data_set_0"
+    stages, data = watched.frames[-1][1], folder / "test_data_set_0"
     data.mkdir(exist_ok=True)
-    order = shrunk.subject.contract.conventions.input_order
-    vectors = {name: stages[name][None] for name in order}
+    vectors = {name: stages[name][None] for name in names}
     for place, (name, vector) in enumerate(vectors.items()):
         (data / f"input_{place}.pb").write_bytes(tensor_proto(name, vector))
-    (data / "output_0.pb").write_bytes(tensor_proto("motion_pred", stages["y_norm"][None]))
+    for place, name in enumerate(subject.contract.system.outputs):
+        (data / f"output_{place}.pb").write_bytes(tensor_proto(name, stages[name][None]))
     (folder / "repro_inputs.h").write_text(cpp_listing(vectors), encoding="utf-8")
 
 

@@ -1,41 +1,27 @@
 """The smallest run that still fails the same way: latest start, shortest prefix, fewest channels that are not default.
 
 Channels are the columns of the clip that drives the run. Delta debugging over them (Zeller and Hildebrandt, Simplifying and
-isolating failure-inducing input, 2002). Default: 0, and no rotation for a bone.
+isolating failure-inducing input, 2002). Default: 0, and no rotation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import ReplayNetwork
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import Watched, watch_run
+from rigpact.reference_runtime.files.sentinel import Watched, watch_run
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.nonfinite.origin import Origin, origin_of_run
-from rigpact.reports.nonfinite.subject import Subject
 
 MOST_RUNS = 200
 """Runs spent on leaving channels out; what is left then is reported as it is."""
-_COLUMNS = (
-    "root_position_m", "root_velocity_m_s", "root_yaw_rad", "rotations6d", "angular_velocity_rad_s", "action_bits",
-    "contact_scores",
-)  # fmt: skip
-_STATE_FIELDS = {
-    "RootPosition": "root_position_m", "RootVelocity": "root_velocity_m_s", "RootYaw": "root_yaw_rad",
-    "BoneRotations6D": "rotations6d", "BoneAngularVelocities": "angular_velocity_rad_s",
-    "Contacts": "contact_scores",
-}  # fmt: skip
 Column = tuple[str, int]
-IntArray = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,107 +37,103 @@ class Shrunk:
 
 
 def shrink(subject: Subject, frames: int) -> Shrunk | None:
-    """Shrink a run that fails within `frames` frames; None for one that does not, or that no raw clip drives."""
+    """Shrink a run that fails within `frames` frames; None for one that does not, or whose clip cannot be taken apart."""
     watched, origin = _outcome(subject, frames)
-    if origin is None or not isinstance(subject.clip, RawClip):
+    if origin is None or not subject.files.columns(subject.clip):
         return None
     search = _Search(origin)
     start = next((smaller for smaller in _later_starts(subject, watched) if search.fails_alike(smaller)), subject)
     shortest = _shortened(start, search)
     small, kept = _fewest_columns(shortest, search)
-    _, final = _outcome(small, search.frames_of(small))
+    _, final = _outcome(small, search.frames)
     if final is None:
         return None
-    columns = sum(_field(shortest.clip, name).shape[1] for name in _COLUMNS if _has(shortest.clip, name))
+    columns = sum(values.shape[1] for values in small.files.columns(shortest.clip).values())
     return Shrunk(small, final, final.frame + 1, tuple(kept), columns, search.runs)
 
 
 def _outcome(subject: Subject, frames: int) -> tuple[Watched, Origin | None]:
     with np.errstate(all="ignore"):
-        loop = subject.start()
-        watched = watch_run(loop, range(subject.frames_of(loop, frames)))
-        return watched, origin_of_run(subject, watched)
+        runner = subject.start(frames)
+        watched = watch_run(runner, range(subject.frames_of(runner, frames)))
+        return watched, origin_of_run(subject, watched, with_operands=False)
 
 
 class _Search:
-    """Whether a smaller run fails the same way; counts the runs."""
+    """Whether a smaller run fails the same way, in as many frames as the original took; counts the runs."""
 
     def __init__(self, origin: Origin) -> None:
-        self._identity, self._frame, self.runs = origin.identity, origin.frame, 0
-
-    def frames_of(self, subject: Subject) -> int:
-        """Frames that a run may take: as far as the original failed."""
-        return self._frame + 2
+        self._identity, self.frames, self.runs = origin.identity, origin.frame + 2, 0
 
     def fails_alike(self, subject: Subject) -> bool:
         """Whether the same stage, channel, operation and node produce the value."""
         self.runs += 1
         try:
-            _, origin = _outcome(subject, self.frames_of(subject))
+            _, origin = _outcome(subject, self.frames)
         except UnusableInput:
             return False
         return origin is not None and origin.identity == self._identity
+
+
+def _length(subject: Subject) -> tuple[int, int]:
+    """Frames that the clip drives, and rows that it has beyond them: a last pose is a target only."""
+    steps = int(subject.rows().steps)
+    return steps, len(next(iter(subject.files.columns(subject.clip).values()))) - steps
 
 
 def _later_starts(subject: Subject, watched: Watched) -> Iterator[Subject]:
     """The subject started at one of the frames that were kept, the last first."""
     for frame, stages in reversed(watched.frames):
         if frame > 0:
-            yield _started_at(subject, frame, stages["x_raw"])
+            yield _started_at(subject, frame, stages)
 
 
-def _started_at(subject: Subject, frame: int, x_raw: FloatArray) -> Subject:
-    clip = subject.clip
-    if not isinstance(clip, RawClip):
-        raise TypeError("only raw clips are cut")
-    steps = clip.frame_count - 1
-    rows = (np.arange(max(steps - frame, 1) + 1) + frame) % (steps + (subject.mode == "teacher"))
-    cut = _rows(clip, rows)
+def _started_at(subject: Subject, frame: int, stages: Mapping[str, FloatArray]) -> Subject:
+    files, (steps, beyond) = subject.files, _length(subject)
+    rows = (np.arange(max(steps - frame, 1) + beyond) + frame) % (steps + beyond * (subject.mode == "teacher"))
+    clip = files.with_columns(subject.clip, files.columns(subject.clip), rows)
     if subject.mode == "free":
-        cut = _seeded(cut, subject.contract, x_raw)
-    network = subject.network
-    if isinstance(network, ReplayNetwork):
-        network = ReplayNetwork(network.outputs[frame:], network.name)
+        carried = next(stage.name for stage in subject.contract.system.stages if stage.carried is not None)
+        columns = {name: values.copy() for name, values in files.columns(clip).items()}
+        for name, place in files.seeded_columns(subject.contract).items():
+            if name in columns:
+                columns[name][0] = stages[carried][place]
+        clip = files.with_columns(clip, columns, slice(None))
     faults = tuple(replace(fault, frame=max(fault.frame - frame, 0)) for fault in subject.faults)
-    return replace(subject, clip=cut, network=network, faults=faults)
+    return replace(subject, clip=clip, network=_answers_from(subject.network, frame), faults=faults)
 
 
-def _rows(clip: RawClip, rows: IntArray) -> RawClip:
-    names = [*_COLUMNS, "trajectory_direction"]
-    changes: dict[str, Any] = {name: _field(clip, name)[rows] for name in names if _has(clip, name)}
-    return replace(clip, **changes)
-
-
-def _seeded(clip: RawClip, contract: Contract, x_raw: FloatArray) -> RawClip:
-    changes: dict[str, Any] = {}
-    for entry in contract.state:
-        name = _STATE_FIELDS.get(entry.name)
-        if name is not None and _has(clip, name):
-            changes[name] = _field(clip, name).copy()
-            changes[name][0] = x_raw[entry.range]
-    return replace(clip, **changes)
+def _answers_from(network: Any, frame: int) -> Any:
+    """Recorded answers from a frame on; any other network is the same at every frame."""
+    outputs = getattr(network, "outputs", None)
+    if outputs is None:
+        return network
+    cut = {name: rows[frame:] for name, rows in outputs.items()} if isinstance(outputs, Mapping) else outputs[frame:]
+    changed = copy(network)
+    changed.__dict__["outputs"] = cut
+    return changed
 
 
 def _shortened(subject: Subject, search: _Search) -> Subject:
     """Without the rows of the clip after the failing one, where that makes no difference."""
-    _, origin = _outcome(subject, search.frames_of(subject))
-    clip = subject.clip
-    if origin is None or not isinstance(clip, RawClip) or clip.frame_count <= origin.frame + 2:
+    _, origin = _outcome(subject, search.frames)
+    steps, beyond = _length(subject)
+    if origin is None or steps <= origin.frame + 1:
         return subject
-    shorter = replace(subject, clip=_rows(clip, np.arange(origin.frame + 2)))
+    files = subject.files
+    clip = files.with_columns(subject.clip, files.columns(subject.clip), slice(origin.frame + 1 + beyond))
+    shorter = replace(subject, clip=clip)
     return shorter if search.fails_alike(shorter) else subject
 
 
 def _fewest_columns(subject: Subject, search: _Search) -> tuple[Subject, list[Column]]:
     """Delta debugging: leave out ever smaller parts of the columns for as long as the failure stays the same."""
-    clip = subject.clip
     columns = [
-        (name, column)
-        for name in _COLUMNS
-        if _has(clip, name)
-        for column in range(_field(clip, name).shape[1])
-        if not np.array_equal(_field(clip, name)[:, column], np.full(len(_field(clip, name)), _default(subject, name, column)))
-    ]  # fmt: skip
+        (name, index)
+        for name, values in subject.files.columns(subject.clip).items()
+        for index in range(values.shape[1])
+        if (values[:, index] != subject.files.default_number(subject.contract, name, index)).any()
+    ]
 
     def fails(kept: Sequence[Column]) -> bool:
         return search.fails_alike(_with_columns(subject, kept))
@@ -184,55 +166,11 @@ def _minimal(items: list[Column], fails: Callable[[Sequence[Column]], bool], mos
 
 
 def _with_columns(subject: Subject, kept: Sequence[Column]) -> Subject:
-    clip, wanted = subject.clip, set(kept)
-    if not isinstance(clip, RawClip):
-        return subject
-    changes: dict[str, Any] = {}
-    for name in _COLUMNS:
-        if _has(clip, name):
-            rows = _field(clip, name).copy()
-            for column in range(rows.shape[1]):
-                if (name, column) not in wanted:
-                    rows[:, column] = _default(subject, name, column)
-            changes[name] = rows
-    return replace(subject, clip=replace(clip, **changes))
-
-
-def _default(subject: Subject, name: str, column: int) -> float:
-    if name != "rotations6d":
-        return 0.0
-    identity = Rot6d(subject.contract.conventions).identity(1, np.float32)
-    return float(identity[column % 6])
-
-
-def _has(clip: object, name: str) -> bool:
-    return getattr(clip, name) is not None
-
-
-def _field(clip: object, name: str) -> FloatArray:
-    rows: FloatArray = getattr(clip, name)
-    return rows
-
-
-def clip_document(clip: RawClip) -> dict[str, object]:
-    """A raw clip as the JSON document that it is read from."""
-    return {
-        "NumFrames": clip.frame_count, "FPS": clip.fps, "ClipAction": "Repro",
-        "Frames": [_frame_document(clip, row) for row in range(clip.frame_count)],
-    }  # fmt: skip
-
-
-def _frame_document(clip: RawClip, row: int) -> dict[str, object]:
-    frame: dict[str, object] = {
-        "RootPosition": clip.root_position_m[row].tolist(),
-        "RootVelocityXY": clip.root_velocity_m_s[row].tolist(),
-        "RootYaw": float(clip.root_yaw_rad[row, 0]),
-        "BoneRotations": clip.rotations6d[row].reshape(-1, 6).tolist(),
-        "BoneAngularVelocities": clip.angular_velocity_rad_s[row].reshape(-1, 3).tolist(),
-        "ActionBits": clip.action_bits[row].tolist(),
-        "TrajectoryDir": clip.trajectory_direction[row].tolist(),
-    }
-    if clip.contact_scores is not None:
-        scores = clip.contact_scores[row].tolist()
-        frame["FootEvidence"] = {foot: {"soft_contact_score": score} for foot, score in zip("LR", scores, strict=True)}
-    return frame
+    """The subject whose clip holds the default in every column but those kept."""
+    files, wanted, columns = subject.files, set(kept), {}
+    for name, values in subject.files.columns(subject.clip).items():
+        columns[name] = values.copy()
+        for index in range(values.shape[1]):
+            if (name, index) not in wanted:
+                columns[name][:, index] = files.default_number(subject.contract, name, index)
+    return replace(subject, clip=files.with_columns(subject.clip, columns, slice(None)))

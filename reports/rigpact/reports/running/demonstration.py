@@ -13,21 +13,16 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract import read_document
-from rigpact.contract.bundle import load_contract
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.contract.model.signature import read_model_signature
-from rigpact.contract.rules import Subject, check
 from rigpact.fixtures import demo_bundle
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, read_recording, start_run, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
-from rigpact.reports.comparing.compare import compare
+from rigpact.reference_runtime.files.contracts import ContractFiles
+from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.running.run_report import describe_run, print_run, record_run
+from rigpact.reports.comparing.diff import DiffRequest, diff
+from rigpact.reports.running.run import FREE_RUN_FRAMES, RunRequest, print_run, run
 from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
-FREE_RUN_FRAMES = 600
 RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 
@@ -42,45 +37,27 @@ def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
     bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
     run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
-    checked = _check(bundle, model, clip)
+    checked = check_files(CheckRequest([read_document(bundle), read_document(clip)], model=model))
     print_report(checked, console)
 
     _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
-    ran, run_file = _run(bundle, model, clip, "teacher", None, folder / RUN)
+    contract, recording = ContractFiles(bundle), folder / RUN
+    ran = run(RunRequest(contract, clip, recording, model))
     print_run(ran, console)
 
     _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name}")
-    contract = load_contract(bundle)
-    recorded, computed = read_recording(demo / PREDICTION, contract), read_recording(run_file, contract)
-    compared = judge(compare(recorded, computed, contract))
+    compared = diff(DiffRequest(demo / PREDICTION, recording, contract))
     print_comparison(compared, console)
 
     free_words = f"--mode free --frames {FREE_RUN_FRAMES} -o {FREE_RUN}"
     _heading(console, "4. Does it stand on its own?", f"rigpact run {run_words} {free_words}")
-    free, _ = _run(bundle, model, clip, "free", FREE_RUN_FRAMES, folder / FREE_RUN)
+    free = run(RunRequest(contract, clip, folder / FREE_RUN, model, mode="free", frames=FREE_RUN_FRAMES))
     print_run(free, console)
 
     total = _joined(checked, ran, compared, free)
     _heading(console, "Verdict", "")
     print_verdict(total, console)
     return total
-
-
-def _check(bundle: Path, model: Path, clip: Path) -> FindingsReport:
-    subject = Subject(
-        bundle=read_document(bundle), others=(read_document(clip),), model=read_model_signature(model)
-    )  # fmt: skip
-    return check(subject)
-
-
-def _run(
-    bundle: Path, model: Path, clip: Path, mode: Mode, frames: int | None, out: Path
-) -> tuple[FindingsReport, Path]:
-    contract, driving = load_contract(bundle), read_clip(clip)
-    runner = start_run(contract, OnnxNetwork(model, contract), driving, mode)
-    trace: Trace = record_run(runner, driving, mode, frames)
-    write_trace(trace, out)
-    return describe_run(runner, trace, bundle, out), out
 
 
 def _heading(console: Console, title: str, command: str) -> None:

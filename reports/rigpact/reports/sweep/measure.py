@@ -1,4 +1,4 @@
-"""One cell of a sweep: run the loop, hold it against the clip, judge. Runs in whatever process asks for it.
+"""One cell of a sweep: run the system, hold it against the clip, judge. Runs in whatever process asks for it.
 
 Nothing here depends on the machine's clock, on other cells or on who asks, so a cell measured twice gives the same bytes.
 """
@@ -8,25 +8,28 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from rigpact.contract import Contract, load_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.version import rigpact_version
-from rigpact.reference_runtime import Loop, OnnxNetwork, read_clip
-from rigpact.reference_runtime.network import Network
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.recordings.clip import Clip
-from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
-from rigpact.reference_runtime.systems.enemy_animation.sentinel import Watched, watch_run
-from rigpact.reports.comparing.pose_error import pose_error
-from rigpact.reports.nonfinite.drift import RUNS_PER_SIZE, growth_per_frame, largest_angle_deg, perturbed_starts
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.runner import Runner
+from rigpact.reference_runtime.files.sentinel import Watched, watch_run
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reports.nonfinite.lanes import (
+    RUNS_PER_SIZE,
+    distances,
+    growth_per_frame,
+    moved_channels,
+    perturbed_starts,
+    published_stage,
+    seed_of,
+)
+from rigpact.reports.sweep.errors import Fields, judged_stage, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
 PASS, NOT_FINITE, ALIGNED, COPY_LAST_IS_BETTER, ERROR = (
@@ -43,8 +46,8 @@ _MODELS_KEPT, _CLIPS_KEPT = 32, 8
 class Measured:
     """What a cell showed. Numbers are None where there is nothing to measure.
 
-    frames: run and finite. judged_frames: of them, those whose next pose the clip has. deg, cm: the mean, and the worst bone
-    and frame. copy_last: repeating the last pose that the clip gave: each frame's own where the clip drives the run, the first
+    frames: run and finite. judged_frames: of them, those that the clip has something to hold against. mean_error, max_error: of
+    `stage` in `unit`; deg, cm: of poses; the worst bone or field, and frame. copy_last: repeating the last pose that the clip gave: each frame's own where the clip drives the run, the first
     one in free-run. growth_per_frame: factor by which small differences of the start change (free-run).
     """
 
@@ -56,6 +59,10 @@ class Measured:
     first_bad_frame: int | None = None
     first_bad_stage: str | None = None
     inputs_aligned: str | None = None
+    stage: str | None = None
+    unit: str | None = None
+    mean_error: float | None = None
+    max_error: float | None = None
     mean_deg: float | None = None
     max_deg: float | None = None
     worst_bone: str | None = None
@@ -100,85 +107,64 @@ def _measured(cell: Cell) -> Measured:
             "rigpact", f"version {rigpact_version()} on the worker", cell.version, "install the same one"
         )
     contract = _contract(cell.bundle, cell.companion, cell.changes)
-    network, clip = _network(cell.model, cell.bundle, cell.companion, cell.changes), _clip(cell.clip)
-    mode = cast(Mode, cell.mode)
-    loop = Loop(contract, network, clip, mode)
-    poses = clip_rows(clip, loop.contract).poses
-    steps = _steps(cell.frames, loop.frame_limit, len(poses) - 1)
+    network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
+    subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode)
+    runner = subject.start(cell.frames)
+    poses = subject.files.next_poses(subject.clip, runner.contract)
+    stage = judged_stage(contract, subject.clip, poses)
     published: list[FloatArray] = []
-    watched = watch_run(loop, range(steps), [lambda _frame, stages: published.append(_rotations(stages, contract))])
+    keep = [] if stage is None else [lambda _frame, stages: published.append(stages[stage.name])]
+    watched = watch_run(runner, range(_steps(cell.frames, subject, runner, poses)), keep)
     if watched.refusal is not None:
         raise watched.refusal
-    aligned = " ".join(f"{event.name}:{event.given}->{event.bound}" for event in sorted(loop.alignments))
-    errors = _errors(published, poses, loop, mode)
-    growth = _growth(loop.contract, network, clip, watched.finite_frames) if mode == "free" else None
+    errors: Fields = {} if stage is None else {"stage": stage.name}
+    if published and poses is not None:
+        errors |= pose_errors(runner.contract, np.stack(published), poses, cell.mode, runner.fps)
+    elif published and stage is not None:
+        errors |= stage_errors(contract, stage, np.stack(published), subject.clip.stages[stage.name])
+    aligned = " ".join(f"{event.name}:{event.given}->{event.bound}" for event in sorted(runner.alignments))
     return Measured(
         verdict=_verdict(watched, aligned, errors), frames=watched.finite_frames, inputs_aligned=aligned or None,
         first_bad_frame=watched.failing_frame if watched.alarm else None,
         first_bad_stage=watched.alarm[0] if watched.alarm else None,
-        growth_per_frame=growth, **errors,
+        growth_per_frame=_growth(subject, runner, watched.finite_frames) if cell.mode == "free" else None, **errors,
     )  # fmt: skip
 
 
-def _steps(wanted: int | None, limit: int | None, with_target: int) -> int:
+def _steps(wanted: int | None, subject: Subject, runner: Runner, poses: FloatArray | None) -> int:
     """Frames to run: the clip's own where none are asked for; a clip that drives the run cannot give more than it has."""
-    steps = min(wanted or with_target, limit or wanted or with_target)
-    if steps < 1 or with_target < 1:
+    own = int(subject.rows().steps) if poses is None else len(poses) - 1
+    steps = min(wanted or own, runner.frame_limit or wanted or own)
+    if steps < 1 or own < 1:
         raise UnusableInput("the clip", "no frame with a pose after it", "at least two frames")
     return steps
 
 
-def _rotations(stages: Stages, contract: Contract) -> FloatArray:
-    return stages["y_out"][contract.output[ROTATIONS].range]
-
-
-def _errors(published: list[FloatArray], poses: FloatArray, loop: Loop, mode: Mode) -> dict[str, Any]:
-    """Fields of `Measured`: the published poses against the clip's next ones, beside copying the last."""
-    contract, judged = loop.contract, min(len(published), len(poses) - 1)
-    if judged == 0:
-        return {}
-    codec, targets = Rot6d(contract.conventions), poses[1 : judged + 1]
-    copied = poses[:judged] if mode == "teacher" else np.repeat(poses[:1], judged, axis=0)
-    own = pose_error(np.stack(published[:judged]), targets, codec, contract.skeleton)
-    baseline = pose_error(copied, targets, codec, contract.skeleton)
-    frame, bone = np.unravel_index(int(np.argmax(own.deg)), own.deg.shape)
-    last_second = own.deg[-max(1, round(loop.fps)) :]
-    return {
-        "judged_frames": judged,
-        "mean_deg": float(own.deg.mean()), "max_deg": float(own.deg.max()),
-        "worst_bone": contract.bone_names[bone], "worst_frame": int(frame),
-        "mean_cm": _mean(own.cm), "max_cm": None if own.cm is None else float(own.cm.max()),
-        "copy_last_mean_deg": float(baseline.deg.mean()), "copy_last_mean_cm": _mean(baseline.cm),
-        "last_second_deg": float(last_second.mean()),
-    }  # fmt: skip
-
-
-def _mean(values: FloatArray | None) -> float | None:
-    return None if values is None else float(values.mean())
-
-
-def _verdict(watched: Watched, aligned: str, errors: dict[str, Any]) -> str:
+def _verdict(watched: Watched, aligned: str, errors: Fields) -> str:
     if watched.alarm:
         return NOT_FINITE
     if aligned:
         return ALIGNED
-    return PASS if errors["mean_deg"] <= errors["copy_last_mean_deg"] else COPY_LAST_IS_BETTER
+    copied = errors.get("copy_last_mean_deg")
+    return PASS if copied is None or errors["mean_deg"] <= copied else COPY_LAST_IS_BETTER
 
 
-def _growth(contract: Contract, network: Network, clip: Clip, frames: int) -> float | None:
+def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
     """Factor by which a difference of the start changes each frame: one start of each size, run in lockstep.
 
     None where the run is too short for a trend, or not finite.
     """
     if frames < 3:
         return None
-    seed = clip_rows(clip, contract).x_raw[0]
-    starts, _ = perturbed_starts(seed, contract.state[ROTATIONS].range)
+    contract = runner.contract
+    starts, _ = perturbed_starts(seed_of(subject), moved_channels(contract))
     chosen = np.concatenate((starts[:1], starts[1::RUNS_PER_SIZE]))
-    many, place, spread = Lockstep(contract, network, clip, chosen), contract.output[ROTATIONS].range, []
+    many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames)
+    stage, spread = published_stage(contract), []
     with np.errstate(all="ignore"):
         for _ in range(frames):
-            spread.append(np.median(largest_angle_deg(many.step()["y_out"][:, place], contract)[1:]))
+            rows = many.step()[stage.name]
+            spread.append(np.median(distances(contract, stage, rows[1:], rows[0])))
         growth = growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
     return growth if np.isfinite(growth) else None
 
@@ -194,19 +180,21 @@ def _checked(file: SweptFile) -> Path:
 
 
 @lru_cache(maxsize=4)
-def _declared(bundle: SweptFile, companion: SweptFile | None) -> Contract:
-    return load_contract(_checked(bundle), _checked(companion) if companion else None)
+def _declared(bundle: SweptFile, companion: SweptFile | None) -> Any:
+    return open_contract(ContractFiles(_checked(bundle), _checked(companion) if companion else None))
 
 
-def _contract(bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> Contract:
+def _contract(bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> Any:
     return _declared(bundle, companion).with_conventions(dict(changes))
 
 
 @lru_cache(maxsize=_MODELS_KEPT)
-def _network(model: SweptFile, bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> OnnxNetwork:
-    return OnnxNetwork(_checked(model), _contract(bundle, companion, changes))
+def _network(model: SweptFile, bundle: SweptFile, companion: SweptFile | None, changes: Changes) -> Any:
+    contract = _contract(bundle, companion, changes)
+    return files_of(contract).network(_checked(model), contract)
 
 
 @lru_cache(maxsize=_CLIPS_KEPT)
-def _clip(clip: SweptFile) -> Clip:
-    return read_clip(_checked(clip))
+def _clip(clip: SweptFile, bundle: SweptFile, companion: SweptFile | None) -> Any:
+    contract = _declared(bundle, companion)
+    return files_of(contract).clip(_checked(clip), contract)

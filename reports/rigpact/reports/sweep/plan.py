@@ -15,15 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import Conventions, knob_value
+from rigpact.contract.conventions import Conventions, Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.version import rigpact_version
+from rigpact.reference_runtime.files.declared import files_of
 
 MODES = ("teacher", "free")
 Changes = tuple[tuple[str, Any], ...]
-_LISTS = {"input_order", "bone_order"}
-"""Knobs whose values hold commas themselves: `;` stands between two of them."""
 _WEIGHTS_SUFFIX = ".data"
 """ONNX keeps large weights in MODEL.onnx.data beside the model."""
 
@@ -93,7 +91,7 @@ class SweepPlan:
 
 
 def plan_sweep(
-    contract: Contract,
+    contract: Any,
     companion: Path | None,
     models: Sequence[str],
     clips: Sequence[str],
@@ -103,21 +101,31 @@ def plan_sweep(
     modes: Sequence[str] = MODES,
     frames: int | None = None,
 ) -> SweepPlan:
-    """Lay out a sweep of one bundle.
+    """Lay out a sweep of one bundle or contract file.
 
-    models, clips: files, folders (all .onnx, all .json in them) or patterns. knobs: `KNOB=V1,V2` words. base: conventions
+    models, clips: files, folders (all models, all clips in them) or patterns. knobs: `KNOB=V1,V2` words. base: conventions
     that hold in every cell.
     Raises UnusableInput for a file that is not there, a pattern that matches nothing, an unknown knob or value.
     """
     return SweepPlan(
         bundle=swept_file(contract.path, contract.path.name),
         companion=swept_file(companion, companion.name) if companion else None,
-        models=tuple(_files(models, ".onnx", "--onnx")),
-        clips=tuple(_files(clips, ".json", "--clip")),
+        models=tuple(_files(models, (".onnx",), "--onnx")),
+        clips=tuple(_files(clips, files_of(contract).clip_endings, "--clip")),
         settings=tuple(_settings(contract.conventions, knobs, base or {})),
-        modes=tuple(dict.fromkeys(modes)),
+        modes=modes_of(contract, modes),
         frames=frames,
     )
+
+
+def modes_of(contract: Any, modes: Sequence[str]) -> tuple[str, ...]:
+    """The modes of a sweep; where both were asked for and the system does not feed itself, the clip drives every run."""
+    if contract.system.graph.feeds_itself:
+        return tuple(dict.fromkeys(modes))
+    if tuple(modes) == ("free",):
+        title = contract.system.title
+        raise UnusableInput("--mode free", f"{title}, which does not feed itself", "--mode teacher")
+    return ("teacher",)
 
 
 def swept_file(path: Path, name: str) -> SweptFile:
@@ -141,21 +149,22 @@ def _digest(path: Path) -> str:
         raise UnusableInput(path, f"a file that cannot be read ({error.strerror})", "a readable file") from None
 
 
-def _files(words: Sequence[str], suffix: str, option: str) -> Iterator[SweptFile]:
-    paths = [path for word in words for path in _matches(word, suffix, option)]
+def _files(words: Sequence[str], endings: tuple[str, ...], option: str) -> Iterator[SweptFile]:
+    paths = [path for word in words for path in _matches(word, endings, option)]
     if not paths:
         raise UnusableInput(option, "none", "at least one")
     for path in dict.fromkeys(paths):
         yield swept_file(path, path.as_posix())
 
 
-def _matches(word: str, suffix: str, option: str) -> list[Path]:
+def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
     """The files of one word: itself, those of a folder, or those of a pattern, by name."""
     place = Path(word)
     if place.is_file():
         return [place]
     if place.is_dir():
-        found, expected = sorted(place.glob(f"*{suffix}")), f"{suffix} files in it"
+        found = sorted(path for path in place.iterdir() if path.name.endswith(endings))
+        expected = f"{', '.join(endings)} files in it"
     else:
         base = Path(place.anchor)
         pattern = place.relative_to(base).as_posix() if place.parts else ""
@@ -170,26 +179,35 @@ def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any])
     """Every combination of the knobs' values, in the order given, without those that only repeat another."""
     lists: dict[str, list[Any]] = {}
     for word in words:
-        name, values = parse_knob_values(word)
+        name, values = parse_knob_values(word, declared)
         lists.setdefault(name, []).extend(values)
     combinations = (dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values()))
     seen: set[Changes] = set()
     for combination in combinations:
-        changes = {name: knob_value(name, value) for name, value in {**base, **combination}.items()}
-        declared.replaced(changes)
+        changes = {name: declared.knob(name).parsed(value) for name, value in (base | combination).items()}
         key = tuple(sorted(changes.items()))
         if key not in seen:
             seen.add(key)
             yield key
 
 
-def parse_knob_values(word: str) -> tuple[str, list[Any]]:
-    """Read `KNOB=V1,V2`; of knobs whose values hold commas, `;` stands between two values."""
+def parse_knob_values(word: str, conventions: Conventions) -> tuple[str, list[Any]]:
+    """Read `KNOB=V1,V2`; between values that hold commas themselves stands `;`."""
     name, separator, text = word.partition("=")
-    name = name.strip()
     if not separator:
         raise UnusableInput(f"--set {word}", "no '='", "KNOB=V1,V2", "for example --set output_mode=delta,residual")
-    return name, [knob_value(name, value.strip()) for value in text.split(";" if name in _LISTS else ",")]
+    knob = conventions.knob(name.strip())
+    if ";" not in text and _is_value(knob, text.strip()):
+        return knob.name, [knob.parsed(text.strip())]
+    return knob.name, [knob.parsed(value.strip()) for value in text.split(";" if ";" in text else ",")]
+
+
+def _is_value(knob: Knob, text: str) -> bool:
+    try:
+        knob.parsed(text)
+    except UnusableInput:
+        return False
+    return True
 
 
 def _text(value: Any) -> str:

@@ -21,7 +21,7 @@ from rigpact.reports.sweep.results import Row
 from rigpact.reports.terminal import plain, table
 
 WORST_SHOWN, BEST_SHOWN = 5, 20
-_SHOWN = ("clip", "model", "conventions", "mode", "verdict", "mean_deg", "mean_cm", "copy_last_mean_deg", "error")
+_SHOWN = ("clip", "model", "conventions", "mode", "verdict", "stage", "unit", "mean_error", "mean_deg", "mean_cm", "copy_last_mean_deg", "error")
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Summary:
             heapq.heappop(self._worst)
         key = (row["clip"], row["mode"])
         if row["verdict"] in (PASS, COPY_LAST_IS_BETTER) and (
-            key not in self.best or row["mean_deg"] < self.best[key]["mean_deg"]
+            key not in self.best or _error(row) < _error(self.best[key])
         ):
             self.best[key] = row
 
@@ -86,7 +86,13 @@ class Summary:
 
 
 def _badness(row: Row) -> tuple[int, float]:
-    return VERDICTS.index(row["verdict"]), row["mean_deg"] if row["mean_deg"] is not None else float("inf")
+    return VERDICTS.index(row["verdict"]), _error(row)
+
+
+def _error(row: Row) -> float:
+    """What cells are ranked by; one that the clip has nothing to hold against comes last."""
+    found: float | None = row["mean_error"]
+    return float("inf") if found is None else found
 
 
 def _shown(row: Row) -> dict[str, Any]:
@@ -95,7 +101,7 @@ def _shown(row: Row) -> dict[str, Any]:
 
 def print_summary(summary: Summary, measured: int, results: str, console: Console) -> None:
     """Print the worst cells, the best checkpoint of each clip and the verdict."""
-    columns = ("clip", "checkpoint", "mode", "mean deg", "mean cm", "copy-last deg", "")
+    columns = ("clip", "checkpoint", "mode", "mean error", "mean cm", "copy-last", "")
     console.print(table(f"Worst {len(summary.worst)} of {summary.cells} cells", columns, map(_line, summary.worst)))
     for row in summary.worst:
         if row["error"]:
@@ -114,9 +120,9 @@ def print_summary(summary: Summary, measured: int, results: str, console: Consol
 def _line(row: Row) -> tuple[str, ...]:
     clip, model = (PurePosixPath(row[name]).name for name in ("clip", "model"))
     checkpoint = " ".join(word for word in (model, row["conventions"]) if word)
-    numbers = (_number(row["mean_deg"], 3), _number(row["mean_cm"], 3), _number(row["copy_last_mean_deg"], 3))
+    numbers = (_number(row["mean_error"], row["unit"]), _number(row["mean_cm"]), _number(row["copy_last_mean_deg"]))
     return clip, checkpoint, row["mode"], *numbers, row["verdict"]
 
 
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
+def _number(value: float | None, unit: str | None = None) -> str:
+    return "" if value is None else f"{value:.3f}" + (f" {unit}" if unit else "")

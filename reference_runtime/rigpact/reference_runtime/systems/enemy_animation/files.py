@@ -1,8 +1,8 @@
-"""The artefacts of the enemy animation: traces, teacher files and raw clips, and a model of five inputs."""
+"""The artefacts of the enemy animation: traces, teacher files and raw clips, a model of five inputs; and its runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +11,63 @@ from numpy.typing import NDArray
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import OnnxNetwork, read_replay
-from rigpact.reference_runtime.recordings.clip import read_clip
+from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
+from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
+from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
+from rigpact.reference_runtime.systems.enemy_animation.faults import Fault, faulty_contract, faulty_parts, parse_fault
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
+from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
+from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
+from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal import clip_limits, ideal_outputs
+from rigpact.reference_runtime.systems.enemy_animation.investigating.inputs import input_uses
+from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers, with_bundle_numbers
+from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
+    clip_columns,
+    seeded_columns,
+    with_columns,
+    write_clip,
+)
+from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import watches
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run
 
 
-class EnemyFiles:
-    """Reads what an enemy animation's project holds."""
+class EnemyFiles(DeclaredFiles):
+    """Reads what an enemy animation's project holds, and runs the engine's loop."""
+
+    clip_endings = (".json",)
+    probe = "rigpact.fixtures.probe:probe_clip"
+    guards = GUARDS
 
     def recording(self, path: Path, contract: Contract | None) -> Recording:
         """A trace, a teacher batch or prediction, or a raw clip."""
         return read_recording(path, contract)
 
-    def drive(self, path: Path, contract: Contract) -> Callable[[Any], Any]:
-        """What drives a run: a clip, laid out under whatever contract is looked at."""
-        return drive_of(read_clip(path))
+    def clip(self, path: Path, contract: Contract) -> Clip:
+        """A raw clip or a teacher file."""
+        return read_clip(path)
+
+    def drive_of(self, clip: Clip) -> Callable[[Any], Any]:
+        """The clip, laid out under whatever contract is looked at."""
+        return drive_of(clip)
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:
         """The model of five inputs."""
         return OnnxNetwork(path, contract)
+
+    def replay(self, path: Path, contract: Contract) -> ReplayNetwork:
+        """Recorded answers in place of a model."""
+        return read_replay(path)
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
         """Recorded answers of the network at some frames; UnusableInput where a frame is missing."""
@@ -39,3 +75,104 @@ class EnemyFiles:
         if frame[-1] >= len(outputs):
             raise UnusableInput(path, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
         return {"y_norm": outputs[frame]}
+
+    def start(self, contract: Contract, network: Network | None, clip: Clip, options: RunOptions) -> Runner:
+        """The engine's loop; a playback needs no network."""
+        mode: Mode = options.mode  # type: ignore[assignment]
+        if options.faults and mode != "free":
+            raise UnusableInput("--perturb", f"a {mode} run", "a free run")
+        if options.on_floor and mode != "free":
+            raise UnusableInput("--floor-contacts", f"a {mode} run", "--mode free")
+        if options.faults and options.on_floor:
+            raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
+        parts = LoopParts(GroundedInputs) if options.on_floor else faulty_parts(options.faults)
+        return start_run(contract, network, clip, mode, parts)
+
+    def lockstep(self, contract: Contract, network: Network, clip: Clip, starts: FloatArray, frames: int) -> Lockstep:
+        """Free runs from several raw states at once."""
+        return Lockstep(contract, network, clip, starts)
+
+    def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
+        """Write a teacher prediction, for a name that ends in .json."""
+        if not out.name.endswith(".json"):
+            expected = "a name ending in .trace.jsonl, .trace.safetensors or .json"
+            raise UnusableInput(out, f"the name {out.name}", expected)
+        following = int(trace.frame[-1]) + 1
+        has_next = isinstance(clip, RawClip) and following < clip.frame_count
+        target = clip.rotations6d[following] if isinstance(clip, RawClip) and has_next else None
+        write_prediction(trace, contract, out, model=model, source=clip.path.name, last_target=target)
+
+    def measures(self, trace: Trace, contract: Contract) -> dict[str, Any]:
+        """The errors of a teacher-driven run against the clip's next poses."""
+        if trace.header.mode != "teacher" or "x_raw" not in trace.stages:
+            return {}
+        after = trace.stages.get("x_raw_next")
+        last = None if after is None else after[-1, contract.state[ROTATIONS].range]
+        return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
+
+    def columns(self, clip: Clip) -> dict[str, FloatArray]:
+        """The columns of a raw clip."""
+        return clip_columns(clip)
+
+    def with_columns(self, clip: Clip, columns: Mapping[str, FloatArray], rows: Any) -> Clip:
+        """The clip with other columns, of which some rows are taken."""
+        return with_columns(clip, columns, rows)
+
+    def seeded_columns(self, contract: Contract) -> dict[str, slice]:
+        """The channels of the raw state that each column seeds."""
+        return seeded_columns(contract)
+
+    def default_number(self, contract: Contract, column: str, index: int) -> float:
+        """0, and no rotation for a bone."""
+        return float(Rot6d(contract.conventions).identity(1)[index % 6]) if column == "rotations6d" else 0.0
+
+    def write_clip(self, clip: Clip, folder: Path, contract: Contract) -> Path:
+        """Write a raw clip."""
+        path = folder / "clip.json"
+        write_clip(clip, path)  # type: ignore[arg-type]
+        return path
+
+    def next_poses(self, clip: Clip, contract: Contract) -> FloatArray:
+        """The clip's own poses."""
+        return clip_rows(clip, contract).poses
+
+    def judging_network(self, clip: Clip, contract: Contract) -> ReplayNetwork:
+        """A network that predicts the clip almost exactly."""
+        return ReplayNetwork(ideal_outputs(clip, contract))
+
+    def limits(self, clip: Clip) -> Sequence[str]:
+        """What a raw clip never shows."""
+        return clip_limits(clip)
+
+    def fault(self, word: str) -> Fault:
+        """KIND[@FRAME[:CHANNEL]][=VALUE]."""
+        return parse_fault(word)
+
+    def acting_contract(self, contract: Contract, faults: Iterable[Fault]) -> Contract:
+        """The contract as an implementation with these faults acts on it."""
+        return faulty_contract(contract, faults)
+
+    def numbers(self, contract: Contract) -> dict[str, FloatArray]:
+        """The arrays of the bundle and its companion."""
+        return bundle_numbers(contract)
+
+    def with_numbers(self, contract: Contract, name: str, values: FloatArray) -> Contract:
+        """The contract with another array of that name."""
+        return with_bundle_numbers(contract, name, values)
+
+    def watches(self, contract: Contract) -> Sequence[Watch]:
+        """The clamp, saturated tanh, axes near zero."""
+        return tuple(watches(contract))
+
+    def drift_notes(
+        self, subject: Subject, published: FloatArray, sampled: Mapping[int, Stages]
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Feet on the floor, and inputs that the deployed engine leaves frozen or zero."""
+        uses = input_uses(subject, [{**stages, "frame": np.array([float(frame)])} for frame, stages in sampled.items()])
+        facts: dict[str, Any] = {"floor": None, "inputs": [vars(use) for use in uses]}
+        lines = [str(use) for use in uses]
+        try:
+            floor = measure_floor(subject, published[:, subject.contract.output[ROTATIONS].range])
+        except UnusableInput as refusal:
+            return facts, (*lines, f"feet not measured: {refusal.found}")
+        return facts | {"floor": floor.to_json()}, (floor.words, *lines)

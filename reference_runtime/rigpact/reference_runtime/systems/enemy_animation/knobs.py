@@ -29,8 +29,12 @@ from rigpact.reference_runtime.systems.enemy_animation.hints import knob_hints
 LAG: Mapping[str, int] = {"0": 0, "-1": -1, "+1": 1}
 
 
-def _knob(name: str, effects: Mapping[str, Any], meaning: str) -> Knob:
-    return Knob(name, effects, meaning, knob_hints(name))
+_MOVES, _FAST = "add a clip that moves", "add a fast clip: the bones hardly turn"
+_MANY_AXES = "add a clip in which bones turn about more than one axis"
+
+
+def _knob(name: str, effects: Mapping[str, Any], meaning: str, advice: str = "") -> Knob:
+    return Knob(name, effects, meaning, knob_hints(name), advice=advice)
 
 
 OUTPUT_MODE = _knob(
@@ -46,39 +50,78 @@ DERIVED_AXIS = _knob(
     "derived_axis", DERIVED_SIGN,
     "the cross product of the third axis; the default also flips it when det < 0, the other value trusts it",
 )  # fmt: skip
-COMPOSE_ORDER = _knob("compose_order", COMPOSE, "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)")
-DELTA_DIRECTION = _knob("delta_direction", DIRECTION, "whether ΔR leads to the next pose or back from it")
+COMPOSE_ORDER = _knob("compose_order", COMPOSE, "R_next = ΔR · R_prev or R_prev · ΔR (columns are axes)", _MANY_AXES)
+DELTA_DIRECTION = _knob("delta_direction", DIRECTION, "whether ΔR leads to the next pose or back from it", _MOVES)
 REPROJECT = _knob(
     "reproject", output.REPROJECTS,
     "where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it",
 )  # fmt: skip
 DEGENERATE_AXIS = _knob("degenerate_axis", GUARDS, "what replaces an axis too short to normalise")
 DENORM = _knob("denorm", output.DENORM, "how y_norm becomes y_raw")
-ROOTVEL_SQUASH = _knob("rootvel_squash", normalisation.SQUASH, "how root velocity is squashed by its scale")
-ANGVEL_SQUASH = _knob("angvel_squash", normalisation.SQUASH, "how bone angular velocity is squashed by its scale")
-YAW_ENCODING = _knob("yaw_encoding", normalisation.YAW, "how the root yaw becomes a feature")
-HISTORY_ORDER = _knob("pose_history_order", pose_history.ORDER, "order of the frames")
+ROOTVEL_SQUASH = _knob(
+    "rootvel_squash",
+    normalisation.SQUASH,
+    "how root velocity is squashed by its scale",
+    "add a clip that walks diagonally at more than one speed",
+)
+ANGVEL_SQUASH = _knob(
+    "angvel_squash", normalisation.SQUASH, "how bone angular velocity is squashed by its scale", _FAST
+)
+YAW_ENCODING = _knob(
+    "yaw_encoding",
+    normalisation.YAW,
+    "how the root yaw becomes a feature",
+    "add a clip that turns past half a turn to either side",
+)
+HISTORY_ORDER = _knob("pose_history_order", pose_history.ORDER, "order of the frames", _MOVES)
 HISTORY_PHASE = _knob(
-    "pose_history_phase", pose_history.DELAY, "whether the newest entry is the current pose or the one before it"
+    "pose_history_phase",
+    pose_history.DELAY,
+    "whether the newest entry is the current pose or the one before it",
+    _MOVES,
 )
 HISTORY_NORM = _knob(
     "pose_history_norm", pose_history.NORMALISE,
     "how the history is normalised; tanh_unit_scale is the engine's fallback without statistics",
 )  # fmt: skip
-HISTORY_START = _knob("pose_history_start", pose_history.FIRST_POSE, "what stands for the frames before the first")
-CONTACTS_SOURCE = _knob("contacts_source", contacts.SOURCE, "what the Contacts input holds")
-CONDITION_DIRECTION = _knob("condition_direction", condition.DIRECTION, "the planar direction of the condition")
-CONDITION_SPEED_UNIT = _knob("condition_speed_unit", condition.SPEED_FACTOR, "unit of the condition's speed")
-CONDITION_NORM = _knob("condition_norm", condition.NORMALISE, "pass through, or z-score over a window")
-ANGVEL_SOURCE = _knob("angvel_source", angular_velocity.SOURCE, "where the AngVel input comes from")
-ANGVEL_ANGLE = _knob("angvel_angle", angular_velocity.ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2")
-ANGVEL_FRAME = _knob("angvel_frame", angular_velocity.FRAME, "the frame in which the rotation vector is expressed")
-ANGVEL_LAG = _knob("angvel_lag", LAG, "frames by which the AngVel input runs ahead")
-PREVIOUS_POSE_LAG = _knob("previous_pose_lag", LAG, "which frame ΔR is applied to; +1 is the target itself, a leak")
+HISTORY_START = _knob(
+    "pose_history_start",
+    pose_history.FIRST_POSE,
+    "what stands for the frames before the first",
+    "add a clip that moves from its first frame on",
+)
+CONTACTS_SOURCE = _knob(
+    "contacts_source",
+    contacts.SOURCE,
+    "what the Contacts input holds",
+    "add a clip in which one foot stands while the other is in the air, with soft scores",
+)
+CONDITION_DIRECTION = _knob(
+    "condition_direction",
+    condition.DIRECTION,
+    "the planar direction of the condition",
+    "add a clip that moves another way than it looks, off the axes",
+)
+CONDITION_SPEED_UNIT = _knob("condition_speed_unit", condition.SPEED_FACTOR, "unit of the condition's speed", _MOVES)
+CONDITION_NORM = _knob(
+    "condition_norm",
+    condition.NORMALISE,
+    "pass through, or z-score over a window",
+    "add a clip whose condition changes",
+)
+ANGVEL_SOURCE = _knob("angvel_source", angular_velocity.SOURCE, "where the AngVel input comes from", _FAST)
+ANGVEL_ANGLE = _knob("angvel_angle", angular_velocity.ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2", _FAST)
+ANGVEL_FRAME = _knob(
+    "angvel_frame", angular_velocity.FRAME, "the frame in which the rotation vector is expressed", _MANY_AXES
+)
+ANGVEL_LAG = _knob("angvel_lag", LAG, "frames by which the AngVel input runs ahead", "add a clip with changes of speed")
+PREVIOUS_POSE_LAG = _knob(
+    "previous_pose_lag", LAG, "which frame ΔR is applied to; +1 is the target itself, a leak", _MOVES
+)
 BONE_ORDER = ChannelOrder(
     "bone_order", dict.fromkeys(("as_declared", "left_right_swapped")),
     "which rotation each published bone takes; also any permutation: slot i takes bone order[i]",
-    knob_hints("bone_order"),
+    knob_hints("bone_order"), advice="add a clip in which left and right differ",
 )  # fmt: skip
 MIRROR_AXIS = _knob(
     "mirror", output.MIRROR,
@@ -90,7 +133,12 @@ INPUT_ORDER = InputOrder(
     "which vector is bound at each of the network's five positions; any permutation",
     knob_hints("input_order"), items=INPUTS,
 )  # fmt: skip
-WRITEBACK = _knob("writeback", writeback.WRITEBACK, "which state slices free-run renews from the output")
+WRITEBACK = _knob(
+    "writeback",
+    writeback.WRITEBACK,
+    "which state slices free-run renews from the output",
+    "add a clip in which the root moves and bones turn",
+)
 MATH = Knob(
     "math",
     COMPUTE_DTYPE,

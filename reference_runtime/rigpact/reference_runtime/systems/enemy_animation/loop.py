@@ -17,10 +17,11 @@ from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.runner import run_frames as run_frames
+from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reference_runtime.systems.enemy_animation.drive import (
     ClipRows,
     FreeRunInputs,
@@ -119,7 +120,7 @@ class Loop:
             rows.append(stages)
         if not rows:
             return {}
-        known = _stacked(rows) | self._outputs.stages_of_kept(runs)
+        known = stacked(rows, STAGE_NAMES) | self._outputs.stages_of_kept(runs)
         return {name: known[name] for name in STAGE_NAMES if name in known}
 
     @QUIETLY
@@ -159,6 +160,7 @@ class Playback:
     """Recorded poses published without a network; loops at the end, as the engine's playback does."""
 
     frame_limit: int | None = None
+    mode: Mode = "playback"
 
     def __init__(self, contract: Contract, clip: Clip) -> None:
         """Find the poses: a prediction's, a batch's targets, or the frames after the first of a raw clip."""
@@ -177,6 +179,10 @@ class Playback:
         self._published6d = y_out[self._outputs.rotations]
         self.frame += 1
         return {"y_out": y_out, "quat": self._outputs.quat(y_out)}
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Publish the poses of the frames, (T, width) by stage."""
+        return stacked([self.step() for _ in frames], STAGE_NAMES)
 
 
 def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
@@ -209,22 +215,6 @@ def start_run(
     if network is None:
         raise UnusableInput(f"mode {mode}", "no network", "a model or recorded outputs", "give --onnx or --replay")
     return Loop(contract, network, clip, mode, parts)
-
-
-def run_frames(runner: Loop | Playback, frames: Iterable[int], clip_name: str | None, mode: Mode) -> Trace:
-    """Step through `frames` and keep every stage; float32 arrays (T, width)."""
-    stages = runner.record(frames) if isinstance(runner, Loop) else _stacked([runner.step() for _ in frames])
-    count = np.arange(len(stages["y_out"]) if stages else 0, dtype=np.int64)
-    if not count.size:
-        raise UnusableInput("frames", "none", "at least one")
-    header = TraceHeader(fps=runner.fps, mode=mode, clip=clip_name, bundle_sha256=runner.contract.sha256)
-    return Trace(header, count, count / runner.fps, stages)
-
-
-def _stacked(rows: list[Stages]) -> Stages:
-    """Stages that every frame has, (T, width), in loop order."""
-    names = [name for name in STAGE_NAMES if rows and all(name in row for row in rows)]
-    return {name: np.stack([row[name] for row in rows]) for name in names}
 
 
 def with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:

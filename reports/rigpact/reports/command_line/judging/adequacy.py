@@ -19,12 +19,18 @@ from rigpact.reports.command_line.options import (
 
 def adequacy(
     clips: Annotated[
-        list[Path] | None, typer.Argument(metavar="CLIP…", help="Raw clips to compare engines on.")
+        list[Path] | None, typer.Argument(metavar="CLIP…", help="Clips to compare engines on.")
     ] = None,
     *,
-    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle.")],
+    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a system contract.")],
     synthesise: Annotated[
         Path | None, typer.Option("--synthesise", metavar="FILE", help="Write a short probe clip for this bundle.")
+    ] = None,
+    onnx: Annotated[
+        Path | None, typer.Option("--onnx", metavar="FILE", help="The model, where clips hold no recorded answers.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Recorded answers in place of a model.")
     ] = None,
     companion: Companion = None,
     settings: Settings = None,
@@ -36,9 +42,11 @@ def adequacy(
     Exit status 0: the clips separate everything separable; 1: some convention could differ unseen; 2: nothing to judge.
     """
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.recordings.clip import read_clip
+    from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reports.diagnosing.adequacy import assess
-    from rigpact.reports.diagnosing.adequacy_text import print_adequacy, read_probe, write_probe
+    from rigpact.reports.diagnosing.adequacy_text import print_adequacy
+    from rigpact.reports.diagnosing.probe import read_probe, write_probe
+    from rigpact.reports.running.run import read_network
     from rigpact.reports.terminal import print_json, stdout, working
 
     contract = contract_from_options(bundle, companion, settings, conventions)
@@ -47,10 +55,11 @@ def adequacy(
         write_probe(contract, synthesise)
         paths.append(synthesise)
     if not paths:
-        raise UnusableInput("CLIP", "no clip", "at least one raw clip, or --synthesise FILE")
-    named = {str(path): read_clip(path) for path in paths}
+        raise UnusableInput("CLIP", "no clip", "at least one clip, or --synthesise FILE")
+    named = {str(path): files_of(contract).clip(path, contract) for path in paths}
+    network = read_network(contract, onnx, replay)
     with working("replaying every convention on every clip"):
-        result = assess(named, read_probe(contract), contract)
+        result = assess(named, read_probe(contract), contract, network)
     if output_format is OutputFormat.JSON:
         print_json(result.to_json())
     else:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
     Format,
     OutputFormat,
     Settings,
-    contract_from_options,
+    contract_files,
 )
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
+    from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reference_runtime.files.subject import Subject
     from rigpact.reports.nonfinite.investigation import Investigation
-    from rigpact.reports.nonfinite.subject import Subject
 
 COMPANION_NAME = "pretrain_template.json"
 FRAMES = 600
@@ -28,7 +29,7 @@ FRAMES = 600
 
 
 def nan(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
     *,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The model.")] = None,
     replay: Annotated[
@@ -66,21 +67,24 @@ def nan(
     Exit status 0: finite; 1: not finite, diverging, or a trace outside its drift envelope; 2: could not judge.
     """
     from rigpact.contract.errors import ContractRefused
+    from rigpact.reference_runtime.files.contracts import open_contract
     from rigpact.reports.nonfinite.investigation import refused_bundle
 
+    files = contract_files(bundle, companion, settings, conventions)
     try:
-        contract = contract_from_options(bundle, companion, settings, conventions)
+        contract = open_contract(files)
     except ContractRefused as refusal:
         raise _answer(refused_bundle(refusal), output_format) from None
     if trace is not None:
         raise _answer(_look_into(trace, contract, onnx), output_format)
-    subject = _subject(contract, onnx, replay, clip, perturb or [], teacher=teacher, on_floor=floor_contacts)
-    beside = _companion_beside(bundle, companion)
-    subject = replace(subject, companion=_merged(bundle, beside, settings, conventions))
+    beside = _companion_beside(files)
+    subject = replace(
+        _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
+        on_floor=floor_contacts, companion=_merged(files, beside),
+    )  # fmt: skip
     if drift or against is not None:
         raise typer.Exit(_judge_drift(subject, frames, against, output_format))
-    found = _investigated(subject, frames, (bundle, companion or beside), (bundle, companion), repro)
-    raise _answer(found, output_format)
+    raise _answer(_investigated(subject, frames, files, beside, repro), output_format)
 
 
 def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
@@ -94,65 +98,59 @@ def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
     return typer.Exit(found.exit_code)
 
 
-def _subject(
-    contract: Contract, onnx: Path | None, replay: Path | None, clip: Path | None, perturb: list[str],
-    *, teacher: bool, on_floor: bool,
-) -> Subject:  # fmt: skip
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reference_runtime.network import Network, OnnxNetwork, read_replay
-    from rigpact.reference_runtime.recordings.clip import read_clip
-    from rigpact.reference_runtime.systems.enemy_animation.faults import parse_fault
-    from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
-    from rigpact.reports.nonfinite.subject import Subject
+def _mode(contract: Any, *, teacher: bool) -> str:
+    """A free run where the system feeds itself; otherwise the clip drives it."""
+    return "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
 
-    if (onnx is None) == (replay is None):
-        raise UnusableInput("--onnx and --replay", "both" if onnx else "neither", "one of them")
-    network: Network = read_replay(replay) if onnx is None and replay is not None else OnnxNetwork(onnx or "", contract)
+
+def _subject(contract: Any, onnx: Path | None, replay: Path | None, clip: Path | None, perturb: list[str]) -> Subject:
+    from rigpact.reference_runtime.files.declared import files_of
+    from rigpact.reference_runtime.files.subject import Subject
+    from rigpact.reports.running.run import read_network
+
     if clip is None:
         raise UnusableInput("--clip", "none", "a clip: its first frame is the seed, its rows the player's intent")
-    faults = tuple(parse_fault(word) for word in perturb)
-    mode: Mode = "teacher" if teacher else "free"
-    return Subject(contract, network, read_clip(clip), mode, faults, on_floor=on_floor)
+    files = files_of(contract)
+    network = read_network(contract, onnx, replay)
+    return Subject(contract, network, files.clip(clip, contract), faults=tuple(files.fault(word) for word in perturb))
 
 
-def _companion_beside(bundle: Path, companion: Path | None) -> Path | None:
+def _companion_beside(files: ContractFiles) -> Path | None:
     """The companion that was not given though it lies beside the bundle: the classic forgotten merge."""
-    path = bundle.with_name(COMPANION_NAME)
-    return path if companion is None and path.is_file() else None
+    path = None if files.bundle is None else files.bundle.with_name(COMPANION_NAME)
+    return path if path is not None and files.companion is None and path.is_file() else None
 
 
-def _merged(bundle: Path, beside: Path | None, settings: list[str] | None, conventions: Path | None) -> Contract | None:
-    from rigpact.contract.errors import UnusableInput
+def _merged(files: ContractFiles, beside: Path | None) -> Any:
+    from rigpact.reference_runtime.files.contracts import open_contract
 
     try:
-        return contract_from_options(bundle, beside, settings, conventions) if beside else None
+        return open_contract(replace(files, companion=beside)) if beside else None
     except UnusableInput:
         return None
 
 
 def _investigated(
-    subject: Subject, frames: int, judged: tuple[Path, Path | None], files: tuple[Path, Path | None], repro: Path | None
+    subject: Subject, frames: int, files: ContractFiles, beside: Path | None, repro: Path | None
 ) -> Investigation:
-    from rigpact.contract.documents import read_document
     from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects, with_suspects
     from rigpact.reports.nonfinite.repro import write_repro
 
     found = investigate(subject, frames)
-    documents = [read_document(path) if path is not None else None for path in judged]
-    if documents[0] is not None and found.verdict != "finite":
-        found = with_suspects(found, statistics_suspects(documents[0], documents[1]))
+    if found.verdict != "finite":
+        found = with_suspects(found, statistics_suspects(subject.contract.path, files.companion or beside))
     if repro is not None and found.origin is not None:
-        found = replace(found, repro=write_repro(repro, subject, found, files))
+        found = replace(found, repro=write_repro(repro, subject, found, (subject.contract.path, files.companion)))
     return found
 
 
-def _look_into(trace: Path, contract: Contract, onnx: Path | None) -> Investigation:
-    from rigpact.reference_runtime.network import OnnxNetwork
-    from rigpact.reference_runtime.recordings.recording import read_recording
+def _look_into(trace: Path, contract: Any, onnx: Path | None) -> Investigation:
+    from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reports.nonfinite.investigation import investigate_recording
 
-    network = OnnxNetwork(onnx, contract) if onnx is not None else None
-    return investigate_recording(read_recording(trace, contract), contract, network)
+    files = files_of(contract)
+    network = files.network(onnx, contract) if onnx is not None else None
+    return investigate_recording(files.recording(trace, contract), contract, network)
 
 
 def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: OutputFormat) -> int:

@@ -1,4 +1,4 @@
-"""`rigpact neurarig serve` and `play`: both ends of NeuraRig's wire, on this machine unless told otherwise."""
+"""`rigpact neurarig serve` and `play`: both ends of NeuraRig's wire, on this machine by default."""
 
 from __future__ import annotations
 
@@ -82,21 +82,18 @@ def _learner(
     bundle: Path | None, onnx: Path | None, profile: ProfileName, solve_below: float | None
 ) -> tuple[Learner, float | None]:
     from rigpact.contract.errors import UnusableInput
-    from rigpact.contract.systems.neurarig import DEFINITION, declared_constants
-    from rigpact.contract.systems.reading import contract_in_memory, read_system_contract
+    from rigpact.contract.systems.neurarig import declared_constants
+    from rigpact.contract.systems.reading import contract_in_memory
     from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
     from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
+    from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
+    from rigpact.reports.running.played import open_own_contract
 
-    if bundle is None:
-        contract = contract_in_memory(DEFINITION, declared_constants())
-    else:
-        contract = read_system_contract(bundle)
-        if contract.definition is not DEFINITION:
-            raise UnusableInput(bundle, f"a contract of {contract.definition.name}", DEFINITION.name)
+    contract = contract_in_memory(SYSTEM, declared_constants()) if bundle is None else open_own_contract(bundle)
     if onnx is not None:
         if profile is not ProfileName.LEGS or solve_below is not None:
             raise UnusableInput("--onnx", "--profile two-bone or --solve-below beside it", "--onnx alone")
-        return FixedModel(contract, OnnxSystemNetwork(onnx, DEFINITION)), None
+        return FixedModel(contract, OnnxSystemNetwork(onnx, SYSTEM)), None
     try:
         from rigpact.fixtures.systems.neurarig import learner as learners
     except ModuleNotFoundError as missing:
@@ -141,7 +138,7 @@ def play(
     import numpy as np
 
     from rigpact.reference_runtime.systems.neurarig.client import play as play_frames
-    from rigpact.reports.systems.neurarig_recording import packets_of, write_played
+    from rigpact.reports.running.played import packets_of, write_played
     from rigpact.reports.terminal import print_json, stdout, working
 
     contract, trace, packets = packets_of(clip, bundle)

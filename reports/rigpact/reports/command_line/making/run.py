@@ -15,6 +15,7 @@ from rigpact.reports.command_line.options import (
     OutputFormat,
     Settings,
     Strict,
+    contract_files,
 )
 
 
@@ -58,24 +59,17 @@ def run(
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
 ) -> None:  # fmt: skip
-    """Run the engine's loop on a clip and write every stage of every frame.
+    """Run a system on a clip and write every stage of every frame.
 
-    Free-run takes condition and contacts from the clip, which loops; the pose comes from the loop's own output.
+    A free run takes from the clip, which loops, what the system does not hand on itself: of the enemy animation condition and
+    contacts, while the pose comes from the loop's own output.
     """
-    from rigpact.reports.systems.interface import ContractFiles, RunRequest
-    from rigpact.reports.systems.registry import system_of
-
-    from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.running.run_report import print_run
+    from rigpact.reports.running.run import RunRequest, print_run
+    from rigpact.reports.running.run import run as run_files
     from rigpact.reports.terminal import print_json, stdout
 
-    if onnx and replay:
-        raise UnusableInput("--onnx and --replay", "both", "one of them")
-    files = ContractFiles(bundle, companion, settings or (), conventions)
-    request = RunRequest(
-        files, clip, out, onnx=onnx, replay=replay, mode=mode.value, frames=frames, floor_contacts=floor_contacts
-    )
-    report = system_of(bundle).run(request)
+    files = contract_files(bundle, companion, settings, conventions)
+    report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts))
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Strict
+from rigpact.reports.command_line.options import (
+    Companion,
+    ConventionsFile,
+    Format,
+    OutputFormat,
+    Strict,
+    contract_from_options,
+)
 
 
 class SweepMode(StrEnum):
@@ -46,7 +53,7 @@ RetryErrors = Annotated[
 
 
 def sweep(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
     *,
     clip: Clips,
     onnx: Models,
@@ -69,8 +76,7 @@ def sweep(
     Exit status 0: every cell was measured and is finite; 1: some are not; 2: none could be; with --strict a cell that copying
     the last pose beats fails too.
     """
-    from rigpact.contract import load_contract
-    from rigpact.contract.conventions import read_conventions
+    from rigpact.contract.conventions import declared_changes
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.sweep.plan import MODES, plan_sweep
     from rigpact.reports.sweep.summary import print_summary
@@ -80,8 +86,8 @@ def sweep(
     if processes is not None and scheduler is not None:
         raise UnusableInput("--processes and --scheduler", "both", "one of them")
     plan = plan_sweep(
-        load_contract(bundle, companion), companion, onnx, clip, settings or (),
-        base=read_conventions(conventions) if conventions else {},
+        contract_from_options(bundle, companion, None, None), companion, onnx, clip, settings or (),
+        base=declared_changes(conventions=conventions),
         modes=MODES if mode is SweepMode.BOTH else (mode.value,), frames=frames,
     )  # fmt: skip
     runner = runner_of(min(processes or os.cpu_count() or 1, len(plan)), scheduler, retries)

@@ -13,7 +13,7 @@ from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reference_runtime.files.subject import Subject
 
 NAME, TITLE = "free-run", "Free run"
 

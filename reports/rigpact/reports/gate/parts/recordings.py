@@ -31,8 +31,8 @@ from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
-from rigpact.reports.nonfinite.subject import Subject
-from rigpact.reports.running.run_report import record_run
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reports.running.run import record_run
 from rigpact.reports.terminal import working
 
 TEACHER, TRACE = "teacher", "engine-trace"

@@ -5,26 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from rigpact.contract.systems.definition import SystemContract
-from rigpact.reports.systems.hosted import hosted_contract, read_hosted_trace
-from rigpact.reports.systems.interface import ContractFiles
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
-from rigpact.reference_runtime.systems.neurarig.graph import graph
+from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
+
+
+def open_own_contract(bundle: Path) -> SystemContract:
+    """The contract of a file; UnusableInput for another system's."""
+    contract = open_contract(ContractFiles(bundle))
+    if not isinstance(contract, SystemContract) or contract.system is not SYSTEM:
+        raise UnusableInput(bundle, f"a contract of {contract.system.name}", SYSTEM.name)
+    return contract
 
 
 def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatArray]:
     """The contract, the recording and its packets (T, 63), made from `engine_pose` where they were not recorded."""
-    contract = hosted_contract(ContractFiles(bundle))
-    trace = read_hosted_trace(clip, contract)
-    if "packet" in trace.stages:
-        return contract, trace, trace.stages["packet"]
-    if "engine_pose" not in trace.stages:
+    contract = open_own_contract(bundle)
+    trace = files_of(contract).recording(clip, contract).trace
+    packets = stages_from(contract, trace.stages).get("packet")
+    if packets is None:
         raise UnusableInput(clip, f"only {', '.join(trace.stages)}", "engine_pose or packet")
-    packets = graph(contract)["packet"].compute(trace.stages, contract.conventions)
     return contract, trace, packets
 
 
@@ -36,16 +43,13 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
         )
     frames = np.array(played.frame_of)
     rows = frames % len(packets)
-    stages: dict[str, FloatArray] = {
-        "packet": packets[rows],
-        "reply": replies_of(played, contract.vectors["reply"].width),
-    }
+    known: dict[str, FloatArray] = {"packet": packets[rows], "reply": replies_of(played, contract.fields("reply").width)}
     if "engine_pose" in trace.stages:
-        stages["engine_pose"] = trace.stages["engine_pose"][rows]
-        for name in ("joints", "foot_error"):
-            stages[name] = graph(contract)[name].compute(stages, contract.conventions)
+        known["engine_pose"] = trace.stages["engine_pose"][rows]
+        computed = stages_from(contract, known)
+        known |= {name: computed[name] for name in ("joints", "foot_error")}
     header = TraceHeader(
-        trace.header.fps, "playback", trace.header.clip, contract.sha256, system=contract.definition.name
+        trace.header.fps, "playback", trace.header.clip, contract.sha256, system=contract.system.name
     )
-    ordered = {name: stages[name] for name in contract.definition.vectors if name in stages}
+    ordered = {name: known[name] for name in contract.system.graph.names if name in known}
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)

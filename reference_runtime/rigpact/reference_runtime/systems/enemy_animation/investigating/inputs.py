@@ -14,7 +14,7 @@ from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
-from rigpact.reports.nonfinite.subject import Subject
+from rigpact.reference_runtime.files.subject import Subject
 
 Inputs = dict[str, FloatArray]
 _SAMPLES = 32

@@ -1,0 +1,192 @@
+"""run, nan, adequacy and sweep through the command line, on every system that has committed files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.systems.registry import find_system
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reports.command_line import run_command_line
+
+BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A system's committed files; `feeds_itself` as its documentation says."""
+
+    name: str
+    bundle: Path
+    clip: Path
+    model: Path
+    feeds_itself: bool
+
+    @property
+    def words(self) -> list[object]:
+        return [self.bundle, "--clip", self.clip, "--onnx", self.model]
+
+
+def _declared(name: str, *, feeds_itself: bool) -> Project:
+    folder = BUNDLES / name
+    clip = folder / "clip.trace.safetensors"
+    return Project(name, folder / f"{name}.json", clip, folder / "model.onnx", feeds_itself)
+
+
+PROJECTS = [
+    Project(
+        "enemy_animation", BUNDLES / "demo" / "norm_template.json", BUNDLES / "demo" / "clips" / "Sneak_Turn.json",
+        BUNDLES / "demo" / "model.onnx", feeds_itself=True,
+    ),
+    _declared("neurarig", feeds_itself=True),
+    _declared("rig_inversion", feeds_itself=True),
+    _declared("blender_ik", feeds_itself=False),
+    _declared("imu_pose", feeds_itself=False),
+]  # fmt: skip
+every_project = pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+Answer = tuple[int, str, str]
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(capfd: pytest.CaptureFixture[str]) -> Call:
+    def run(*words: object) -> Answer:
+        capfd.readouterr()
+        status = run_command_line([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return status, captured.out, captured.err
+
+    return run
+
+
+def document(answer: Answer) -> Any:
+    return json.loads(answer[1])
+
+
+@every_project
+def test_a_clip_drives_every_stage(project: Project, call: Call, tmp_path: Path) -> None:
+    """A stage that a run leaves out is one that no comparison ever sees."""
+    out = tmp_path / "run.trace.safetensors"
+    answer = call("run", *project.words, "--frames", 24, "-o", out, "--format", "json")
+    assert (answer[0], document(answer)["summary"]["system"]) == (0, project.name)
+    trace = read_trace(out)
+    assert (len(trace.frame), trace.header.mode) == (24, "teacher")
+    assert set(trace.stages) == set(find_system(project.name).graph.names)
+
+
+@every_project
+def test_a_system_that_feeds_itself_outlives_its_clip_and_another_says_that_it_cannot(
+    project: Project, call: Call, tmp_path: Path
+) -> None:
+    """Free-run is where a small error becomes a character on the ceiling."""
+    out = tmp_path / "free.trace.safetensors"
+    status, _, error = call("run", *project.words, "--mode", "free", "--frames", 400, "-o", out)
+    if not project.feeds_itself:
+        assert (status, "does not feed itself" in error, error.count("\n")) == (2, True, 1)
+        return
+    assert (status, len(read_trace(out).frame)) == (0, 400)
+
+
+@every_project
+def test_a_sound_run_is_finite(project: Project, call: Call) -> None:
+    """A gate that cries on a good build is switched off."""
+    answer = call("nan", *project.words, "--frames", 40, "--format", "json")
+    assert (answer[0], document(answer)["verdict"]) == (0, "finite")
+
+
+@every_project
+def test_a_recording_s_first_bad_value_is_named_with_its_operands(
+    project: Project, call: Call, tmp_path: Path
+) -> None:
+    """By the time the pose shows it, everything is NaN: the stage that made it is what somebody has to read."""
+    run, damaged = tmp_path / "run.trace.safetensors", tmp_path / "damaged.trace.safetensors"
+    call("run", *project.words, "--frames", 12, "-o", run)
+    trace, system = read_trace(run), find_system(project.name)
+    stages = {name: rows.copy() for name, rows in trace.stages.items()}
+    made = system.graph[system.inputs[0]]
+    stages[made.name][7, 3] = np.nan
+    for name in system.outputs:
+        stages[name][7] = np.nan
+    write_trace(replace(trace, stages=stages), damaged)
+    answer = call("nan", project.bundle, "--trace", damaged, "--format", "json")
+    origin = document(answer)["origin"]
+    assert (answer[0], origin["frame"], origin["stage"], origin["channel"]) == (1, 7, made.name, 3)
+    assert any(name.startswith(made.needs[0]) for name in origin["operands"])
+    assert {link["stage"] for link in document(answer)["chain"]} == set(system.outputs)
+
+
+@pytest.mark.parametrize("project", PROJECTS[1:], ids=lambda project: project.name)
+def test_a_bad_number_of_a_clip_is_found_where_it_stands_and_shrinks_to_itself(
+    project: Project, call: Call, tmp_path: Path
+) -> None:
+    """One number in a recording of thousands makes a whole window NaN."""
+    trace = read_trace(project.clip)
+    given = find_system(project.name).graph.given[0]
+    stages = {name: rows[:20].copy() for name, rows in trace.stages.items()}
+    stages[given][5, 2] = np.nan
+    clip, folder = tmp_path / "clip.trace.safetensors", tmp_path / "repro"
+    write_trace(replace(trace, frame=trace.frame[:20], time_s=trace.time_s[:20], stages=stages), clip)
+    words = [project.bundle, "--clip", clip, "--onnx", project.model, "--teacher", "--repro", folder]
+    answer = call("nan", *words, "--format", "json")
+    origin = document(answer)["origin"]
+    assert (answer[0], origin["frame"], origin["stage"], origin["channel"]) == (1, 5, given, 2)
+    facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
+    assert facts["channels"] == [f"{given}[2]"]
+
+
+@every_project
+def test_growth_is_measured_where_a_system_feeds_itself(project: Project, call: Call) -> None:
+    """Whether a difference of one rounding doubles each second decides whether a free run may ship."""
+    answer = call("nan", *project.words, "--drift", "--frames", 40, "--format", "json")
+    if not project.feeds_itself:
+        assert (answer[0], "does not feed itself" in answer[2]) == (2, True)
+        return
+    drift = document(answer)["drift"]
+    assert (answer[0], drift["trend"] in {"contraction", "neutral", "divergence"}) == (0, True)
+    assert all(entry["size"] >= 0.0 for entry in drift["envelope"])
+
+
+@every_project
+def test_clips_say_what_they_cannot_show(project: Project, call: Call) -> None:
+    """A parity test on clips that never show a convention passes whatever the engine does."""
+    answer = call("adequacy", project.clip, "--bundle", project.bundle, "--onnx", project.model, "--format", "json")
+    found = document(answer)
+    assert answer[0] == (1 if found["missed"] else 0)
+    margins = {(knob, value): margin for knob, value, margin in found["clips"][0]["margins"]}
+    knobs = find_system(project.name).knobs
+    assert {knob for knob, _ in margins} == {
+        name for name, knob in knobs.items() if not knob.is_benign and name != "input_order"
+    }
+    assert all(entry["advice"] for entry in found["missed"])
+    assert max(margins.values()) >= 10.0
+
+
+@every_project
+def test_a_probe_is_a_clip_of_its_system(project: Project, call: Call, tmp_path: Path) -> None:
+    """What a studio's clips do not show must be showable by something."""
+    probe = tmp_path / ("probe.json" if project.name == "enemy_animation" else "probe.trace.jsonl")
+    words = ["--bundle", project.bundle, "--onnx", project.model, "--synthesise", probe, "--format", "json"]
+    answer = call("adequacy", *words)
+    assert (answer[0], document(answer)["missed"]) == (0, [])
+
+
+@every_project
+def test_a_sweep_measures_every_cell(project: Project, call: Call, tmp_path: Path) -> None:
+    """A checkpoint is chosen from a table; a cell that is missing there ships unseen."""
+    pytest.importorskip("pyarrow")
+    system = find_system(project.name)
+    knob = next(knob for knob in system.knobs.values() if not knob.is_benign and len(knob.values) > 1)
+    values = ",".join(knob.values[:2])
+    words = [*project.words, "--set", f"{knob.name}={values}", "--frames", 12, "--processes", 1]
+    answer = call("sweep", *words, "-o", tmp_path / "out", "--format", "json")
+    found = document(answer)
+    modes = 2 if project.feeds_itself else 1
+    assert (answer[0], found["cells"], found["verdicts"]["error"]) == (0, 2 * modes, 0)
+    assert (tmp_path / "out" / "results.parquet").is_file()

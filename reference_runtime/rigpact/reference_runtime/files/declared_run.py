@@ -1,0 +1,130 @@
+"""Runs of a system that is declared by its stages: from a clip in one batch, or feeding itself frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.files.runner import RunOptions, Stages
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, free_run, run_clip
+from rigpact.reference_runtime.network import InputAlignment
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredClip:
+    """A recording that drives a run: its rows by stage, (T, width), and its name."""
+
+    path: Path
+    fps: float
+    stages: Mapping[str, FloatArray]
+
+    @property
+    def steps(self) -> int:
+        """Number of frames."""
+        return min(map(len, self.stages.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedAnswers:
+    """Recorded answers of the network, by stage, in place of a model."""
+
+    name: str
+    outputs: Mapping[str, FloatArray]
+
+
+class DeclaredRun:
+    """A run of a declared system; a `Runner`. The stages are computed when the first of them is asked for."""
+
+    def __init__(self, contract: SystemContract, network: Any, clip: DeclaredClip, options: RunOptions) -> None:
+        """UnusableInput for a mode that the system does not have, and where nothing gives the network's answers."""
+        refuse_mode(contract, options)
+        self.contract, self.mode = contract, options.mode
+        self.fps = contract.fps or clip.fps
+        self.alignments: set[InputAlignment] = set()
+        self._network = None if isinstance(network, RecordedAnswers) else network
+        self._known = known_rows(contract, network, clip)
+        steps = min(map(len, self._known.values()))
+        self.frame_limit = steps if self.mode == "teacher" else None
+        self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
+
+    @cached_property
+    def _stages(self) -> Stages:
+        run = run_clip if self.mode == "teacher" else free_run
+        with np.errstate(all="ignore"):  # what is not finite is found and said, not warned of
+            return run(self.contract, self._known, self._network, self._count).stages
+
+    def step(self) -> Stages:
+        """The stages of the next frame."""
+        row, self._frame = self._frame, self._frame + 1
+        return {name: rows[row] for name, rows in self._stages.items()}
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Every stage of the next frames."""
+        part = slice(self._frame, self._frame + sum(1 for _ in frames))
+        self._frame = part.stop
+        return {name: rows[part] for name, rows in self._stages.items()}
+
+
+class DeclaredLockstep:
+    """Free runs from several starts at once; `step` gives every stage with a leading axis of runs."""
+
+    def __init__(
+        self, contract: SystemContract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int
+    ) -> None:
+        """starts: (R, width) first rows of the stage that the frame before hands on."""
+        known = known_rows(contract, network, clip)
+        carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
+        drives = []
+        for start in starts:
+            own = known[carried].copy()
+            own[0] = start
+            drives.append(ClipDrive({**known, carried: own}))
+        evaluate = None if isinstance(network, RecordedAnswers) else network
+        self._frames = LiveFrames(contract, drives, evaluate, frames, "free")
+        self._names = contract.system.graph.names
+
+    def step(self) -> Stages:
+        """Run one frame of every run."""
+        self._frames.step()
+        known = {name: self._frames.get(name) for name in self._names}
+        return {name: rows for name, rows in known.items() if rows is not None}
+
+
+def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
+    """UnusableInput for a run that a declared system cannot make."""
+    system = contract.system
+    if options.mode == "free" and not system.graph.feeds_itself:
+        raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a run that a clip drives")
+    if options.mode == "playback":
+        raise UnusableInput("--mode playback", f"{system.title}, which plays nothing back", "teacher or free")
+    for option, asked in (("--floor-contacts", options.on_floor), ("--perturb", options.faults)):
+        if asked:
+            raise UnusableInput(option, f"a run of {system.title}", "a system that has them")
+
+
+def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> dict[str, FloatArray]:
+    """What a run is not to compute: the stages from outside, and recorded answers where they stand for a model."""
+    graph, place = contract.system.graph, str(clip.path)
+    given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
+    if set(given) != set(graph.given):
+        missing = [name for name in graph.given if name not in given]
+        raise UnusableInput(place, f"no {', '.join(missing)}", ", ".join(graph.given))
+    if network is not None and not isinstance(network, RecordedAnswers):
+        return given
+    answers = clip.stages if network is None else network.outputs
+    missing = [name for name in graph.answers if name not in answers]
+    if missing:
+        raise UnusableInput(
+            place, f"no {', '.join(missing)}", "the network's answers", "--onnx or --replay gives them"
+        )
+    known = given | {name: answers[name] for name in graph.answers}
+    frames = min(map(len, known.values()))
+    return {name: rows[:frames] for name, rows in known.items()}

@@ -1,0 +1,95 @@
+"""A watch on every stage of every frame that never touches a number.
+
+Here belongs noticing that a stage is not finite any more, and keeping the frames around it. Which stage *produced* the
+value, and why, is for rigpact.reports.nonfinite.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Graph
+from rigpact.reference_runtime.files.runner import Runner, Stages
+
+WINDOW = 4
+"""Frames kept before the failing one: every lag looks back at most three."""
+Observer = Callable[[int, Stages], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """A quantity that announces trouble: the sizes of some channels of a stage, and the limit that they must not pass.
+
+    sizes: a frame's stages -> a size for each channel from `start` on. is_floor: a size below the limit is the trouble.
+    """
+
+    kind: str
+    stage: str
+    limit: float
+    sizes: Callable[[Mapping[str, FloatArray]], FloatArray]
+    start: int = 0
+    is_floor: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A watched run: how many frames were finite, the frames kept, and the alarm that ended it, if any.
+
+    refusal: why the run could not go on, where it stopped without a number being wrong.
+    """
+
+    finite_frames: int
+    alarm: tuple[str, ...]
+    frames: tuple[tuple[int, Stages], ...]
+    refusal: UnusableInput | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every frame asked for was run and stayed finite."""
+        return not self.alarm and self.refusal is None
+
+    @property
+    def failing_frame(self) -> int:
+        """The frame of the alarm, or the one that could not be run."""
+        return self.finite_frames
+
+
+def of_later_frames(graph: Graph, contract: object, mode: str) -> frozenset[str]:
+    """The stages that hold the clip's next row in a run that a clip drives: they are judged there, one frame later."""
+    if mode != "teacher":
+        return frozenset()
+    return frozenset(name for name in graph.handed_on if graph[name].reach_of(contract)[1] > 0)
+
+
+def not_finite(stages: Mapping[str, FloatArray], graph: Graph, exempt: Iterable[str] = ()) -> tuple[str, ...]:
+    """The stages that hold a NaN or an infinity, in loop order."""
+    watched = (name for name in graph.names if name in stages and name not in exempt)
+    return tuple(name for name in watched if not np.isfinite(stages[name]).all())
+
+
+def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observer] = ()) -> Watched:
+    """Step the run until a stage is not finite, it cannot go on, or the frames are done."""
+    graph: Graph = runner.contract.system.graph
+    exempt = of_later_frames(graph, runner.contract, runner.mode)
+    kept: deque[tuple[int, Stages]] = deque(maxlen=WINDOW)
+    seen, count = tuple(observers), 0
+    with np.errstate(all="ignore"):
+        for frame in frames:
+            try:
+                stages = runner.step()
+            except UnusableInput as refusal:
+                return Watched(count, (), tuple(kept), refusal)
+            kept.append((frame, stages))
+            alarm = not_finite(stages, graph, exempt)
+            if alarm:
+                return Watched(count, alarm, tuple(kept))
+            for observe in seen:
+                observe(frame, stages)
+            count += 1
+    return Watched(count, (), tuple(kept))

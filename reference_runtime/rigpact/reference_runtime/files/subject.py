@@ -1,0 +1,52 @@
+"""What is investigated: a run of any system that can be started as often as needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.runner import Runner, RunOptions
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A contract, a network, a clip and the faults that were put in.
+
+    companion: a contract that also holds the companion's statistics, where this one was loaded without them.
+    """
+
+    contract: Any
+    network: Any
+    clip: Any
+    mode: str = "free"
+    faults: tuple[Any, ...] = ()
+    companion: Any = None
+    on_floor: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def files(self) -> Any:
+        """What reads and runs the contract's system."""
+        return files_of(self.contract)
+
+    @property
+    def acting_contract(self) -> Any:
+        """The contract as the faulty implementation acts on it."""
+        return self.files.acting_contract(self.contract, self.faults)
+
+    def start(self, frames: int | None = None) -> Runner:
+        """A new run at frame 0; `frames` will be asked for."""
+        options = RunOptions(self.mode, frames, self.on_floor, self.faults)
+        runner: Runner = self.files.start(self.acting_contract, self.network, self.clip, options)
+        return runner
+
+    def rows(self) -> Any:
+        """The clip laid out under the contract."""
+        return self.files.drive_of(self.clip)(self.contract)
+
+    def frames_of(self, runner: Runner, frames: int) -> int:
+        """How many of `frames` frames there are: a clip or a recording may end before."""
+        outputs = getattr(self.network, "outputs", None)
+        recorded = len(outputs) if hasattr(outputs, "shape") else frames
+        return min(frames, runner.frame_limit or frames, recorded)

@@ -1,0 +1,51 @@
+"""The numbers of a schema bundle by the names that its files have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.statistics import FloatArray
+
+PLACES: Mapping[str, Sequence[str]] = {
+    "MuX": ("state_statistics", "mean"),
+    "StdX": ("state_statistics", "std"),
+    "MuY": ("output_statistics", "mean"),
+    "StdY": ("output_statistics", "std"),
+    "tanh_scales_rootvel": ("rootvel_scales",),
+    "tanh_scales_angvel": ("angvel_scales",),
+    "MuPoseHist": ("pose_history", "statistics", "mean"),
+    "StdPoseHist": ("pose_history", "statistics", "std"),
+    "tanh_scales_pose_hist": ("pose_history", "scale"),
+    "MuAngVel": ("angular_velocity", "statistics", "mean"),
+    "StdAngVel": ("angular_velocity", "statistics", "std"),
+    "tanh_scales_angvel of AngVel": ("angular_velocity", "scale"),
+}
+"""Where the contract holds each array of the bundle or its companion."""
+
+
+def bundle_numbers(contract: Contract) -> dict[str, FloatArray]:
+    """The arrays that the contract has."""
+    found = {}
+    for name, place in PLACES.items():
+        value: Any = contract
+        for attribute in place:
+            value = None if value is None else getattr(value, attribute)
+        if value is not None:
+            found[name] = np.asarray(value)
+    return found
+
+
+def with_bundle_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
+    """The contract with another array of that name."""
+    changed: Contract = _replaced(contract, PLACES[name], values.astype(np.float32))
+    return changed
+
+
+def _replaced(owner: Any, place: Sequence[str], values: FloatArray) -> Any:
+    first, *rest = place
+    return replace(owner, **{first: _replaced(getattr(owner, first), rest, values) if rest else values})

@@ -1,0 +1,55 @@
+"""What announces trouble in the enemy animation: features beyond the clamp, saturated tanh, axes near zero.
+
+Thresholds are derived, one place each: `CLAMP_Z`, `TANH_SATURATION`, `NEAR_DEGENERATE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
+from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
+from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
+from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, OutputStages
+
+CLAMP_Z = 16.0
+"""The exporter's graph clamps state and condition there."""
+TANH_SATURATION = 9.02
+"""Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal any more."""
+NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
+"""Ten times the length below which the engine replaces an axis: one decade of warning."""
+
+
+def watches(contract: Contract) -> Iterator[Watch]:
+    """What is watched under a contract."""
+    for name in ("state", "cond"):
+        yield Watch("clamp", name, CLAMP_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
+    for name, scales in ((ROOT_VELOCITY, contract.rootvel_scales), (ANGULAR_VELOCITIES, contract.angvel_scales)):
+        yield _saturation(contract.state[name].range, np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)))
+    yield Watch(
+        "degenerate", "y_raw", NEAR_DEGENERATE, _AxisLengths(contract), OutputStages(contract).rotations.start,
+        is_floor=True,
+    )  # fmt: skip
+
+
+def _saturation(place: slice, scale: FloatArray) -> Watch:
+    return Watch("tanh", "x_raw", TANH_SATURATION, lambda stages: stages["x_raw"][place] / scale, place.start)
+
+
+class _AxisLengths:
+    """For each channel of the answered rotations the length of the axis that it belongs to, before it is normalised."""
+
+    def __init__(self, contract: Contract) -> None:
+        self._outputs = OutputStages(contract)
+        offset = ADDS_IDENTITY[contract.conventions.output_mode]
+        self._offset = self._outputs.codec.identity(contract.bone_count) * offset
+
+    def __call__(self, stages: Mapping[str, FloatArray]) -> FloatArray:
+        a, b = self._outputs.codec.split(stages["y_raw"][self._outputs.rotations].astype(np.float64) + self._offset)
+        size = length(a)
+        rest = length(perpendicular(b, a / np.maximum(size, KINDA_SMALL_NUMBER)))
+        return np.repeat(np.concatenate((size, rest), axis=-1), 3, axis=-1).reshape(-1)

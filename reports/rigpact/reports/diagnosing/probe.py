@@ -1,0 +1,80 @@
+"""A probe: a short clip on which conventions look different, whatever a studio's own clips happen to show.
+
+A system may bring one that is a motion (`files.probe`). For any other the rows of the stages that come from outside are drawn at
+random, each number as its field says: unit quaternions and directions, flags, metres, centimetres.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.fixtures.json_files import document_bytes
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, write_trace
+
+FRAMES = 64
+_UNIT_LENGTH = {FieldKind.QUATERNION_XYZW: 4, FieldKind.DIRECTION: 3}
+"""How many numbers together have the length 1."""
+_SIZE_OF_UNIT = {"cm": 50.0, "deg": 90.0}
+"""Half a metre, a right angle; 1 in every other unit."""
+
+
+def write_probe(contract: Any, path: Path) -> None:
+    """Write a probe for a contract as a clip of its system."""
+    maker = files_of(contract).probe
+    if maker is not None:
+        write_bytes(path, document_bytes(_named(maker)(contract)) + b"\n")
+        return
+    if not is_trace_path(path):
+        raise UnusableInput(path, f"the name {path.name}", "a name ending in .trace.jsonl or .trace.safetensors")
+    rng, graph, fps = np.random.default_rng(0), contract.system.graph, contract.fps or 1.0
+    stages = {name: random_rows(contract.fields(name), FRAMES, rng) for name in (*graph.given, *graph.answers)}
+    header = TraceHeader(fps, "playback", bundle_sha256=contract.sha256, system=contract.system.name)
+    write_trace(Trace(header, np.arange(FRAMES), np.arange(FRAMES) / fps, stages), path)
+
+
+def read_probe(contract: Any) -> Any:
+    """The probe as it reads back from a file."""
+    files = files_of(contract)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"probe{files.clip_endings[0]}"
+        write_probe(contract, path)
+        return files.clip(path, contract)
+
+
+def _named(maker: str) -> Callable[[Any], Any]:
+    module, _, function = maker.partition(":")
+    found: Callable[[Any], Any] = getattr(import_module(module), function)
+    return found
+
+
+def random_rows(layout: FieldLayout, count: int, rng: np.random.Generator) -> FloatArray:
+    """Rows (count, width) of numbers as the fields say."""
+    rows = np.zeros((count, layout.width))
+    for field in layout:
+        rows[:, field.range] = _numbers(field, count, rng)
+    return rows.astype(np.float32)
+
+
+def _numbers(field: Field, count: int, rng: np.random.Generator) -> FloatArray:
+    shape = count, field.size
+    if field.kind is FieldKind.FLAG:
+        return rng.integers(0, 2, shape).astype(float)
+    if field.low is not None and field.high is not None:
+        return rng.uniform(field.low, field.high, shape)
+    numbers = rng.normal(0.0, _SIZE_OF_UNIT.get(field.unit, 1.0), shape)
+    together = _UNIT_LENGTH.get(field.kind, 0)
+    if together and field.size % together == 0:
+        parts = numbers.reshape(count, -1, together)
+        numbers = (parts / np.linalg.norm(parts, axis=-1, keepdims=True)).reshape(shape)
+    return np.asarray(numbers)

@@ -1,0 +1,162 @@
+"""Free runs that start a rounding apart, in lockstep, and how far they part: for every system that feeds itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.files.runner import Stages
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.operations.rounding import gamma
+
+SIZES: tuple[float, ...] = (2.0**-23, 1e-7, 3e-7, 1e-6)
+"""How far the starts are apart, for numbers of size 1; 2^-23 is one float32 step there."""
+RUNS_PER_SIZE = 4
+STEP_ERROR = gamma(32)
+"""Rounding that one frame adds to numbers of size 1 (see tolerances): what a correct engine may differ by each frame."""
+_ROTATIONS = {FieldKind.ROT6D, FieldKind.QUATERNION_XYZW}
+_LARGEST_DEG = 180.0
+
+
+def carried_stage(contract: Any) -> Stage:
+    """The stage that takes over what the frame before hands on; UnusableInput where the system has none."""
+    system = contract.system
+    for stage in system.stages:
+        if stage.carried is not None:
+            found: Stage = stage
+            return found
+    raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a system that feeds itself")
+
+
+def published_stage(contract: Any) -> Stage:
+    """The stage whose differences count: the pose that moves a skeleton, else what the next frame takes over."""
+    found: Stage = contract.system.graph[contract.system.posed or carried_stage(contract).carried]
+    return found
+
+
+def moved_channels(contract: Any) -> list[int]:
+    """The channels in which the starts differ: those handed on, of them the rotations where there are any."""
+    stage = carried_stage(contract)
+    fields = [field for field in stage.fields(contract) if not stage.carried_fields or field.name in stage.carried_fields]
+    rotations = [field for field in fields if field.kind in _ROTATIONS]
+    return [channel for field in rotations or fields for channel in range(field.start, field.stop)]
+
+
+def perturbed_starts(seed: FloatArray, channels: list[int]) -> tuple[FloatArray, FloatArray]:
+    """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the others' differences."""
+    chance = np.random.default_rng(0)
+    sizes = np.repeat(SIZES, RUNS_PER_SIZE) * scale_of(seed[channels])
+    starts = np.tile(seed, (1 + len(sizes), 1))
+    signs = chance.choice((-1.0, 1.0), (len(sizes), len(channels)))
+    starts[1:, channels] += (signs * sizes[:, None]).astype(np.float32)
+    return starts, sizes
+
+
+def scale_of(values: FloatArray) -> float:
+    """The size that a float32 step is relative to, at least 1."""
+    return max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+
+def seed_of(subject: Subject) -> FloatArray:
+    """The first row of the stage that is handed on, (width,)."""
+    row: FloatArray = subject.rows().rows(carried_stage(subject.contract).name)[0]
+    return row
+
+
+def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) -> FloatArray:
+    """How far each row (R, width) is from the other, (R,) in the stage's unit: that of the part that is farthest."""
+    base = np.broadcast_to(other, rows.shape)
+    if stage.measure.sizes is not None:
+        return np.asarray(stage.measure.sizes(contract, base, rows)).max(axis=-1)
+    wide: FloatArray = rows.astype(np.float64)
+    if stage.measure.has_signless_quaternions:
+        wide = same_hemisphere(base.astype(np.float64), wide)
+    return np.asarray(np.abs(wide - base).max(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A run of many starts.
+
+    published (T, width): of the unperturbed one. apart (samples, R): each start's distance from it, at `sampled` frames.
+    benign_apart (samples,): the farthest distance of runs under the system's benign knobs; None where it has none.
+    """
+
+    published: FloatArray
+    stages: dict[int, Stages]
+    sampled: FloatArray
+    apart: FloatArray
+    benign_apart: FloatArray | None
+    sizes: FloatArray
+    finite: bool
+    largest: float = field(default=np.inf)
+
+    @property
+    def allowed(self) -> FloatArray:
+        """What rounding explains at each sample: every frame adds STEP_ERROR, and each addition is amplified as the starts are."""
+        amplification = (self.apart / self.sizes).max(axis=1) * (self.sizes[0] / SIZES[0])
+        every = np.interp(np.arange(self.sampled[-1] + 1), self.sampled, amplification)
+        total = np.cumsum(every)[self.sampled.astype(int)] + every[0]
+        return np.asarray(np.minimum(STEP_ERROR * total, self.largest))
+
+
+def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, samples: int) -> Spread:
+    """Run the starts side by side, and the same start under each other value of a knob that does no harm."""
+    contract, files = subject.contract, subject.files
+    starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
+    lockstep = files.lockstep(contract, subject.network, subject.clip, starts, count)
+    benign = [
+        files.lockstep(contract.with_conventions(changes), subject.network, subject.clip, starts[:1], count)
+        for changes in _benign_changes(contract)
+    ]
+    stage, stride = published_stage(contract), max(1, count // samples)
+    published, kept, sampled, apart, beside = [], {}, [], [], []
+    for frame in frames:
+        stages, others = lockstep.step(), [each.step() for each in benign]
+        rows = stages[stage.name]
+        published.append(rows[0])
+        if not np.isfinite(rows).all():
+            break
+        if frame % stride == 0 or frame == count - 1:
+            sampled.append(frame)
+            apart.append(distances(contract, stage, rows[1:], rows[0]))
+            beside.append([distances(contract, stage, each[stage.name], rows[0]).max() for each in others])
+            kept[frame] = {name: values[:1] for name, values in stages.items()}
+    if not sampled:
+        raise UnusableInput("the free run", "a run that is not finite in its first frame", "a finite run")
+    finite = len(published) == count and bool(np.isfinite(published[-1]).all())
+    return Spread(
+        np.stack(published), kept, np.array(sampled), np.stack(apart), np.array(beside).max(axis=1) if benign else None,
+        sizes, finite, _LARGEST_DEG if stage.measure.unit == "deg" else np.inf,
+    )  # fmt: skip
+
+
+def _benign_changes(contract: Any) -> Iterator[dict[str, Any]]:
+    for knob in contract.system.benign_knobs:
+        for value in knob.alternatives(contract.conventions[knob.name]):
+            yield {knob.name: value}
+
+
+def growth_per_frame(frames: FloatArray, sizes: FloatArray) -> float:
+    """Factor by which a difference grows each frame: a line through its logarithm until it saturates.
+
+    Saturated is what has reached a tenth of the largest difference; before that the growth is that of small differences.
+    Where the largest is not ten times the first there was no growth to speak of: the whole run counts.
+    """
+    known = sizes > 0.0
+    if known.sum() < 3:
+        return 0.0
+    place, size = frames[known].astype(float), np.log(sizes[known])
+    limit = size.max() - np.log(10.0)
+    if size[0] < limit:
+        end = max(3, int(np.argmax(size >= limit)) + 1)
+        place, size = place[:end], size[:end]
+    return float(np.exp(np.polyfit(place, size, 1)[0])) if len(place) > 2 else 1.0

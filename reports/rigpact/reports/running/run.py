@@ -1,0 +1,127 @@
+"""One run of any system, from a user's files to a recording and what is to be said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
+from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.terminal import print_report, tracked
+
+FREE_RUN_FRAMES = 600
+"""Ten seconds at 60 frames per second, where a run has no end and no number of frames is given."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A run: the contract, the clip that drives it, what answers in the network's place, where it is written.
+
+    frames: None for the whole clip, or for ten seconds where a run has no end.
+    """
+
+    contract: ContractFiles
+    clip: Path
+    out: Path
+    onnx: Path | None = None
+    replay: Path | None = None
+    mode: str = "teacher"
+    frames: int | None = None
+    floor_contacts: bool = False
+
+
+def run(request: RunRequest) -> FindingsReport:
+    """Run the reference runtime, write every stage of every frame, and say what is wrong with it."""
+    contract = open_contract(request.contract)
+    files = files_of(contract)
+    clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
+    frames = request.frames or (FREE_RUN_FRAMES if request.mode == "free" else None)
+    options = RunOptions(request.mode, frames, request.floor_contacts)
+    runner = files.start(contract, network, clip, options)
+    trace = record_run(runner, request.clip, request.mode, request.frames)
+    if is_trace_path(request.out):
+        write_trace(trace, request.out)
+    else:
+        answering = request.onnx or request.replay or request.clip
+        files.write(request.out, trace, runner.contract, clip, answering.name)
+    return describe_run(runner, trace, request.contract.bundle or request.clip, request.out)
+
+
+def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
+    """The model, or recorded answers in its place; None where neither is given and the clip may hold the answers."""
+    if onnx is not None and replay is not None:
+        raise UnusableInput("--onnx and --replay", "both", "one of them")
+    files = files_of(contract)
+    if onnx is not None:
+        return files.network(onnx, contract)
+    return None if replay is None else files.replay(replay, contract)
+
+
+def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Trace:
+    """Step the run and keep every stage; `frames` defaults to the clip, or ten seconds where there is no end."""
+    limit = runner.frame_limit
+    if limit is not None and frames is not None and frames > limit:
+        raise UnusableInput("--frames", str(frames), f"at most {limit}, the steps of {clip.name}")
+    count = frames or limit or FREE_RUN_FRAMES
+    return run_frames(runner, tracked(range(count), f"{mode} run"), clip.stem, mode)
+
+
+def describe_run(runner: Runner, trace: Trace, bundle: Path, out: Path) -> FindingsReport:
+    """What is to be said about a run: silent alignments and values that are not finite, beside a summary."""
+    contract = runner.contract
+    values = sum(rows.size for rows in trace.stages.values())
+    summary = {
+        "out": str(out), "system": contract.system.name, "mode": trace.header.mode, "frames": len(trace.frame),
+        "fps": trace.header.fps, "stages": trace.widths,
+        "conventions": {name: str(value) for name, value in contract.conventions.items()},
+        **files_of(contract).measures(trace, contract),
+    }  # fmt: skip
+    findings = (*_alignments(runner, bundle), *_not_finite(contract, trace, out))
+    return FindingsReport(findings, Ledger(values, values), summary)
+
+
+def _alignments(runner: Runner, bundle: Path) -> Iterator[Finding]:
+    for event in sorted(runner.alignments):
+        yield rules.INPUT_ALIGNED.at(
+            bundle, f"/{event.name}", position=event.position, input=event.name, given=event.given, bound=event.bound,
+            what="cuts it" if event.given > event.bound else "pads it with zeros",
+        )  # fmt: skip
+
+
+def _not_finite(contract: Any, trace: Trace, out: Path) -> Iterator[Finding]:
+    for name, rows in trace.stages.items():
+        bad = np.argwhere(~np.isfinite(rows))
+        if len(bad):
+            row, channel = (int(index) for index in bad[0])
+            yield rules.NOT_FINITE.at(
+                out, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
+                frame=int(trace.frame[row]), count=len(bad), address=channel_address(name, channel, contract),
+            )  # fmt: skip
+
+
+def print_run(report: FindingsReport, console: Console) -> None:
+    """Print what a run did and where it was written."""
+    summary = report.summary
+    console.print(
+        Text(f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
+             f"{len(summary['stages'])} stages -> {Path(summary['out']).name}")
+    )  # fmt: skip
+    errors = summary.get("diagnostics") or {}
+    if errors.get("GeoDeg") is not None:
+        console.print(
+            Text(f"mean error against the clip's next pose {errors['GeoDeg']:.4f} deg; "
+                 f"copy-last {errors['CopyLastGeoDeg']:.4f} deg")
+        )  # fmt: skip
+    print_report(report, console)
