@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rigpact.fixtures.mutants.scene import generated_scene
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
 from rigpact.reference_runtime.files.sentinel import watch_run
-from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
+from rigpact.reports.nonfinite.investigation import investigate
 
 from ..nonfinite_room.nonfinite_cases import Case, cases
 from ..nonfinite_room.nonfinite_models import damaged_demo_cases, failing_operation_cases

@@ -39,7 +39,9 @@ class Doctor:
         """Evidence with all stages or some, with the scene's clip and network unless `changes` say otherwise."""
         kept = {name: rows for name, rows in stages.items() if only is None or name in only}
         frame = self.scene.record().frame[: len(next(iter(kept.values())))]
-        whole = Evidence(frame, self.scene.clip.fps, self.scene.mode, kept, drive_of(self.scene.clip), self.scene.network)
+        whole = Evidence(
+            frame, self.scene.clip.fps, self.scene.mode, kept, drive_of(self.scene.clip), self.scene.network
+        )
         return replace(whole, **changes)
 
     def __call__(self, stages: Any, only: tuple[str, ...] | None = None, **changes: Any) -> Diagnosis:

@@ -12,9 +12,9 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reports.command_line import run_command_line
-from rigpact.reference_runtime.files.subject import Subject
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.nonfinite.guards import guarded
 from rigpact.reports.nonfinite.investigation import investigate
-from rigpact.reference_runtime.files.subject import Subject
 
 from .nonfinite_cases import Case, Expected, cases
 from .nonfinite_models import damaged_demo_cases, failing_operation_cases

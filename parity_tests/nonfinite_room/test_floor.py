@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.layout import CONTACTS
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
@@ -17,9 +18,8 @@ from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
     contact_flags,
     feet_positions_cm,
 )
-from rigpact.reports.command_line import run_command_line
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import f1_score, foot_slide
-from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reports.command_line import run_command_line
 
 
 def test_a_clips_feet_touch_when_its_own_evidence_says_so(demo_subject: Subject) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.reference_runtime.files.sentinel import watch_run
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
-from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reports.nonfinite.investigation import Growth, investigate
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope
-from rigpact.reference_runtime.files.subject import Subject
 
 from .nonfinite_models import damaged_demo_cases, failing_operation_cases
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reports.nonfinite.precursors import samuelson_limit
 from rigpact.reports.nonfinite.shrink import _minimal
-from rigpact.reference_runtime.files.subject import Subject
 
 from .nonfinite_cases import cases
 from .nonfinite_character import sound_contract, sound_network

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,10 @@ def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
     """A module that no command, plug-in or public name reaches is for developers; users would download it for nothing."""
     packages = {f"rigpact.{room}" for room in SUBPACKAGES}
     reached: set[str] = set()
-    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY}]
+    systems = {
+        entry.value.partition(":")[0] for entry in entry_points(group="rigpact.systems") if entry.dist.name == "rigpact"
+    }
+    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY, *systems}]
     while waiting:
         name = waiting.pop()
         if name in modules and name not in reached:

@@ -43,18 +43,6 @@ HEAVY_HOMES = {
 }  # fmt: skip
 
 
-KNOWN_CIRCLES: frozenset[frozenset[str]] = frozenset(
-    frozenset(f"rigpact.{name}" for name in circle)
-    for circle in (
-        ("reference_runtime.operations.bound_rotations", "reference_runtime.operations.rot6d"),
-        ("reports.diagnosing.replay", "reports.diagnosing.shared_stages"),
-        ("reports.geometry_parity.calling", "reports.geometry_parity.torch_backend"),
-        ("testing.checks", "testing.hosted", "testing.properties"),
-    )
-)
-"""Import circles that are still there. Take one out when it is gone; add none."""
-
-
 def _configuration(checkout: Path) -> dict[str, object]:
     loaded: dict[str, object] = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
     return loaded
@@ -146,7 +134,7 @@ def test_no_module_imports_itself_by_a_detour(checkout: Path) -> None:
     reached = {name: _reached(graph, name) for name in graph}
     circles = {frozenset(each for each in reached[name] if name in reached[each]) for name in graph}
 
-    assert circles - {frozenset()} == KNOWN_CIRCLES
+    assert circles - {frozenset()} == set()
 
 
 def test_nothing_imports_the_tests(checkout: Path) -> None:

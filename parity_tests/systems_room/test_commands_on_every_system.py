@@ -102,9 +102,7 @@ def test_a_sound_run_is_finite(project: Project, call: Call) -> None:
 
 
 @every_project
-def test_a_recording_s_first_bad_value_is_named_with_its_operands(
-    project: Project, call: Call, tmp_path: Path
-) -> None:
+def test_a_recording_s_first_bad_value_is_named_with_its_operands(project: Project, call: Call, tmp_path: Path) -> None:
     """By the time the pose shows it, everything is NaN: the stage that made it is what somebody has to read."""
     run, damaged = tmp_path / "run.trace.safetensors", tmp_path / "damaged.trace.safetensors"
     call("run", *project.words, "--frames", 12, "-o", run)

@@ -26,6 +26,7 @@ from rigpact.reports.command_line import run_command_line
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 NEURARIG = BUNDLES / "neurarig"
+IK = BUNDLES / "blender_ik"
 CONTRACT, MODEL, CLIP = (NEURARIG / name for name in ("neurarig.json", "model.onnx", "clip.trace.safetensors"))
 
 
@@ -145,9 +146,10 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
     [
         (("run", CONTRACT, "--clip", CLIP, "--out", "x.trace.jsonl"), "no raw_rotations"),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.json"), "ending in .trace.jsonl"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--mode", "free"), "feed itself"),
+        (("run", IK / "blender_ik.json", "--clip", IK / "clip.trace.safetensors", "--onnx", IK / "model.onnx",
+          "--out", "x.trace.jsonl", "--mode", "free"), "feed itself"),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "unit=inch"), "one of cm, m"),
-        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "units=m"), "no knob"),
+        (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--set", "units=m"), "unknown knob"),
         (("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", "x.trace.jsonl", "--frames", "9999"), "at most 240"),
         (
             ("run", CONTRACT, "--clip", CLIP, "--onnx", BUNDLES / "rig_inversion" / "model.onnx", "--out", "x.trace.jsonl"),
@@ -163,7 +165,7 @@ def test_a_missing_stage_is_not_a_pass(command: Call, run_file: Callable[..., Pa
         (("diff", CLIP, CLIP, "--bundle", CONTRACT, "--stage", "knees"), "neither side recorded"),
         (("systems", "neurarg"), "did you mean neurarig?"),
         (("systems", "--write-contract", "x.json"), "no NAME"),
-        (("neurarig", "play", CLIP, "--bundle", BUNDLES / "rig_inversion" / "rig_inversion.json"), "a trace of neurarig"),
+        (("neurarig", "play", CLIP, "--bundle", BUNDLES / "rig_inversion" / "rig_inversion.json"), "expected neurarig"),
         (("neurarig", "serve", "--onnx", MODEL, "--profile", "two-bone"), "--onnx alone"),
         (("neurarig", "serve", "--host", "203.0.113.1", "--onnx", MODEL), "cannot be bound"),
     ],

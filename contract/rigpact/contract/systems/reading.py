@@ -48,8 +48,6 @@ def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> SystemContrac
     )
 
 
-
-
 def contract_to_json(
     system: System, constants: Mapping[str, Any], conventions: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

@@ -122,9 +122,7 @@ def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> di
     answers = clip.stages if network is None else network.outputs
     missing = [name for name in graph.answers if name not in answers]
     if missing:
-        raise UnusableInput(
-            place, f"no {', '.join(missing)}", "the network's answers", "--onnx or --replay gives them"
-        )
+        raise UnusableInput(place, f"no {', '.join(missing)}", "the network's answers", "--onnx or --replay gives them")
     known = given | {name: answers[name] for name in graph.answers}
     frames = min(map(len, known.values()))
     return {name: rows[:frames] for name, rows in known.items()}

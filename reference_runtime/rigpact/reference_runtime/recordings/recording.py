@@ -69,7 +69,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
     """
     if is_trace_path(path):
         trace = read_trace(path)
-        if trace.header.system != ENEMY_ANIMATION:
+        if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
         return Recording(Path(path), "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))

@@ -12,6 +12,7 @@ f is evaluated only where a difference is larger than the smaller of both sides'
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
@@ -103,7 +104,11 @@ class _Side:
             upstream = {
                 name: self.bound(self.stage(name)) for name in (*stage.needs, *stage.may_use) if name in self.values
             }
-            self._bounds[stage.name] = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
+            try:
+                found = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
+            except NotKnown:  # what the stage was computed from was not recorded: it is given, stored once on each side
+                found = stage_bound(replace(stage, bound=None), self._known, rows, {})
+            self._bounds[stage.name] = found
         return self._bounds[stage.name]
 
     def recomputed(self, stage: Stage) -> FloatArray | None:

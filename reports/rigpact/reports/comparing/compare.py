@@ -96,9 +96,6 @@ def compare(
     Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
-    if contract is not None:
-        for side in (a, b):
-            check_widths(contract, side.trace.stages, side.path)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
     held = [name for name in _system_of(contract).graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
@@ -107,9 +104,14 @@ def compare(
     waived = dict(_waived(a, b, held, only, contract))
     missing = dict(_missing(a, b, [name for name in held if name not in waived]))
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
+    if contract is not None:
+        check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # who asks for some stages wants to see what they inherit from the others
     pairs = _Pairs(a, b, rows_a, rows_b, chosen if only else held)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton)
+    for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
+        waived[name] = "what the network was given differs"
+        del stages[name]
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
     return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)

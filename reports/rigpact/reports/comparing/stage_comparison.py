@@ -42,6 +42,11 @@ class StageComparison:
     """(T,): the largest error of each frame divided by its tolerance, among values that can be judged by themselves."""
 
     @property
+    def judged_total(self) -> int:
+        """Number of values of the channels that can be judged."""
+        return self.frame_count * int(self.judged.sum())
+
+    @property
     def total(self) -> int:
         """Number of values on each side."""
         return self.frame_count * len(self.judged)

@@ -45,7 +45,9 @@ def published_stage(contract: Any) -> Stage:
 def moved_channels(contract: Any) -> list[int]:
     """The channels in which the starts differ: those handed on, of them the rotations where there are any."""
     stage = carried_stage(contract)
-    fields = [field for field in stage.fields(contract) if not stage.carried_fields or field.name in stage.carried_fields]
+    fields = [
+        field for field in stage.fields(contract) if not stage.carried_fields or field.name in stage.carried_fields
+    ]
     rotations = [field for field in fields if field.kind in _ROTATIONS]
     return [channel for field in rotations or fields for channel in range(field.start, field.stop)]
 

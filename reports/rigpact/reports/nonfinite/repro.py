@@ -52,9 +52,7 @@ def write_repro(folder: Path, subject: Subject, found: Investigation, files: tup
     failing = found.origin.frame if found.origin else 0
     shrunk = shrink(subject, max(found.frames, failing) + 2)
     if shrunk is None:
-        raise UnusableInput(
-            "--repro", "a run of a teacher file, or one that does not fail", "a failing run of a clip"
-        )
+        raise UnusableInput("--repro", "a run of a teacher file, or one that does not fail", "a failing run of a clip")
     folder.mkdir(parents=True, exist_ok=True)
     for source in files:
         if source is not None:

@@ -43,13 +43,14 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
         )
     frames = np.array(played.frame_of)
     rows = frames % len(packets)
-    known: dict[str, FloatArray] = {"packet": packets[rows], "reply": replies_of(played, contract.fields("reply").width)}
+    known: dict[str, FloatArray] = {
+        "packet": packets[rows],
+        "reply": replies_of(played, contract.fields("reply").width),
+    }
     if "engine_pose" in trace.stages:
         known["engine_pose"] = trace.stages["engine_pose"][rows]
         computed = stages_from(contract, known)
         known |= {name: computed[name] for name in ("joints", "foot_error")}
-    header = TraceHeader(
-        trace.header.fps, "playback", trace.header.clip, contract.sha256, system=contract.system.name
-    )
+    header = TraceHeader(trace.header.fps, "playback", trace.header.clip, contract.sha256, system=contract.system.name)
     ordered = {name: known[name] for name in contract.system.graph.names if name in known}
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)

@@ -21,7 +21,20 @@ from rigpact.reports.sweep.results import Row
 from rigpact.reports.terminal import plain, table
 
 WORST_SHOWN, BEST_SHOWN = 5, 20
-_SHOWN = ("clip", "model", "conventions", "mode", "verdict", "stage", "unit", "mean_error", "mean_deg", "mean_cm", "copy_last_mean_deg", "error")
+_SHOWN = (
+    "clip",
+    "model",
+    "conventions",
+    "mode",
+    "verdict",
+    "stage",
+    "unit",
+    "mean_error",
+    "mean_deg",
+    "mean_cm",
+    "copy_last_mean_deg",
+    "error",
+)
 
 
 @dataclass

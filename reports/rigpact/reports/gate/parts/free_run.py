@@ -8,12 +8,12 @@ from typing import Any
 
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.rules.answers import gate as rules
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reference_runtime.files.subject import Subject
 
 NAME, TITLE = "free-run", "Free run"
 

@@ -18,6 +18,7 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.systems.enemy_animation.loop import MODES, start_run
 from rigpact.reports.comparing.compare import Comparison, compare
@@ -31,7 +32,6 @@ from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
-from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.running.run import record_run
 from rigpact.reports.terminal import working
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.operations.contacts import CONTACT_SCORE
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import RootPath, contact_flags, feet_positions_cm
-from rigpact.reference_runtime.files.subject import Subject
 
 _STANDING_M = 0.01
 """A root that travels less than that stands: a drift per metre would mean nothing."""

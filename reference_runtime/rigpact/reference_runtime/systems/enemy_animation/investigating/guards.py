@@ -118,9 +118,7 @@ GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {
     "scale-floor": _scale_floor,
     "library-tanh": _library_tanh,
     "reprojection": _own_value("reproject", "no-reprojection", "reprojection before and after composing"),
-    "fallback-axis": _own_value(
-        "degenerate_axis", "no-axis-guard", "degenerate axes taken from the previous frame"
-    ),
+    "fallback-axis": _own_value("degenerate_axis", "no-axis-guard", "degenerate axes taken from the previous frame"),
     "merged-statistics": _merged_statistics,
     "training-scales": _training_scales,
     "own-memory": _own_memory,

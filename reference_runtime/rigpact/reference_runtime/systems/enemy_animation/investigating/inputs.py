@@ -10,11 +10,11 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
-from rigpact.reference_runtime.files.subject import Subject
 
 Inputs = dict[str, FloatArray]
 _SAMPLES = 32
