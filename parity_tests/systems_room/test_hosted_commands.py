@@ -253,7 +253,7 @@ def test_play_records_what_can_be_explained(command: Call, tmp_path: Path) -> No
     from rigpact.reference_runtime.systems.neurarig.answering import FixedModel
 
     contract = read_system_contract(CONTRACT)
-    session = Session(FixedModel(contract, OnnxSystemNetwork(MODEL, contract.definition)))
+    session = Session(FixedModel(contract, OnnxSystemNetwork(MODEL, contract.system)))
     server = Server(session, port=0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
@@ -264,10 +264,13 @@ def test_play_records_what_can_be_explained(command: Call, tmp_path: Path) -> No
     server.stop()
     thread.join(timeout=5.0)
     server.close()
-    explained = command("explain", out, "--bundle", CONTRACT)
+    refused = command("explain", out, "--bundle", CONTRACT)
+    explained = command("explain", out, "--bundle", CONTRACT, "--allow-unjudged", "reply")
     whole = tmp_path / "whole.trace.jsonl"
     command("run", CONTRACT, "--clip", CLIP, "--onnx", MODEL, "--out", whole)
 
+    assert refused.status == 2  # the server's own network is not at hand
+    assert "reply: not judged" in refused.out
     assert played.status == 0
     assert "240 frames sent" in played.out
     assert explained.status == 0

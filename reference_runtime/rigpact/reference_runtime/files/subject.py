@@ -47,6 +47,6 @@ class Subject:
 
     def frames_of(self, runner: Runner, frames: int) -> int:
         """How many of `frames` frames there are: a clip or a recording may end before."""
-        outputs = getattr(self.network, "outputs", None)
+        outputs: Any = getattr(self.network, "outputs", None)
         recorded = len(outputs) if hasattr(outputs, "shape") else frames
         return min(frames, runner.frame_limit or frames, recorded)

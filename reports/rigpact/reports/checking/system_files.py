@@ -16,7 +16,7 @@ from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import comparison as comparison_rules
 from rigpact.contract.rules.files import structure
-from rigpact.contract.rules.hosted import system_data, systems
+from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems
 from rigpact.contract.systems.system import System, SystemContract
@@ -109,7 +109,7 @@ def _contract_account(document: Document, findings: Sequence[Finding]) -> tuple[
     declared = 1 + sum(len(section) for section in sections if isinstance(section, dict))
     if any(finding.rule in _UNREADABLE for finding in findings):
         return declared, 0
-    missing = sum(finding.rule is systems.VECTOR_MISSING for finding in findings)
+    missing = sum(finding.rule is system_loading.VECTOR_MISSING for finding in findings)
     if _system(document) is None:
         return declared, 1
     return declared + missing, declared

@@ -71,7 +71,9 @@ class Allowance:
             inherited = _difference(stage, exact[0], exact[1])
         # where a bound is not known the very sign of a value is a matter of chance: it cannot be off by more than both sizes
         unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
-        return np.fmax(bound, np.where(np.isnan(own), unknown, own) + np.nan_to_num(inherited, posinf=np.inf))
+        return np.asarray(
+            np.fmax(bound, np.where(np.isnan(own), unknown, own) + np.nan_to_num(inherited, posinf=np.inf))
+        )
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
         """What a stage inherits cannot be seen: in a free run it may be the rounding of every frame before it."""

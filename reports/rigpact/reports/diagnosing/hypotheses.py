@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import ChannelOrder, InputOrder
+from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
@@ -137,7 +137,7 @@ class Hypotheses:
         ]
 
     def _other_values(self, name: str, base: Mapping[str, Any]) -> Iterator[Any]:
-        knob = self.contract.system.knobs[name]
+        knob: Knob = self.contract.system.knobs[name]
         if isinstance(knob, ChannelOrder):
             order = self._matched(name, base)
             return iter(()) if order is None else iter((order,))
@@ -189,7 +189,7 @@ class Hypotheses:
         for name, value in changes.items():
             if isinstance(self.contract.system.knobs[name], InputOrder):
                 declared = self.contract.conventions[name]
-                return sum(one != other for one, other in zip(value, declared, strict=True)) <= 2
+                return sum(bool(one != other) for one, other in zip(value, declared, strict=True)) <= 2
         return True
 
     def on_few_frames(self) -> Hypotheses | None:

@@ -119,7 +119,9 @@ def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> D
         facts, lines = subject.files.drift_notes(subject, spread.published, spread.stages)
     allowed, beside = spread.allowed, spread.benign_apart
     growth = growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))
-    parted = np.flatnonzero(beside > PARTED_DEG) if beside is not None and stage.measure.unit == "deg" else []
+    parted: list[int] = []
+    if beside is not None and stage.measure.unit == "deg":
+        parted = np.flatnonzero(beside > PARTED_DEG).tolist()
     compared, outside = (0, None) if against is None else _compared(subject, stage, spread, against)
     return Drift(
         frames=len(spread.published), stage=stage.name, unit=stage.measure.unit, sampled=spread.sampled,

@@ -77,7 +77,7 @@ def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) 
     """How far each row (R, width) is from the other, (R,) in the stage's unit: that of the part that is farthest."""
     base = np.broadcast_to(other, rows.shape)
     if stage.measure.sizes is not None:
-        return np.asarray(stage.measure.sizes(contract, base, rows)).max(axis=-1)
+        return np.asarray(stage.measure.sizes(contract, base, rows).max(axis=-1))
     wide: FloatArray = rows.astype(np.float64)
     if stage.measure.has_signless_quaternions:
         wide = same_hemisphere(base.astype(np.float64), wide)
