@@ -32,12 +32,14 @@ Values = Mapping[str, FloatArray]
 class Allowance:
     """The tolerances of a comparison, piece by piece.
 
-    back, ahead: how many frames before and after a piece are looked at.
+    back, ahead: how many frames before and after a piece are looked at. inheriting: the stages whose difference comes, in part
+    at least, from the stages before them.
     """
 
     def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool) -> None:
         """frames: the numbers of the compared frames; is_free: a side fed itself."""
         self._contract, self._frames, self._is_free = contract, frames, is_free
+        self.inheriting: set[str] = set()
         reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
         self.back = max((reach[0] for reach in reaches), default=0)
         self.ahead = max((reach[1] for reach in reaches), default=0)
@@ -69,6 +71,8 @@ class Allowance:
         with np.errstate(invalid="ignore", over="ignore"):
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
             inherited = _difference(stage, exact[0], exact[1])
+        if (inherited > bound).any():
+            self.inheriting.add(stage.name)
         # where a bound is not known the very sign of a value is a matter of chance: it cannot be off by more than both sizes
         unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
         return np.asarray(

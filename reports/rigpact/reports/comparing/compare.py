@@ -59,10 +59,17 @@ class Comparison:
     pose: PoseError | None
     baseline: Baseline | None
     ledger: Ledger
+    inheriting: Collection[str]
+    """Stages whose difference comes from the stages before them."""
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
         return channel_address(stage, channel, self.contract, self.bones)
+
+    @property
+    def posed(self) -> str:
+        """The stage whose rotations move the bones."""
+        return _system_of(self.contract).posed
 
     @property
     def stage_order(self) -> Sequence[str]:
@@ -108,13 +115,16 @@ def compare(
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # who asks for some stages wants to see what they inherit from the others
     pairs = _Pairs(a, b, rows_a, rows_b, chosen if only else held)
-    stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton)
+    allowance = Allowance(contract, frames, is_free=pairs.is_free)
+    stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
         waived[name] = "what the network was given differs"
         del stages[name]
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
-    return Comparison(a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger)
+    return Comparison(
+        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +189,16 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
 
 
 def _measure(
-    pairs: _Pairs, frames: NDArray[np.int64], chosen: Sequence[str], contract: Any, skeleton: Skeleton | None
+    pairs: _Pairs,
+    frames: NDArray[np.int64],
+    chosen: Sequence[str],
+    contract: Any,
+    skeleton: Skeleton | None,
+    allowance: Allowance,
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
     system = _system_of(contract)
     meters = {name: StageMeter(name, pairs.a.trace.widths[name], system.graph[name].measure) for name in chosen}
     poses = _PoseMeter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
-    allowance = Allowance(contract, frames, is_free=pairs.is_free)
     starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
     for start in tracked(starts, "frames, some hundred at a time"):
         part = slice(start, start + FRAMES_AT_ONCE)

@@ -35,18 +35,25 @@ def _print_stages(summary: Any, console: Console) -> None:
 
 
 def _stage_row(entry: Any) -> tuple[str, ...]:
-    worst, verdict = entry["worst"], "same" if entry["ok"] else "DIFFERS"
+    worst, verdict = entry["worst"], _verdict(entry)
     if worst["error"] == 0.0:
         return entry["stage"], "0", "", "", "", verdict
     where = (str(worst["frame"]), worst["address"])
     return entry["stage"], _number(worst["error"]), _number(worst["tolerance"]), *where, verdict
 
 
+def _verdict(entry: Any) -> str:
+    """A stage that only inherits a difference computes the same on both sides."""
+    if not entry["ok"]:
+        return "DIFFERS"
+    return "inherits" if entry["inherits"] else "same"
+
+
 def _print_bones(summary: Any, console: Console) -> None:
     bones = summary["bones"]
     if not bones:
         return
-    if all(entry["ok"] for entry in summary["stages"] if entry["stage"] == "y_out"):
+    if all(_verdict(entry) == "same" for entry in summary["stages"] if entry["stage"] == summary["posed"]):
         console.print(Text(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({plain(bones[0]['bone'])})"))
         return
     rows = [

@@ -103,6 +103,7 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
         "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
         "waived": dict(comparison.waived),
+        "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "baseline": None if comparison.baseline is None else vars(comparison.baseline),
     }
@@ -122,6 +123,7 @@ def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str,
         "channels_unjudged": int((~result.judged).sum()),
         "first_frame_over": result.first_frame_over,
         "ok": result.first_frame_over is None,
+        "inherits": result.stage in comparison.inheriting,
     }
 
 
