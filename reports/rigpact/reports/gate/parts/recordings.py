@@ -20,7 +20,6 @@ from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reference_runtime.systems.enemy_animation.loop import MODES, start_run
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
@@ -103,8 +102,8 @@ def _reference(case: EnemyCase, run: RecordedRun, recording: Recording) -> Recor
 
 def _diagnosis(case: EnemyCase, run: RecordedRun, recording: Recording) -> Diagnosis:
     network = None if recording.trace.header.mode == "playback" else case.network_for(run.stages)
-    drive = drive_of(case.clip(run.clip)) if run.clip else None
-    evidence = recording_to_evidence(recording, case.contract, drive, network)
+    clip = case.clip(run.clip) if run.clip else None
+    evidence = recording_to_evidence(recording, case.contract, clip, network)
     if case.model_path is None:  # what stands behind the network cannot be told
         kept = {name: rows for name, rows in evidence.recorded.items() if name in run.stages}
         evidence = replace(evidence, recorded=kept)

@@ -88,7 +88,9 @@ def _state(sampled: Sequence[Inputs], name: str) -> str:
 def _run(subject: Subject, inputs: Inputs) -> FloatArray:
     order = subject.contract.conventions.input_order
     frame = int(inputs["frame"][0])
-    answer: FloatArray = subject.network.run(aligned([inputs[name] for name in order], subject.network.bound_widths), frame)
+    answer: FloatArray = subject.network.run(
+        aligned([inputs[name] for name in order], subject.network.bound_widths), frame
+    )
     return answer
 
 
