@@ -15,7 +15,8 @@ import pytest
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, start_run, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, run_frames
+from rigpact.reference_runtime.files.runner import run_frames
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement

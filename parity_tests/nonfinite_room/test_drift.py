@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.lanes import growth_per_frame, moved_channels, perturbed_starts
 

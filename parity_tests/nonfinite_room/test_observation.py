@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, run_frames
+from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
 from rigpact.reports.nonfinite.investigation import Growth, investigate
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope

@@ -36,13 +36,9 @@ def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
         os.kill(os.getpid(), signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
     time.sleep(seconds)
     number = int(cell.clip.sha256, 16)
+    error = 0.1 * number
     return Measured(
-        "pass",
-        frames=5,
-        judged_frames=5,
-        mean_error=0.1 * number,
-        mean_deg=0.1 * number,
-        copy_last_mean_deg=1.0 + number,
+        "pass", frames=5, judged_frames=5, mean_error=error, mean_deg=error, copy_last_mean_deg=1.0 + number
     )
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from rigpact.contract import load_contract
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import read_clip
 from rigpact.reference_runtime.recordings.trace import write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
 
 Run = Callable[..., Any]
 QUICK = ("-rA", "-p", "no:cacheprovider")

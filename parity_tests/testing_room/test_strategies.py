@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from rigpact.contract import Contract, UnusableInput
 from rigpact.contract.bundle import INPUTS
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
 from rigpact.testing import strategies
 
 FIND = settings(max_examples=5000, phases=(Phase.generate, Phase.shrink), database=None)

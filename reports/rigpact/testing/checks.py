@@ -208,8 +208,9 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, tup
 
 
 def _teacher_run(files: UserFiles, prediction: Path) -> tuple[Recording, Path]:
+    from rigpact.reference_runtime.files.runner import run_frames
     from rigpact.reference_runtime.recordings.recording import Recording
-    from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+    from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
     from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
     data = files.documents[prediction].data
@@ -293,7 +294,8 @@ def _free_runs(files: UserFiles) -> Iterator[Judgement]:
 
 def _free_run(files: UserFiles, path: Path) -> None:
     """Five seconds on the loop's own output stay finite, and no input is cut or padded."""
-    from rigpact.reference_runtime.systems.enemy_animation.loop import run_frames, start_run
+    from rigpact.reference_runtime.files.runner import run_frames
+    from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
     from rigpact.reports.running.run import describe_run
 
     runner = start_run(files.contract, files.network, files.clip(path), "free")

@@ -16,11 +16,12 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, run_frames, start_run
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, start_run
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 _LONGEST = 8

@@ -119,9 +119,8 @@ def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> D
         facts, lines = subject.files.drift_notes(subject, spread.published, spread.stages)
     allowed, beside = spread.allowed, spread.benign_apart
     growth = growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))
-    parted: list[int] = []
-    if beside is not None and stage.measure.unit == "deg":
-        parted = np.flatnonzero(beside > PARTED_DEG).tolist()
+    is_parted = np.zeros(0) if beside is None or stage.measure.unit != "deg" else beside > PARTED_DEG
+    parted = np.flatnonzero(is_parted)
     compared, outside = (0, None) if against is None else _compared(subject, stage, spread, against)
     return Drift(
         frames=len(spread.published), stage=stage.name, unit=stage.measure.unit, sampled=spread.sampled,
@@ -178,8 +177,9 @@ def print_drift(drift: Drift, console: Console) -> None:
         f"largest spread of {drift.stage} {drift.envelope[-1]:.3g} {drift.unit} from starts up to {max(SIZES):g} apart"
     )
     if drift.benign_apart is not None:
-        parted = f"part at frame {drift.parted_frame}" if drift.parted_frame is not None else "do not part"
-        console.print(f"float32 and float64 loops {parted} (largest difference {drift.benign_apart:.3g} {drift.unit})")
+        parted = f"parts at frame {drift.parted_frame}" if drift.parted_frame is not None else "does not part"
+        largest = f"largest difference {drift.benign_apart:.3g} {drift.unit}"
+        console.print(f"a run in another precision, which does no harm, {parted} ({largest})")
     for line in drift.lines:
         console.print(Text(f"  {plain(line)}"))
     if drift.compared_frames:

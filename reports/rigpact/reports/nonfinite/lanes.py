@@ -77,7 +77,7 @@ def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) 
     """How far each row (R, width) is from the other, (R,) in the stage's unit: that of the part that is farthest."""
     base = np.broadcast_to(other, rows.shape)
     if stage.measure.sizes is not None:
-        return np.asarray(stage.measure.sizes(contract, base, rows).max(axis=-1))
+        return np.asarray(np.asarray(stage.measure.sizes(contract, base, rows)).max(axis=-1))
     wide: FloatArray = rows.astype(np.float64)
     if stage.measure.has_signless_quaternions:
         wide = same_hemisphere(base.astype(np.float64), wide)
@@ -103,7 +103,7 @@ class Spread:
 
     @property
     def allowed(self) -> FloatArray:
-        """What rounding explains at each sample: every frame adds STEP_ERROR, and each addition is amplified as the starts are."""
+        """What rounding explains at each sample: every frame adds STEP_ERROR, amplified from there on as the starts are."""
         amplification = (self.apart / self.sizes).max(axis=1) * (self.sizes[0] / SIZES[0])
         every = np.interp(np.arange(self.sampled[-1] + 1), self.sampled, amplification)
         total = np.cumsum(every)[self.sampled.astype(int)] + every[0]

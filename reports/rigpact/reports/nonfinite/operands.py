@@ -1,7 +1,7 @@
 """The numbers that one channel of a stage is computed from: found by evaluating the stage with single ones replaced.
 
-A number whose replacement changes the channel is an operand, be it a channel of a stage before or a number of the contract. Groups
-are replaced first and halved where the channel changes, so that a few dozen evaluations do for hundreds of numbers.
+A number whose replacement changes the channel is an operand, be it a channel of a stage before or a number of the contract.
+Groups are replaced first and halved where the channel changes, so that a few dozen evaluations do for hundreds of numbers.
 """
 
 from __future__ import annotations

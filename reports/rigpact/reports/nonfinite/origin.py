@@ -206,5 +206,5 @@ def input_order(contract: Any) -> Sequence[str]:
     """The stages that the model takes, in the order in which they are bound."""
     system = contract.system
     orders = [name for name, knob in system.knobs.items() if isinstance(knob, InputOrder)]
-    found: Sequence[str] = contract.conventions[orders[0]] if orders else system.inputs
-    return found
+    names: Sequence[str] = contract.conventions[orders[0]] if orders else system.inputs
+    return names

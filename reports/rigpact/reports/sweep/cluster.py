@@ -1,7 +1,7 @@
 """Cells on a Dask cluster. Needs the extra `cluster`.
 
 The scheduler gives the cells of a worker that went away to another one; a cell that takes several workers with it is tried
-again alone, then told as an error. Workers read the files at the paths of the machine that started the sweep, and refuse
+again alone, then it is an error. Workers read the files at the paths of the machine that started the sweep, and refuse
 bytes other than those planned.
 """
 
@@ -35,9 +35,9 @@ def on_cluster(
     measure: Measure = measure_cell,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Outcome]:
-    """Cells on the cluster whose scheduler listens at `address`; `say` is told the dashboard's link.
+    """Cells on the cluster whose scheduler listens at `address`; `say` gets the dashboard's link.
 
-    Raises UnusableInput when nobody answers there, when it has no worker, when it goes away in the middle.
+    Raises UnusableInput when nothing answers there, when it has no worker, when it goes away in the middle.
     """
     _require_dask()
     with _without_its_log():

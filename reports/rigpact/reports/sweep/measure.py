@@ -47,8 +47,9 @@ class Measured:
     """What a cell showed. Numbers are None where there is nothing to measure.
 
     frames: run and finite. judged_frames: of them, those that the clip has something to hold against. mean_error, max_error: of
-    `stage` in `unit`; deg, cm: of poses; the worst bone or field, and frame. copy_last: repeating the last pose that the clip gave: each frame's own where the clip drives the run, the first
-    one in free-run. growth_per_frame: factor by which small differences of the start change (free-run).
+    `stage` in `unit`; deg, cm: of poses; the worst bone or field, and frame. copy_last: repeating the last pose that the clip
+    gave: each frame's own where the clip drives the run, the first one in free-run. growth_per_frame: factor by which small
+    differences of the start change (free-run).
     """
 
     verdict: str
@@ -80,7 +81,7 @@ class Measured:
 
 
 def measure_cell(cell: Cell) -> Measured:
-    """Measure a cell; what goes wrong inside it is told in the result and never stops a sweep."""
+    """Measure a cell; what goes wrong inside it stands in the result and never stops a sweep."""
     try:
         return _measured(cell)
     except UnusableInput as refusal:

@@ -22,19 +22,9 @@ from rigpact.reports.terminal import plain, table
 
 WORST_SHOWN, BEST_SHOWN = 5, 20
 _SHOWN = (
-    "clip",
-    "model",
-    "conventions",
-    "mode",
-    "verdict",
-    "stage",
-    "unit",
-    "mean_error",
-    "mean_deg",
-    "mean_cm",
-    "copy_last_mean_deg",
-    "error",
-)
+    "clip", "model", "conventions", "mode", "verdict", "stage", "unit", "mean_error", "mean_deg", "mean_cm",
+    "copy_last_mean_deg", "error",
+)  # fmt: skip
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from rigpact.reference_runtime.recordings.prediction import diagnostics, write_p
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.faults import Fault, faulty_contract, faulty_parts, parse_fault
+from rigpact.reference_runtime.systems.enemy_animation.faults import faulty_contract, faulty_parts, parse_fault
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
@@ -48,6 +48,11 @@ class EnemyFiles(DeclaredFiles):
     clip_endings = (".json",)
     probe = "rigpact.fixtures.probe:probe_clip"
     guards = GUARDS
+    drive_of = staticmethod(drive_of)
+    columns, with_columns = staticmethod(clip_columns), staticmethod(with_columns)
+    seeded_columns, limits = staticmethod(seeded_columns), staticmethod(clip_limits)
+    fault, acting_contract = staticmethod(parse_fault), staticmethod(faulty_contract)
+    numbers, with_numbers = staticmethod(bundle_numbers), staticmethod(with_bundle_numbers)
 
     def recording(self, path: Path, contract: Contract | None) -> Recording:
         """A trace, a teacher batch or prediction, or a raw clip."""
@@ -56,10 +61,6 @@ class EnemyFiles(DeclaredFiles):
     def clip(self, path: Path, contract: Contract) -> Clip:
         """A raw clip or a teacher file."""
         return read_clip(path)
-
-    def drive_of(self, clip: Clip) -> Callable[[Any], Any]:
-        """The clip, laid out under whatever contract is looked at."""
-        return drive_of(clip)
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:
         """The model of five inputs."""
@@ -110,18 +111,6 @@ class EnemyFiles(DeclaredFiles):
         last = None if after is None else after[-1, contract.state[ROTATIONS].range]
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
-    def columns(self, clip: Clip) -> dict[str, FloatArray]:
-        """The columns of a raw clip."""
-        return clip_columns(clip)
-
-    def with_columns(self, clip: Clip, columns: Mapping[str, FloatArray], rows: Any) -> Clip:
-        """The clip with other columns, of which some rows are taken."""
-        return with_columns(clip, columns, rows)
-
-    def seeded_columns(self, contract: Contract) -> dict[str, slice]:
-        """The channels of the raw state that each column seeds."""
-        return seeded_columns(contract)
-
     def default_number(self, contract: Contract, column: str, index: int) -> float:
         """0, and no rotation for a bone."""
         return float(Rot6d(contract.conventions).identity(1)[index % 6]) if column == "rotations6d" else 0.0
@@ -139,26 +128,6 @@ class EnemyFiles(DeclaredFiles):
     def judging_network(self, clip: Clip, contract: Contract) -> ReplayNetwork:
         """A network that predicts the clip almost exactly."""
         return ReplayNetwork(ideal_outputs(clip, contract))
-
-    def limits(self, clip: Clip) -> Sequence[str]:
-        """What a raw clip never shows."""
-        return clip_limits(clip)
-
-    def fault(self, word: str) -> Fault:
-        """KIND[@FRAME[:CHANNEL]][=VALUE]."""
-        return parse_fault(word)
-
-    def acting_contract(self, contract: Contract, faults: Iterable[Fault]) -> Contract:
-        """The contract as an implementation with these faults acts on it."""
-        return faulty_contract(contract, faults)
-
-    def numbers(self, contract: Contract) -> dict[str, FloatArray]:
-        """The arrays of the bundle and its companion."""
-        return bundle_numbers(contract)
-
-    def with_numbers(self, contract: Contract, name: str, values: FloatArray) -> Contract:
-        """The contract with another array of that name."""
-        return with_bundle_numbers(contract, name, values)
 
     def watches(self, contract: Contract) -> Sequence[Watch]:
         """The clamp, saturated tanh, axes near zero."""

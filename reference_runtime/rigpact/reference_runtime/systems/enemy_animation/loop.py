@@ -17,7 +17,6 @@ from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.files.runner import run_frames as run_frames
 from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored

@@ -88,8 +88,10 @@ def _state(sampled: Sequence[Inputs], name: str) -> str:
 def _run(subject: Subject, inputs: Inputs) -> FloatArray:
     order = subject.contract.conventions.input_order
     frame = int(inputs["frame"][0])
-    vectors = aligned([inputs[name] for name in order], subject.network.bound_widths)
-    return np.asarray(subject.network.run(vectors, frame))
+    answer: FloatArray = subject.network.run(
+        aligned([inputs[name] for name in order], subject.network.bound_widths), frame
+    )
+    return answer
 
 
 def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatArray:
