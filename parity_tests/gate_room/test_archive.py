@@ -236,7 +236,7 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "no verdict": altered(lambda members: {name: each for name, each in members.items() if name != "verdict.json"}),
     "another format": altered(edited_json("manifest.json", lambda document: document.update(format="other"))),
     "another version": altered(edited_json("manifest.json", lambda document: document.update(version=2))),
-    "another system": altered(edited_json("manifest.json", lambda document: document.update(system="os"))),
+    "no system": altered(edited_json("manifest.json", lambda document: document.update(system=""))),
     "a class that is not ours": altered(edited_json("measured.json", lambda document: document["parts"][0].update(
         metrics={"x": {"$Popen": {"args": "id"}}}
     ))),

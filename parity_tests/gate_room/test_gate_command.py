@@ -14,6 +14,7 @@ from rigpact.contract.rules.files.structure import check_against_schema
 
 from .conftest import FILES, TRACE, Command, gated, record
 
+BUNDLE = "[gate]\nbundle = 'norm_template.json'\n"
 QUICK = '[gate]\nbundle = "norm_template.json"\nfree-run = false\n'
 
 
@@ -143,10 +144,10 @@ def test_without_a_gate_nothing_passes(project: Path, command: Command, tmp_path
         ("[gate]\nteacher = 'x'", "[[gate.teacher]]"),
         ("[[gate.teacher]]\nclip = 'x'", "no file"),
         ("[[gate.trace]]\nfile = 'x'", "no clip"),
-        ("[[gate.trace]]\nfile = 'x'\nclip = 'c'\nstages = ['y_uot']", "'y_out' was meant"),
+        (f"{BUNDLE}[[gate.trace]]\nfile = 'x'\nclip = 'c'\nstages = ['y_uot']", "'y_out' was meant"),
         ("[[gate.trace]]\nfile = 'x.a'\nclip = 'c'\n[[gate.teacher]]\nfile = 'd/x.b'", "'x' again"),
-        ("[gate.conventions]\ncompose_order = 'sideways'", "compose_order"),
-        ("[gate.conventions]\nknob = 'x'", "knob"),
+        (f"{BUNDLE}[gate.conventions]\ncompose_order = 'sideways'", "gate.conventions.compose_order"),
+        (f"{BUNDLE}[gate.conventions]\nknob = 'x'", "knob"),
         ("[gate.thresholds]\npose-deg = -1", "a positive number"),
         ("[gate.thresholds]\npose-rad = 1", "'pose-deg' was meant"),
         ("[gate.budget]\nparameters = 'few'", "a positive number"),

@@ -30,11 +30,10 @@ from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetw
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured
 from rigpact.reports.gate.parts.recordings import ask_traces
-from rigpact.reports.gate.system import ENEMY_ANIMATION
+from rigpact.reports.gate.project import Project
 
 from ..scores.incumbents import installed
 
@@ -170,11 +169,11 @@ def gate_on(spot: Spot) -> GateReport:
     settings = GateSettings(
         bundle=BUNDLE, companion=COMPANION, model=MODEL, traces=(RecordedRun(TRACE, "engine", CLIP, STAGES),)
     )
-    case = EnemyCase(settings, verdict_only=True)
+    project = Project(settings, verdict_only=True)
     if spot.on_both_sides:  # an engine and a reference with the same broken network
-        case.network = _broken(OnnxNetwork(MODEL, case.contract), spot)  # type: ignore[assignment]
-    measured = tuple(answer for answer in ask_traces(case) if isinstance(answer, Measured))
-    measurement = GateMeasurement(ENEMY_ANIMATION, measured, {}, {})
+        project.network = _broken(OnnxNetwork(MODEL, load_contract(BUNDLE, COMPANION)), spot)
+    measured = tuple(answer for answer in ask_traces(project) if isinstance(answer, Measured))
+    measurement = GateMeasurement(project.system.name, measured, {}, {})
     return judge_gate(measurement, Configuration(Path("rigpact.toml"), gate=settings), DAY)
 
 

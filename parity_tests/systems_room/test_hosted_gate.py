@@ -76,7 +76,7 @@ def test_a_sound_project_passes_every_part(project: Project) -> None:
     assert (status, answer["verdict"]) == (0, "pass")
     assert [(part["name"], part["verdict"]) for part in answer["parts"]] == [
         ("files", "pass"), ("model", "pass"), ("teacher/training", "pass"), ("engine-trace/engine", "pass"),
-        ("budget", "pass"),
+        ("free-run", "pass"), ("adequacy", "pass"), ("budget", "pass"),
     ]  # fmt: skip
     assert answer["ledger"]["missing"] == 0
 
@@ -117,18 +117,43 @@ def test_init_writes_settings_that_pass(project: Project) -> None:
     assert told[0] == 0, told[2]
     assert (status, answer["verdict"]) == (0, "pass")
     assert [part["name"] for part in answer["parts"]] == [
-        "files", "model", "engine-trace/engine", "engine-trace/training",
+        "files", "model", "engine-trace/engine", "engine-trace/training", "free-run", "adequacy",
     ]  # fmt: skip
     assert "base" not in Path("rigpact.toml").read_text(encoding="utf-8")
 
 
-def test_a_question_that_only_the_enemy_has_is_refused(project: Project) -> None:
-    """A key that nobody reads looks as if it were asked."""
-    Path("rigpact.toml").write_text(SETTINGS.replace("[[gate.teacher]]", 'base = "HEAD"\n[[gate.teacher]]'), "utf-8")
+def test_what_a_system_cannot_have_is_said(project: Project) -> None:
+    """A key that is not answered looks as if it were asked."""
+    Path("rigpact.toml").write_text(SETTINGS.replace("[[gate.teacher]]", 'base = "HEAD"\n[[gate.teacher]]', 1), "utf-8")
+    status, answer = project.gate()
+
+    assert status == 0
+    assert "only revisions of bundles" in answer["not_asked"]["breaking"]
+
+
+def test_a_stage_that_the_system_does_not_have_is_refused_with_its_place(project: Project) -> None:
+    """A misspelt stage that is skipped in silence is compared with nothing."""
+    text = SETTINGS.replace('file = "engine.trace.jsonl"', 'file = "engine.trace.jsonl"\nstages = ["joint"]')
+    Path("rigpact.toml").write_text(text, encoding="utf-8")
     status, out, err = project("gate")
 
     assert (status, out) == (2, "")
-    assert "[gate] base" in err
+    assert "gate.trace[0].stages" in err
+    assert "'joints' was meant?" in err
+
+
+def test_the_page_has_strips_of_the_stages_and_no_player(project: Project) -> None:
+    """A system without a skeleton has nothing to play; its stages, findings and figures are there."""
+    project.record("engine", "reply_order=wxyz")
+    status, _, _ = project("gate", "--html", "page.html", "--archive", "kept.rigpact.zip")
+    page = Path("page.html").read_text(encoding="utf-8")
+    again = project("report", "kept.rigpact.zip", "--html", "later.html")
+
+    assert status == again[0] == 1
+    assert Path("later.html").read_text(encoding="utf-8") == page
+    assert "Every stage in figures" in page
+    assert '"bones":[]' in page
+    assert "reply_order = wxyz" in page
 
 
 def test_a_recording_of_another_system_is_not_judged(project: Project) -> None:

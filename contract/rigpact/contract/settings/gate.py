@@ -1,7 +1,8 @@
 """The questions of `rigpact gate`: the table `[gate]` of rigpact.toml, or `[tool.rigpact.gate]` of pyproject.toml.
 
 Paths are relative to the configuration file. `KEYS` says what each key means; docs/configuration.md is generated from it.
-This module does not know how a question is answered. To add a setting: a row in `KEYS`, a field, a reader.
+This module does not know how a question is answered, nor any system: the stages and conventions that are named here are checked
+where the project is opened. To add a setting: a row in `KEYS`, a field, a reader.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.table import SettingsTable, did_you_mean
-from rigpact.contract.systems.system import System
+from rigpact.contract.settings.table import SettingsTable
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "gate": {
@@ -77,7 +77,7 @@ INFERENCE_MARGIN = 3.0
 class RecordedRun:
     """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own.
 
-    place: where the settings name its stages.
+    place: where it stands in the settings, for error messages.
     """
 
     file: str
@@ -85,7 +85,7 @@ class RecordedRun:
     clip: str | None = None
     stages: tuple[str, ...] = ()
     frames: int | None = None
-    place: str = field(default="", compare=False)
+    place: str = field(default="[gate]", compare=False)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class GateSettings:
-    """The questions of one project."""
+    """The questions of one project. place: where they stand, for error messages."""
 
     bundle: str | None = None
     companion: str | None = None
@@ -149,6 +149,7 @@ class GateSettings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     budget: Budget = field(default_factory=Budget)
     waivers: tuple[PartWaiver, ...] = ()
+    place: str = field(default="[gate]", compare=False)
 
 
 def read_gate_settings(table: SettingsTable) -> GateSettings:
@@ -177,20 +178,8 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
         thresholds=_thresholds(table.table("thresholds").refuse_unknown(KEYS["gate.thresholds"])),
         budget=_budget(table.table("budget").refuse_unknown(KEYS["gate.budget"])),
         waivers=tuple(_waiver(entry, index) for index, entry in enumerate(table.tables("waive"))),
+        place=table.place(),
     )
-
-
-def check_settings(settings: GateSettings, system: System) -> None:
-    """UnusableInput for a convention or a stage that the project's system does not have.
-
-    The gate calls this as soon as it has read of which system the project is: reading the settings imports no system.
-    """
-    system.conventions(settings.conventions)
-    for run in (*settings.teacher, *settings.traces):
-        for stage in run.stages:
-            if stage not in system.graph:
-                known = system.graph.names
-                raise UnusableInput(run.place, repr(stage), f"one of {', '.join(known)}", did_you_mean(stage, known))
 
 
 def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) -> None:
@@ -206,7 +195,7 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
     stages = entry.texts("stages", "stages of the project's system")
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
-    return RecordedRun(file, name, clip, stages, entry.count("frames"), entry.place("stages"))
+    return RecordedRun(file, name, clip, stages, entry.count("frames"), entry.place())
 
 
 def _conventions(table: SettingsTable) -> Mapping[str, Any]:

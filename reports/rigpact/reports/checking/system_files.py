@@ -17,6 +17,8 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import comparison as comparison_rules
 from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
+from rigpact.contract.rules.model import model_graph, model_weights
+from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems
 from rigpact.contract.systems.system import System, SystemContract
@@ -37,6 +39,8 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
         declared += _tensors(signature)
         if system is not None:
             findings += systems.check_system_model(signature, system)
+            subject = Subject(model=signature)
+            findings += [*model_graph.check_graph(subject), *model_weights.check_weights(subject)]
             compared += _tensors(signature)
     contract = _readable(document)
     for path in recordings:

@@ -19,7 +19,7 @@ from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.reports.gate.answer.next_steps import next_steps
 from rigpact.reports.gate.answer.report import WAIVERS, GateReport, Part
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.system import PartKind, system_named
+from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 
 WAIVERS_TITLE = "Waivers"
 
@@ -27,11 +27,10 @@ WAIVERS_TITLE = "Waivers"
 def judge_gate(measurement: GateMeasurement, configuration: Configuration, today: date) -> GateReport:
     """The answer under a configuration on a day; UnusableInput for a file of known findings that is none."""
     settings = configuration.gate or GateSettings()
-    kinds = {kind.name: kind for kind in system_named(measurement.system).parts}
     hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
     parts, not_asked = [], dict(measurement.not_asked)
     for measured in measurement.parts:
-        judged = _judged(kinds[measured.kind], measured, settings)
+        judged = _judged(PARTS[measured.kind], measured, settings)
         if isinstance(judged, NotAsked):
             not_asked[judged.name] = judged.reason
             continue
@@ -79,9 +78,9 @@ class _Waiving:
 
     def _whole(self, waiver: PartWaiver, part: Part) -> Part:
         self._used.add(waiver.index)
-        ledger, told = part.report.ledger, self._told(waiver, len(part.report.findings))
+        ledger, notice = part.report.ledger, self._notice(waiver, len(part.report.findings))
         waived = Ledger(ledger.declared, 0, ledger.declared)
-        return Part(part.name, part.title, FindingsReport((told,), waived, part.report.summary), is_waived=True)
+        return Part(part.name, part.title, FindingsReport((notice,), waived, part.report.summary), is_waived=True)
 
     def _without_stage(self, waiver: PartWaiver, measured: Measured, part: Part) -> Part:
         declared, compared, waived = measured.metrics.get("accounts", {}).get(waiver.stage, (0, 0, 0))
@@ -97,9 +96,9 @@ class _Waiving:
         self._used.add(waiver.index)
         ledger = part.report.ledger
         ledger = Ledger(ledger.declared, ledger.compared - compared, ledger.waived + declared - waived)
-        return replace(part, report=FindingsReport((*kept, self._told(waiver, gone)), ledger, part.report.summary))
+        return replace(part, report=FindingsReport((*kept, self._notice(waiver, gone)), ledger, part.report.summary))
 
-    def _told(self, waiver: PartWaiver, count: int) -> Finding:
+    def _notice(self, waiver: PartWaiver, count: int) -> Finding:
         return rules.PART_WAIVED.at(
             self._file, self._pointer(waiver), what=_what(waiver), expires=waiver.expires, owner=waiver.owner,
             reason=waiver.reason, count=count,

@@ -1,4 +1,4 @@
-"""What a part of the gate measured, before anybody says how much is too much.
+"""What a part of the gate measured, before thresholds are applied.
 
 Measurements are kept in the archive (archive.py) and judged by judging.py, as often as thresholds change.
 """
@@ -23,7 +23,7 @@ class Measured:
     """One part's measurement: findings that no threshold decides, the account, and figures.
 
     name, title: as in report.Part. metrics: figures that thresholds judge, as plain values; arrays: the same by frame.
-    run: what can be drawn. remarks: what is told beside the answer and not kept, because it differs from run to run.
+    run: what can be drawn. remarks: what is printed beside the answer and not kept, because it differs from run to run.
     """
 
     name: str
@@ -47,9 +47,15 @@ class Measured:
         return FindingsReport(self.findings, self.ledger, self.summary)
 
 
+NO_FEEDBACK = "this system does not feed itself"
+NO_REVISIONS = "only revisions of bundles are compared, not of contract files"
+IMPOSSIBLE = frozenset({NO_FEEDBACK, NO_REVISIONS})
+"""Reasons that no setting can change: no next step asks for such a part."""
+
+
 @dataclass(frozen=True)
 class NotAsked:
-    """A question that the project did not ask, and why it is not there."""
+    """A question that the project did not ask, or that its system cannot have, and why it is not there."""
 
     name: str
     reason: str
@@ -85,6 +91,6 @@ def guarded(name: str, title: str, place: object, measure: Callable[[], Measured
 
 def not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
     """A part that was asked and has no answer."""
-    told = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
-    finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=told)
-    return Measured(name, title, (finding,), Ledger(1, 0), {"not_judged": told})
+    reason = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
+    finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=reason)
+    return Measured(name, title, (finding,), Ledger(1, 0), {"not_judged": reason})

@@ -15,7 +15,8 @@ from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.system import GateSystem, system_named, system_of
+from rigpact.reports.gate.parts.catalogue import PARTS
+from rigpact.reports.gate.project import Project
 from rigpact.reports.terminal import counted
 
 ABSENT = "absent"
@@ -29,35 +30,33 @@ def measure_gate(configuration: Configuration) -> GateMeasurement:
     settings = configuration.gate
     if settings is None:
         raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
-    system = system_named(system_of(settings))
-    case = system.open_case(settings)
+    project = Project(settings)
     parts: list[Measured] = []
     not_asked: dict[str, str] = {}
-    for answer in _answers(system, case):
+    for answer in _answers(project):
         if isinstance(answer, NotAsked):
             not_asked[answer.name] = answer.reason
         else:
             parts.append(answer)
-    provenance = provenance_of((configuration.path, *_baseline(configuration), *case.files()))
-    return GateMeasurement(system.name, tuple(parts), not_asked, provenance, questions(settings))
+    provenance = provenance_of((configuration.path, *_baseline(configuration), *project.files()))
+    return GateMeasurement(project.system.name, tuple(parts), not_asked, provenance, questions(settings))
 
 
-_JUDGED_LATER = ("thresholds", "waivers", "strict", "change_record")
+_NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "place")
 
 
 def questions(settings: GateSettings) -> dict[str, Any]:
     """The settings that what is measured depends on; of the budget only that time is limited, which is timed on the spot."""
-    plain: dict[str, Any] = to_plain(
-        {name: value for name, value in asdict(settings).items() if name not in _JUDGED_LATER}
-    )
-    del plain["budget"]
-    return dict(from_plain(plain))
+    asked = {name: value for name, value in asdict(settings).items() if name not in _NOT_ASKED}
+    for run in (*asked["teacher"], *asked["traces"]):
+        del run["place"]
+    return dict(from_plain(to_plain(asked)))
 
 
 def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateMeasurement:
     """Measurements of an archive for another judgement; UnusableInput where the configuration asks something else.
 
-    What differs would have to be measured again: to judge without it would be a pass on what nobody looked at.
+    What differs would have to be measured again: to judge without it would be a pass on what was not looked at.
     """
     asked = questions(configuration.gate or GateSettings())
     for name, value in asked.items():
@@ -71,11 +70,11 @@ def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateM
     )
 
 
-def _answers(system: GateSystem, case: object) -> list[Measured | NotAsked]:
+def _answers(project: Project) -> list[Measured | NotAsked]:
     answers: list[Measured | NotAsked] = []
-    with counted(len(system.parts), "parts of the gate") as done:
-        for kind in system.parts:
-            answers.extend(kind.ask(case))
+    with counted(len(PARTS), "parts of the gate") as done:
+        for kind in PARTS.values():
+            answers.extend(kind.ask(project))
             done(1)
     return answers
 

@@ -64,7 +64,7 @@ OUTSIDE_ENVELOPE = Rule(
     code="RP968",
     name="free-run-outside-envelope",
     severity=Severity.ERROR,
-    message="{recording} leaves what rounding explains at frame {frame}, {bone}: {degrees:.3g} degrees off,"
+    message="{recording} leaves what rounding explains at frame {frame}, {bone}: {error:.3g} {unit} off,"
     " {allowed:.3g} allowed",
     hint="compare the same run teacher-driven: there the first wrong stage is named",
     why="free runs drift apart by rounding, but no faster than their own envelope; this is a defect, not chaos",

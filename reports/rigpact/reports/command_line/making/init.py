@@ -25,27 +25,20 @@ def init(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.contract.settings.configuration import FILE_NAME
-    from rigpact.reports.gate.setup.found_files import find_files
+    from rigpact.reports.gate.setup.found_files import project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
     from rigpact.reports.git_revision import known_revision
 
     path = folder / FILE_NAME
     if path.exists() and not force:
         raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
-    found = find_files(folder)
-    if found.contracts and not found.bundles:
-        from rigpact.reports.gate.hosted_project import hosted_project
-
-        found = hosted_project(folder, found)
-    if not found.bundles:
-        hint = "run it where norm_template.json lies"
-        raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle", hint)
-    revisions = () if found.is_hosted else ("origin/main", "origin/master")
+    found = project_files(folder)
+    revisions = ("origin/main", "origin/master") if found.has_revisions else ()
     base = next((name for name in revisions if known_revision(folder, name)), None)
     budget = budget_text(*_figures(folder, found))
     text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
     write_bytes(path, text.encode("utf-8"))
-    for line in _told(path, found):
+    for line in _summary(path, found):
         typer.echo(line)
 
 
@@ -64,7 +57,7 @@ def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
     return graph.parameters if graph else None, path.stat().st_size
 
 
-def _told(path: Path, found: FoundFiles) -> list[str]:
+def _summary(path: Path, found: FoundFiles) -> list[str]:
     from rigpact.reports.terminal import plain
 
     counts = {

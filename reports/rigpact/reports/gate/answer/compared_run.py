@@ -5,14 +5,13 @@ Made from a comparison and a diagnosis, kept in the archive, drawn by ../viewer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -23,11 +22,11 @@ from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
 
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
-    """T shared frames of B bones, reference and engine.
+    """T shared frames of B bones, reference and engine; a run that has no pose in it has no bones.
 
-    parents (B,), offsets_m (B, 3): the skeleton, None where the bundle has none. reference, engine: (T, B, 3, 3) local
+    parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3) local
     rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error divided by
-    its tolerance, and a note where a stage was not judged.
+    its tolerance, and a note where a stage was not judged. meanings: what each convention that the diagnosis names is about.
     """
 
     name: str
@@ -43,33 +42,49 @@ class ComparedRun:
     stages: Sequence[tuple[str, FloatArray, str]]
     first_divergence: Divergence | None
     diagnosis: Diagnosis | None
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
-def compared_run(name: str, comparison: Comparison, contract: Contract, diagnosis: Diagnosis | None) -> ComparedRun:
-    """Gather what a picture needs; UnusableInput where the two sides share no published pose."""
-    if comparison.pose is None:
-        raise UnusableInput(comparison.b.path, "no published pose in both recordings", "the stage y_out")
-    codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
-    poses = []
-    for side in (comparison.a, comparison.b):
-        rows = np.isin(side.trace.frame, comparison.frames)
-        poses.append(codec.decode(side.trace.stages["y_out"][rows][:, place].astype(np.float64)))
-    skeleton = contract.skeleton
+def compared_run(name: str, comparison: Comparison, contract: Any, diagnosis: Diagnosis | None) -> ComparedRun:
+    """Gather what a picture needs: the stages, and the skeletons where both sides hold a pose."""
+    pose = comparison.pose
+    skeleton = None if pose is None else contract.skeleton
+    reference, engine = _poses(comparison, contract)
     return ComparedRun(
         name=name,
         fps=comparison.a.trace.header.fps,
         frames=comparison.frames,
-        bone_names=comparison.bones,
+        bone_names=() if pose is None else comparison.bones,
         parents=None if skeleton is None else skeleton.parents,
         offsets_m=None if skeleton is None else skeleton.offsets_m,
-        reference=poses[0],
-        engine=poses[1],
-        deg=comparison.pose.deg,
-        cm=comparison.pose.cm,
+        reference=reference,
+        engine=engine,
+        deg=np.zeros((len(comparison.frames), 0)) if pose is None else pose.deg,
+        cm=None if pose is None else pose.cm,
         stages=_stage_ratios(comparison),
         first_divergence=None if diagnosis is None else diagnosis.first_divergence,
         diagnosis=diagnosis,
+        meanings=_meanings(diagnosis, contract),
     )
+
+
+def _meanings(diagnosis: Diagnosis | None, contract: Any) -> dict[str, str]:
+    causes = () if diagnosis is None else diagnosis.causes
+    return {knob: contract.system.knobs[knob].meaning for cause in causes for knob in cause.changes}
+
+
+def _poses(comparison: Comparison, contract: Any) -> tuple[FloatArray, FloatArray]:
+    """Rotation matrices of both sides, (T, B, 3, 3); of no bones where there is no pose."""
+    if comparison.pose is None:
+        nothing = np.zeros((len(comparison.frames), 0, 3, 3))
+        return nothing, nothing
+    codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
+    rows = (
+        side.trace.stages[contract.system.posed][np.isin(side.trace.frame, comparison.frames)][:, place]
+        for side in (comparison.a, comparison.b)
+    )
+    reference, engine = (codec.decode(each.astype(np.float64)) for each in rows)
+    return reference, engine
 
 
 def _stage_ratios(comparison: Comparison) -> list[tuple[str, FloatArray, str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.answers import comparison, gate
 from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.measured import IMPOSSIBLE
 
 MOST = 3
 _NAMED = {gate.CONVENTION_DIFFERS.code: 0, gate.NOT_EXPLAINED.code: 4}
@@ -35,7 +36,8 @@ def next_steps(report: GateReport) -> tuple[str, ...]:
     steps += [step for part in report.parts for step in _missing(part)]
     words = list(dict.fromkeys(text for _, _, text in sorted(steps, key=lambda step: step[:2])))
     if not words:
-        words = [words for name, words in _NEXT_QUESTIONS.items() if name in report.not_asked]
+        open_questions = {name for name, reason in report.not_asked.items() if reason not in IMPOSSIBLE}
+        words = [words for name, words in _NEXT_QUESTIONS.items() if name in open_questions]
     return tuple(words[:MOST])
 
 
@@ -76,5 +78,5 @@ def _sentence(found: Sequence[Finding]) -> str:
     finding = found[0]
     more = f" (and {len(found) - 1} more of {finding.rule.code})" if len(found) > 1 else ""
     place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
-    told = f"{place}: {finding.message}{more}"
-    return told if finding.rule.code in _NAMED else f"{told}; {finding.rule.hint}"
+    step = f"{place}: {finding.message}{more}"
+    return step if finding.rule.code in _NAMED else f"{step}; {finding.rule.hint}"

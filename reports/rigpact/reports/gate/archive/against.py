@@ -110,7 +110,7 @@ def _figures(archive: Archive) -> Iterator[tuple[str, float]]:
                 if errors is not None and np.isfinite(errors).all():
                     yield f"{part.name} largest {unit}", float(errors.max())
                     yield f"{part.name} mean {unit}", float(errors.mean())
-        for name in ("growth_per_frame", "spread_deg"):
+        for name in ("growth_per_frame", "spread"):
             if isinstance(part.summary.get(name), float):
                 yield f"{part.name} {name.replace('_', ' ')}", part.summary[name]
         for name in ("parameters", "model_bytes"):
@@ -144,8 +144,8 @@ def print_progress(progress: Progress, console: Console) -> None:
 
 def _print_findings(word: str, found: Sequence[tuple[str, Finding]], console: Console) -> None:
     for part, finding in found[:_SHOWN]:
-        told = f"{word}: {part}: {finding.rule.code} {finding.rule.severity.value}: {finding.message}"
-        console.print(Text(plain(told)))
+        line = f"{word}: {part}: {finding.rule.code} {finding.rule.severity.value}: {finding.message}"
+        console.print(Text(plain(line)))
     if len(found) > _SHOWN:
         console.print(f"… and {len(found) - _SHOWN} more {word}")
 

@@ -35,6 +35,7 @@ def run_to_kept(run: ComparedRun) -> tuple[dict[str, Any], Arrays]:
         "parents": None if run.parents is None else [int(parent) for parent in run.parents],
         "stages": [[name, note] for name, _, note in run.stages],
         "first_divergence": to_plain(run.first_divergence), "diagnosis": to_plain(run.diagnosis),
+        "meanings": dict(run.meanings),
     }  # fmt: skip
     return plain, arrays
 
@@ -56,6 +57,7 @@ def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
             deg=arrays["deg"], cm=arrays.get("cm"),
             stages=[(str(name), row, str(note)) for (name, note), row in zip(plain["stages"], arrays["ratios"], strict=True)],
             first_divergence=from_plain(plain["first_divergence"]), diagnosis=from_plain(plain["diagnosis"]),
+            meanings={str(knob): str(meaning) for knob, meaning in plain.get("meanings", {}).items()},
         )  # fmt: skip
         fits = _fits(run)
     except _BROKEN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
@@ -10,33 +11,48 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, measure, weigh
-from rigpact.reports.diagnosing.adequacy_text import read_probe
-from rigpact.reports.gate.enemy_case import EnemyCase
+from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, advice_of, measure, weigh
+from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
 from rigpact.reports.terminal import working
 
 NAME, TITLE = "adequacy", "What the clips can show"
 _LARGEST = 1e300
 
 
-def ask(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[Measured | NotAsked]:
     """Measure the margin of every convention on every clip, and on the probe clip."""
-    if not case.clip_paths:
+    if not project.clip_paths:
         yield NotAsked(NAME, "no clips in [gate]")
-        return
-    yield guarded(NAME, TITLE, case.clip_paths[0], lambda: _measure(case))
+    elif project.model_path is None and not project.system.posed:
+        yield NotAsked(NAME, "no model in [gate]")
+    else:
+        yield guarded(NAME, TITLE, project.clip_paths[0], lambda: _measure(project))
 
 
-def _measure(case: EnemyCase) -> Measured:
-    clips = {path.as_posix(): case.clip(path) for path in case.clip_paths}
-    raw = {name: clip for name, clip in clips.items() if isinstance(clip, RawClip)}
+def _measure(project: Project) -> Measured:
+    contract, network = project.contract, project.network if project.model_path else None
     with working("replaying every convention on every clip"):
-        measured = [measure(name, clip, case.contract) for name, clip in raw.items()]
-        probe = measure("probe", read_probe(case.contract), case.contract)
-    declared = {knob: str(value) for knob, value in vars(case.contract.conventions).items()}
-    metrics = {"clips": [_kept(clip) for clip in (*measured, probe)], "declared": declared}
+        measured = [measure(path.as_posix(), project.clip(path), contract, network) for path in _driving(project)]
+        probe = measure("probe", read_probe(contract), contract, network)
+    declared = {knob: str(value) for knob, value in contract.conventions.items()}
+    metrics = {
+        "clips": [_kept(clip) for clip in (*measured, probe)],
+        "declared": declared,
+        "advice": advice_of(contract),
+    }
     return Measured(NAME, TITLE, (), Ledger(0, 0), metrics=metrics)
+
+
+def _driving(project: Project) -> list[Path]:
+    """The clips that can drive a run: no teacher file, no data set of labels."""
+    given = project.system.graph.given
+    return [
+        path
+        for path in project.clip_paths
+        if isinstance(clip := project.clip(path), RawClip) or (given and set(given) <= set(getattr(clip, "stages", ())))
+    ]
 
 
 def _kept(clip: ClipAdequacy) -> dict[str, Any]:
@@ -49,7 +65,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     if not measured.metrics:
         return measured.report
     *clips, probe = (_restored(entry, settings) for entry in measured.metrics["clips"])
-    found = weigh(clips, probe)
+    found = weigh(clips, probe, measured.metrics["advice"])
     findings = tuple(_findings(found, str(clips[0].name), measured.metrics["declared"]))
     known = len(found.separable)
     summary = {

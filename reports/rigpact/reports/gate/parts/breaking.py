@@ -13,34 +13,37 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
-from rigpact.reports.gate.enemy_case import EnemyCase
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import NO_REVISIONS, Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
 from rigpact.reports.git_revision import read_document_at
 
 NAME, TITLE = "breaking", "Changes since the base revision"
 
 
-def ask(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[Measured | NotAsked]:
     """Compare the bundle, and the companion, with the base revision's."""
-    if case.settings.base is None:
+    if project.document.kind is not Kind.BUNDLE:
+        yield NotAsked(NAME, NO_REVISIONS)
+        return
+    if project.settings.base is None:
         yield NotAsked(NAME, "no base revision in [gate], nor --base")
         return
-    base = case.settings.base
-    yield guarded(NAME, TITLE, case.bundle_path, lambda: _measure(case, base))
+    base = project.settings.base
+    yield guarded(NAME, TITLE, project.bundle_path, lambda: _measure(project, base))
 
 
-def _measure(case: EnemyCase, base: str) -> Measured:
-    old = read_document_at(case.bundle_path, base, Kind.BUNDLE)
+def _measure(project: Project, base: str) -> Measured:
+    old = read_document_at(project.bundle_path, base, Kind.BUNDLE)
     companions = None
-    if case.companion is not None:
-        companions = (read_document_at(case.companion.path, base, Kind.COMPANION), case.companion)
-    found = compare_bundles(old, case.bundle, companions)
-    findings = tuple(_finding(change, case.bundle_path, base) for change in found.changes if _breaks(change))
+    if project.companion is not None:
+        companions = (read_document_at(project.companion.path, base, Kind.COMPANION), project.companion)
+    found = compare_bundles(old, project.document, companions)
+    findings = tuple(_finding(change, project.bundle_path, base) for change in found.changes if _breaks(change))
     metrics = {
         "record_key": record_key(found),
         "base": base,
         "step": found.version_step,
-        "bundle": str(case.bundle_path),
+        "bundle": str(project.bundle_path),
     }
     return Measured(NAME, TITLE, findings, Ledger(1, 1), _summary(found, base), metrics)
 
@@ -73,11 +76,11 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
         return measured.report
     if measured.metrics["record_key"] not in _text(Path(record)):
         return measured.report
-    told = rules.CHANGE_ACKNOWLEDGED.at(
+    finding = rules.CHANGE_ACKNOWLEDGED.at(
         measured.metrics["bundle"], "", count=len(measured.findings), base=measured.metrics["base"], record=record,
         step=measured.metrics["step"],
     )  # fmt: skip
-    return FindingsReport((told,), measured.ledger, measured.summary)
+    return FindingsReport((finding,), measured.ledger, measured.summary)
 
 
 def _text(path: Path) -> str:

@@ -6,80 +6,79 @@ the figure itself is told beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from statistics import median
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.signature import open_session
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import Budget, GateSettings
+from rigpact.contract.statistics import FloatArray
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
 
 NAME, TITLE = "budget", "Model within its budget"
-WARM_UPS, RUNS = 20, 200
+WARM_UPS, RUNS, ONE_WINDOW = 20, 200, 100
 _NO_BUDGET = "no [gate.budget]"
 
 
-class BudgetCase(Protocol):
-    """What this part needs of a system's case; every member may raise UnusableInput."""
-
-    settings: GateSettings
-    bundle_path: Path
-    model_path: Path | None
-
-    @property
-    def model(self) -> ModelSignature:
-        """The model's signature and, where the package onnx is there, its graph."""
-        ...
-
-    def inference(self) -> Callable[[], object]:
-        """One inference of one row, ready to be timed."""
-        ...
-
-
-def ask(case: BudgetCase) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[Measured | NotAsked]:
     """Count what there is, limited or not; time only what is limited."""
-    if case.model_path is None and not case.settings.budget.is_declared:
+    if project.model_path is None and not project.settings.budget.is_declared:
         yield NotAsked(NAME, _NO_BUDGET)
         return
-    yield guarded(NAME, TITLE, case.model_path or case.bundle_path, lambda: _measure(case))
+    yield guarded(NAME, TITLE, project.model_path or project.bundle_path, lambda: _measure(project))
 
 
-def _measure(case: BudgetCase) -> Measured:
-    budget, model = case.settings.budget, case.model
+def _measure(project: Project) -> Measured:
+    budget, model = project.settings.budget, project.model
     remarks: tuple[str, ...] = ()
-    metrics: dict[str, Any] = {"file": model.path.as_posix(), "model_bytes": _bytes(case)}
+    metrics: dict[str, Any] = {"file": model.path.as_posix(), "model_bytes": _bytes(project)}
     if model.graph is not None:
         metrics["parameters"] = model.graph.parameters
     if budget.inference_us is not None:
-        measured = _inference_us(case)
+        measured = _inference_us(project)
         over = measured > budget.inference_us * budget.inference_margin
         metrics["inference"] = {"limit_us": budget.inference_us, "margin": budget.inference_margin, "over": over}
         remarks = (f"inference takes {measured:.0f} µs (median of {RUNS}); the budget is {budget.inference_us:g} µs",)
     return Measured(NAME, TITLE, (), Ledger(0, 0), metrics=metrics, remarks=remarks)
 
 
-def _bytes(case: BudgetCase) -> int:
+def _bytes(project: Project) -> int:
     """The model's file and the files beside it that hold its weights."""
-    graph = case.model.graph
-    folder = case.model.path.parent
+    graph = project.model.graph
+    folder = project.model.path.parent
     beside = {weight.external.location for weight in graph.weights if weight.external} if graph else set()
-    return case.model.path.stat().st_size + sum((folder / name).stat().st_size for name in beside)
+    return project.model.path.stat().st_size + sum((folder / name).stat().st_size for name in beside)
 
 
-def _inference_us(case: BudgetCase) -> float:
-    """Microseconds of the median inference of one row."""
-    infer = case.inference()
+def _inference_us(project: Project) -> float:
+    """Microseconds of the median inference of one row, or of one window, of zeros."""
+    session, feeds = open_session(project.model.path), _one_row(project)
     times = []
     for _ in range(WARM_UPS + RUNS):
         start = perf_counter()
-        infer()
+        session.run(None, feeds)
         times.append(perf_counter() - start)
     return 1e6 * median(times[WARM_UPS:])
+
+
+def _one_row(project: Project) -> dict[str, FloatArray]:
+    """Zeros for every input of the model: one row, `ONE_WINDOW` samples of a window where that is open."""
+    feeds: dict[str, FloatArray] = {}
+    for name, entry in zip(project.system.inputs, project.model.inputs, strict=True):
+        open_sizes = (1, *[ONE_WINDOW] * (len(entry.shape) - 2), project.contract.fields(name).width)
+        sizes = [
+            size if isinstance(size, int) else open_size
+            for size, open_size in zip(entry.shape, open_sizes, strict=True)
+        ]
+        feeds[entry.name] = np.zeros(sizes, np.float32)
+    return feeds
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:

@@ -1,21 +1,58 @@
-"""Bundle, companion, clips and teacher files against the rules: what `rigpact check` says."""
+"""The project's files against the rules, as `rigpact check` judges them: first all but the model, then the model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
-from rigpact.contract.rules import Subject, check
-from rigpact.reports.gate.enemy_case import EnemyCase
-from rigpact.reports.gate.measured import Measured, guarded
+from rigpact.contract.documents import Kind
+from rigpact.contract.findings import Ledger
+from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
 
-NAME, TITLE = "files", "Files against the rules"
+FILES, FILES_TITLE = "files", "Files against the rules"
+MODEL, MODEL_TITLE = "model", "Model: signature, graph, order of inputs"
 
 
-def ask(case: EnemyCase) -> Iterator[Measured]:
+def ask_files(project: Project) -> Iterator[Measured]:
     """Check every file but the model."""
-    yield guarded(NAME, TITLE, case.bundle_path, lambda: _measure(case))
+    yield guarded(FILES, FILES_TITLE, project.bundle_path, lambda: _files(project))
 
 
-def _measure(case: EnemyCase) -> Measured:
-    report = check(Subject(case.bundle, case.companion, case.others))
-    return Measured(NAME, TITLE, report.findings, report.ledger, report.summary)
+def _files(project: Project) -> Measured:
+    documents = (*project.contract_documents, *project.documents)
+    report = check_files(CheckRequest(documents, project.recordings))
+    return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
+
+
+def ask_model(project: Project) -> Iterator[Measured | NotAsked]:
+    """Check the model beside the contract, and run it to find the order of its inputs where a recording can show it."""
+    if project.model_path is None:
+        yield NotAsked(MODEL, "no model in [gate]")
+        return
+    yield guarded(MODEL, MODEL_TITLE, project.model_path, lambda: _model(project))
+
+
+def _model(project: Project) -> Measured:
+    """What the check says with the model and does not say without it."""
+    alone = CheckRequest(project.contract_documents)
+    without, report = (
+        check_files(request)
+        for request in (alone, replace(alone, model=project.model_path, canary=_recording_to_probe_with(project)))
+    )
+    known = {finding.fingerprint for finding in without.findings}
+    findings = tuple(finding for finding in report.findings if finding.fingerprint not in known)
+    declared, compared = (
+        getattr(report.ledger, name) - getattr(without.ledger, name) for name in ("declared", "compared")
+    )
+    canary = {name: value for name, value in report.summary.items() if name == "canary"}
+    return Measured(MODEL, MODEL_TITLE, findings, Ledger(declared, compared), canary)
+
+
+def _recording_to_probe_with(project: Project) -> Path | None:
+    """A teacher prediction proves the order of the inputs; a clip can only exclude orders."""
+    predictions = [document.path for document in project.documents if document.kind is Kind.TEACHER_PREDICTION]
+    clips = [document.path for document in project.documents if document.path in project.clip_paths]
+    return next(iter((*predictions, *clips)), None)

@@ -1,4 +1,4 @@
-"""Whether the character stands on its own: finite over many frames, and how fast differences grow."""
+"""Whether the system stands on its own: finite over many frames, and how fast differences grow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reports.gate.enemy_case import EnemyCase
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import NO_FEEDBACK, Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.origin import Origin
@@ -18,32 +18,34 @@ from rigpact.reports.nonfinite.origin import Origin
 NAME, TITLE = "free-run", "Free run"
 
 
-def ask(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[Measured | NotAsked]:
     """Let the runtime feed itself, and let many starts a rounding apart run beside it."""
-    if case.settings.no_free_run:
+    if not project.system.graph.feeds_itself:
+        yield NotAsked(NAME, NO_FEEDBACK)
+    elif project.settings.no_free_run:
         yield NotAsked(NAME, "free-run = false in [gate]")
-    elif case.model_path is None:
+    elif project.model_path is None:
         yield NotAsked(NAME, "no model in [gate]")
-    elif not case.clip_paths and case.settings.free_run is None:
+    elif not project.clip_paths and project.settings.free_run is None:
         yield NotAsked(NAME, "no clip in [gate] to seed and drive it")
     else:
-        yield guarded(NAME, TITLE, case.model_path, lambda: _measure(case))
+        yield guarded(NAME, TITLE, project.model_path, lambda: _measure(project))
 
 
-def _measure(case: EnemyCase) -> Measured:
-    path, frames = Path(case.settings.free_run or case.clip_paths[0]), case.settings.frames
-    subject = Subject(case.contract, case.network, case.clip(path))
+def _measure(project: Project) -> Measured:
+    path, frames = Path(project.settings.free_run or project.clip_paths[0]), project.settings.frames
+    subject = Subject(project.contract, project.network, project.clip(path))
     found = investigate(subject, frames, guard_frames=0)
     summary: dict[str, Any] = {"clip": path.as_posix(), "frames": frames, "verdict": found.verdict}
-    if found.verdict == "finite" and not case.verdict_only:
+    if found.verdict == "finite" and not project.verdict_only:
         drift = judge_drift(subject, frames)
         summary |= {
-            "growth_per_frame": drift.growth_per_frame, "trend": drift.trend, "parted_frame": drift.parted_frame,
-            "spread_deg": float(drift.envelope_deg[-1]), "f32_f64_deg": drift.f32_f64_deg,
-            "floor": drift.floor.to_json() if drift.floor else None, "inputs": [str(use) for use in drift.inputs],
+            "stage": drift.stage, "unit": drift.unit, "growth_per_frame": drift.growth_per_frame, "trend": drift.trend,
+            "parted_frame": drift.parted_frame, "spread": float(drift.envelope[-1]), "benign_apart": drift.benign_apart,
+            **drift.facts,
         }  # fmt: skip
     ledger = Ledger(frames, min(frames, found.frames + (found.origin is not None)))
-    return Measured(NAME, TITLE, tuple(_findings(found, path, case.bundle_path)), ledger, summary)
+    return Measured(NAME, TITLE, tuple(_findings(found, path, project.bundle_path)), ledger, summary)
 
 
 def _findings(found: Investigation, clip: Path, bundle: Path) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ A free run is held against its own drift envelope too: there rounding grows from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,7 @@ from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.systems.enemy_animation.loop import MODES, start_run
+from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
 from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
@@ -28,103 +27,106 @@ from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
-from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.reference_run import is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
-from rigpact.reports.running.run import record_run
+from rigpact.reports.nonfinite.lanes import published_stage
 from rigpact.reports.terminal import working
 
 TEACHER, TRACE = "teacher", "engine-trace"
-REFERENCE = "reference run"
+_UNITS = {"deg": "degrees", "raw": "units"}
 
 
-def ask_teacher(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+def ask_teacher(project: Project) -> Iterator[Measured | NotAsked]:
     """Compare every teacher file with the runtime; diagnose those that differ."""
-    if not case.settings.teacher:
+    if not project.settings.teacher:
         yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
-    for run in case.settings.teacher:
-        title = f"Training file {run.name} against the runtime"
-        yield guarded(f"{TEACHER}/{run.name}", title, run.file, partial(_measure, case, run, TEACHER, title))
+    yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-def ask_traces(case: EnemyCase) -> Iterator[Measured | NotAsked]:
+def ask_traces(project: Project) -> Iterator[Measured | NotAsked]:
     """Compare every engine trace with the runtime, and diagnose it."""
-    if not case.settings.traces:
+    if not project.settings.traces:
         yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
-    for run in case.settings.traces:
-        title = f"Engine recording {run.name} against the runtime"
-        yield guarded(f"{TRACE}/{run.name}", title, run.file, partial(_measure, case, run, TRACE, title))
+    yield from _ask_each(project, project.settings.traces, TRACE, "Engine recording {} against the runtime")
 
 
-def _measure(case: EnemyCase, run: RecordedRun, kind: str, title: str) -> Measured:
-    recording = read_recording(run.file, case.contract)
-    reference = _reference(case, run, recording)
-    held = (*run.stages, *(() if case.model_path is None else recording.trace.stages)) if run.stages else ()
-    compared = compare(reference, recording, case.contract, only=tuple(dict.fromkeys(held)))
+def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Measured]:
+    for run in runs:
+        name, words = f"{kind}/{run.name}", title.format(run.name)
+        yield guarded(name, words, run.file, partial(_measure, project, run, name, words))
+
+
+def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
+    recording = project.recording(run)
+    compared = compare(
+        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording)
+    )
     report = judge_comparison(compared)
-    wanted = _is_diagnosed(case, kind, passes=report.verdict == "pass")
-    diagnosis = _diagnosis(case, run, recording) if wanted else None
-    outside = _outside(case, run, recording)
-    findings = [*about_diagnosis(diagnosis, Path(run.file)), *_about_envelope(run, outside), *report.findings]
-    if recording.trace.header.mode == "free" and outside is None and diagnosis and diagnosis.verdict == "agrees":
-        findings = [each for each in findings if each.rule is not comparison.STAGE_DIFFERS]  # amplified rounding
-    drawn = None
-    if compared.pose is not None:
-        drawn = as_kept(compared_run(run.name, compared, case.contract, diagnosis))
+    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass")
+    diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
-    return Measured(
-        f"{kind}/{run.name}", title, tuple(findings), report.ledger, summary, stage_metrics(run, compared), arrays, drawn
-    )  # fmt: skip
+    drawn = as_kept(compared_run(run.name, compared, project.contract, diagnosis)) if compared.stages else None
+    findings = tuple(_findings(project, run, recording, report, diagnosis))
+    return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
 
 
-def _is_diagnosed(case: EnemyCase, kind: str, *, passes: bool) -> bool:
-    """An engine always, for each stage by itself says more than their sum; training where it differs.
+def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[str, ...]:
+    """What is compared: the stages that the recording must hold and, with a model, all that it does hold."""
+    if not run.stages:
+        return ()
+    held = () if project.model_path is None else recording.trace.stages
+    return tuple(dict.fromkeys((*run.stages, *held)))
 
-    For a mere verdict what failed already needs no reason.
+
+def _is_diagnosed(project: Project, name: str, *, passes: bool) -> bool:
+    """An engine trace always, because the diagnosis judges each stage by itself; a teacher file where it differs.
+
+    Where only the verdict is wanted, a comparison that fails needs no diagnosis.
     """
-    if case.verdict_only:
-        return kind == TRACE and passes
-    return kind == TRACE or not passes
+    is_trace = name.startswith(f"{TRACE}/")
+    return is_trace and passes if project.verdict_only else is_trace or not passes
 
 
-def _reference(case: EnemyCase, run: RecordedRun, recording: Recording) -> Recording:
-    """The same run by the reference runtime: as many frames as declared, or as the clip gives."""
-    mode = next(mode for mode in MODES if mode == recording.trace.header.mode)
-    clip = case.clip(run.clip or run.file)
-    network = None if mode == "playback" else case.network_for(run.stages)
-    runner = start_run(case.contract, network, clip, mode)
-    frames = run.frames if run.frames or runner.frame_limit else int(recording.trace.frame[-1]) + 1
-    trace = record_run(runner, clip, mode, frames)
-    return Recording(Path(REFERENCE), "trace", trace, frozenset(trace.stages))
+def _findings(
+    project: Project, run: RecordedRun, recording: Recording, report: FindingsReport, diagnosis: Diagnosis | None
+) -> Iterator[Finding]:
+    """What the diagnosis and the comparison say; in a free run within its envelope a difference may be amplified rounding."""
+    yield from about_diagnosis(diagnosis, Path(run.file))
+    outside = _outside(project, run, recording)
+    if outside is not None:
+        stage = published_stage(project.contract)
+        yield rules.OUTSIDE_ENVELOPE.at(
+            run.file, f"/stages/{stage.name}", recording=Path(run.file).name, frame=outside.frame, bone=outside.bone,
+            error=outside.error, unit=_UNITS.get(stage.measure.unit, stage.measure.unit), allowed=outside.allowed,
+        )  # fmt: skip
+    agrees = diagnosis is not None and diagnosis.verdict == "agrees"
+    is_amplified = recording.trace.header.mode == "free" and outside is None and agrees
+    yield from (each for each in report.findings if not (is_amplified and each.rule is comparison.STAGE_DIFFERS))
 
 
-def _diagnosis(case: EnemyCase, run: RecordedRun, recording: Recording) -> Diagnosis:
-    network = None if recording.trace.header.mode == "playback" else case.network_for(run.stages)
-    clip = case.clip(run.clip) if run.clip else None
-    evidence = recording_to_evidence(recording, case.contract, clip, network)
-    if case.model_path is None:  # what stands behind the network cannot be told
+def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diagnosis:
+    has_no_model = project.model_path is None and is_before_the_model(project.system, run.stages)
+    network = None if has_no_model else network_of(project, recording.trace.header.mode)
+    drive = project.drive(run.clip) if run.clip else None
+    evidence = recording_to_evidence(recording, project.contract, drive, network)
+    if has_no_model:  # what stands behind the network cannot be judged
         kept = {name: rows for name, rows in evidence.recorded.items() if name in run.stages}
         evidence = replace(evidence, recorded=kept)
     with working(f"{run.name}: replaying stages and searching conventions"):
-        return diagnose(evidence, case.contract)
+        return diagnose(evidence, project.contract)
 
 
-def _outside(case: EnemyCase, run: RecordedRun, recording: Recording) -> Outside | None:
+def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outside | None:
+    """Where a free run leaves what rounding explains."""
     trace = recording.trace
-    if trace.header.mode != "free" or run.clip is None or "y_out" not in trace.stages:
+    if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
-    subject = Subject(case.contract, case.network, case.clip(run.clip))
+    subject = Subject(project.contract, project.network, project.clip(Path(run.clip)))
     return judge_drift(subject, int(trace.frame[-1]) + 1, Path(run.file)).outside
-
-
-def _about_envelope(run: RecordedRun, outside: Outside | None) -> Iterator[Finding]:
-    if outside is not None:
-        yield rules.OUTSIDE_ENVELOPE.at(
-            run.file, "/stages/y_out", recording=Path(run.file).name, frame=outside.frame, bone=outside.bone,
-            degrees=outside.degrees, allowed=outside.allowed_deg,
-        )  # fmt: skip
 
 
 def stage_ratios(found: Comparison) -> Any:
@@ -152,9 +154,10 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     declared, result = frames * _width(found, name), found.stages.get(name)
     if name in found.waived:
         return declared, 0, declared
-    judged = 0 if result is None else int(result.judged.sum()) * result.frame_count
-    unjudged = 0 if result is None else int((~result.judged).sum()) * result.frame_count
-    return declared, judged, unjudged
+    if result is None:
+        return declared, 0, 0
+    values = int(result.judged.sum()) * result.frame_count
+    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + result.unknown
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
@@ -168,7 +171,8 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = (comparison.STAGE_DIFFERS.code, rules.CONVENTION_DIFFERS.code, rules.NOT_EXPLAINED.code)
+_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.CONVENTION_DIFFERS, rules.NOT_EXPLAINED))
+"""By code: a finding that comes back from an archive has a rule of its own."""
 
 
 def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:

@@ -1,15 +1,20 @@
-"""What lies in a project's folder: bundles, companions, models, clips, teacher files, traces, told by what they hold."""
+"""What lies in a project's folder, by what the files hold: bundles, companions, models, clips, teacher files, traces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.registry import ENEMY_ANIMATION
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace
+from rigpact.reports.gate.project import system_of
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
@@ -21,7 +26,7 @@ _MODEL = ".onnx"
 class FoundFiles:
     """Files by kind, relative to the folder, those nearest to it first; notes on what could not be read.
 
-    contracts, hosted_traces: those of other systems than the enemy animation.
+    bundles: schema bundles; where there is none, the contract files of other systems.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -32,13 +37,12 @@ class FoundFiles:
     batches: list[tuple[Path, tuple[str, ...]]] = field(default_factory=list)
     traces: list[tuple[Path, Trace]] = field(default_factory=list)
     contracts: list[Path] = field(default_factory=list)
-    hosted_traces: list[tuple[Path, Trace]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
-    def is_hosted(self) -> bool:
-        """Whether the project is one of another system: its contract stands where a bundle does."""
-        return bool(self.contracts) and self.bundles == self.contracts
+    def has_revisions(self) -> bool:
+        """Whether the contract is one whose revisions can be compared."""
+        return bool(self.bundles) and self.bundles is not self.contracts
 
 
 def find_files(folder: Path) -> FoundFiles:
@@ -51,9 +55,72 @@ def find_files(folder: Path) -> FoundFiles:
         try:
             _sort_in(path, folder, found)
         except UnusableInput as error:
-            if path.name.endswith((_MODEL,)) or is_trace_path(path):
-                found.notes.append(f"{path.as_posix()} is passed over: {error.found}")
+            if is_trace_path(path):
+                found.notes.append(_passed_over(path, error))
+    found.bundles = found.bundles or found.contracts
     return found
+
+
+def project_files(folder: Path) -> FoundFiles:
+    """The files of the nearest bundle or contract file, without those of other systems.
+
+    A trace that holds only what comes from outside is a clip; a data set that no clip drove is checked like one. The others
+    were recorded. Raises UnusableInput where there is no contract at all.
+    """
+    found = find_files(folder)
+    if not found.bundles:
+        hint = "run it where norm_template.json lies"
+        raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle or a contract file", hint)
+    system = system_of(read_document(folder / found.bundles[0]))
+    own = [entry for entry in found.traces if (entry[1].header.system or ENEMY_ANIMATION) == system.name]
+    driving = [path for path, trace in own if set(trace.stages) <= set(system.graph.given)]
+    found.clips += driving
+    recorded = [(path, trace) for path, trace in own if path not in driving]
+    labels = [path for path, trace in recorded if _is_data_set(system, trace) and not clip_of_trace(path, trace, found)]
+    found.clips += labels
+    found.traces = [(path, trace) for path, trace in recorded if path not in labels]
+    found.models = list(_models(folder, found))
+    return found
+
+
+def _is_data_set(system: System, trace: Trace) -> bool:
+    """Whether it holds what stands before the network and its answers, and nothing behind it."""
+    graph = system.graph
+    return graph.after(graph.answers).isdisjoint(set(trace.stages) - set(graph.answers))
+
+
+def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
+    """The models that fit the contract; all of them where the contract itself cannot be read."""
+    companion = folder / found.companions[0] if found.companions else None
+    try:
+        contract = open_contract(ContractFiles(folder / found.bundles[0], companion))
+    except UnusableInput:
+        yield from found.models
+        return
+    for path in found.models:
+        try:
+            files_of(contract).network(folder / path, contract)
+            yield path
+        except UnusableInput as error:
+            found.notes.append(_passed_over(path, error))
+
+
+def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
+    """The clip whose name a recording's begins with; the longest such name."""
+    name = path.name.partition(".")[0].lower()
+    stems = {clip: clip.name.partition(".")[0].lower() for clip in clips}
+    fitting = [clip for clip, stem in stems.items() if name == stem or name.startswith((f"{stem}_", f"{stem}-"))]
+    return max(fitting, key=lambda clip: len(stems[clip]), default=None)
+
+
+def clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
+    """The clip that a recording names in its header, else the one that its file is named after."""
+    named = [clip for clip in found.clips if trace.header.clip in (clip.stem, clip.name.partition(".")[0])]
+    return named[0] if named else clip_of(path, found.clips)
+
+
+def _passed_over(path: Path, error: UnusableInput) -> str:
+    return f"{path.as_posix()} is passed over: {error.found}"
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -74,8 +141,7 @@ def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
     elif is_trace_path(path):
-        trace = read_trace(folder / path)
-        (found.traces if trace.header.system is None else found.hosted_traces).append((path, trace))
+        found.traces.append((path, read_trace(folder / path)))
     else:
         _sort_document(path, folder, found)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.gate.setup.found_files import FoundFiles
+from rigpact.reports.gate.setup.found_files import FoundFiles, clip_of, clip_of_trace
 
 _HEAD = """# What `rigpact gate` asks in this project; docs/configuration.md says what every key means.
 # Paths are relative to this file.
@@ -50,7 +49,7 @@ def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str
     lines = [_HEAD, *_artefacts(found)]
     if base is not None:
         lines.append(f"base = {_quoted(base)}   # breaking changes since then fail\n")
-    elif not found.is_hosted:  # of other systems no revisions are compared
+    elif found.has_revisions:
         lines.append('# base = "origin/main"   # with it, breaking changes since then fail\n')
     lines += _recorded(found)
     lines.append(_REST.replace("{budget}", budget).replace("{year}", str(year)))
@@ -111,7 +110,7 @@ def _recorded(found: FoundFiles) -> Iterator[str]:
     if not teacher:
         yield _TEACHER_EXAMPLE
     for path, trace in found.traces:
-        clip = _clip_of_trace(path, trace, found)
+        clip = clip_of_trace(path, trace, found)
         frames = len(trace.frame) if trace.header.mode != "teacher" else None
         if clip is None:
             yield f"\n# {_in_comment(path.as_posix())}: no clip here that drove it; name it to compare the trace\n"
@@ -132,22 +131,6 @@ def _table(
     yield f"stages = [{', '.join(map(_quoted, stages))}]   # one that vanishes fails the gate\n"
     if frames is not None:
         yield f"frames = {frames}\n"
-
-
-def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
-    """The clip whose name a recording's begins with; the longest such name."""
-    name = path.name.partition(".")[0].lower()
-    fitting = [
-        clip
-        for clip in clips
-        if name == clip.stem.lower() or name.startswith((f"{clip.stem.lower()}_", f"{clip.stem.lower()}-"))
-    ]
-    return max(fitting, key=lambda clip: len(clip.stem), default=None)
-
-
-def _clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
-    named = [clip for clip in found.clips if trace.header.clip in (clip.stem, clip.name.partition(".")[0])]
-    return named[0] if named else clip_of(path, found.clips)
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,42 @@
+"""Every part of the gate, in the order in which people want to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rigpact.contract.findings import FindingsReport
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.reports.gate.measured import Measured, NotAsked
+from rigpact.reports.gate.parts import adequacy, breaking, budget, files, free_run, recordings
+from rigpact.reports.gate.project import Project
+
+
+def as_measured(measured: Measured, _settings: GateSettings) -> FindingsReport:
+    """The judgement of a part that no threshold decides."""
+    return measured.report
+
+
+@dataclass(frozen=True)
+class PartKind:
+    """One question: its name, how it is measured and how a measurement is judged under the project's thresholds."""
+
+    name: str
+    ask: Callable[[Project], Iterator[Measured | NotAsked]]
+    judge: Callable[[Measured, GateSettings], FindingsReport | NotAsked] = as_measured
+
+
+PARTS: Mapping[str, PartKind] = {
+    kind.name: kind
+    for kind in (
+        PartKind(files.FILES, files.ask_files),
+        PartKind(files.MODEL, files.ask_model),
+        PartKind(recordings.TEACHER, recordings.ask_teacher, recordings.judge),
+        PartKind(recordings.TRACE, recordings.ask_traces, recordings.judge),
+        PartKind(free_run.NAME, free_run.ask),
+        PartKind(breaking.NAME, breaking.ask, breaking.judge),
+        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge),
+        PartKind(budget.NAME, budget.ask, budget.judge),
+    )
+}
+"""Each by its name."""

@@ -1,0 +1,160 @@
+"""The project that a gate looks at: contract, clips, recordings and model of one system, each read once.
+
+Which system it is stands in the bundle or contract file; nothing here knows a system's name but the one that a bundle is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.file import read_model
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.contract.settings.table import did_you_mean
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.trace import is_trace_path
+
+_WILD = frozenset("*?[")
+
+
+class Project:
+    """What `[gate]` names, relative to the working directory. Every property may raise UnusableInput."""
+
+    def __init__(self, settings: GateSettings, *, verdict_only: bool = False) -> None:
+        """Read of which system the project is, and check the names in its settings.
+
+        Raises UnusableInput without a bundle, for a pattern that matches nothing, and for a stage or a convention that the
+        system does not have. verdict_only: leave out what explains a verdict and does not decide it.
+        """
+        if settings.bundle is None:
+            raise UnusableInput("[gate]", "no bundle", 'bundle = "norm_template.json"', "`rigpact init` writes one")
+        self.settings, self.verdict_only = settings, verdict_only
+        self.bundle_path = Path(settings.bundle)
+        self.companion_path = Path(settings.companion) if settings.companion else None
+        self.model_path = Path(settings.model) if settings.model else None
+        self.clip_paths = tuple(dict.fromkeys(path for pattern in settings.clips for path in matching(pattern)))
+        self._clips: dict[Path, Any] = {}
+        self.document = read_document(self.bundle_path)
+        self.system = system_of(self.document)
+        check_names(settings, self.system)
+
+    def files(self) -> list[Path]:
+        """Every file that the parts read."""
+        runs, settings = (*self.settings.teacher, *self.settings.traces), self.settings
+        names = [settings.free_run, settings.change_record, *(name for run in runs for name in (run.file, run.clip))]
+        paths = (self.bundle_path, self.companion_path, self.model_path, *self.clip_paths)
+        found = [path for path in paths if path is not None] + [Path(name) for name in names if name is not None]
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def companion(self) -> Document | None:
+        """The companion, if there is one."""
+        return read_document(self.companion_path, Kind.COMPANION) if self.companion_path else None
+
+    @property
+    def contract_documents(self) -> tuple[Document, ...]:
+        """The bundle or contract file, and the companion."""
+        return (self.document, *(() if self.companion is None else (self.companion,)))
+
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        """Clips and teacher files that are JSON."""
+        return tuple(read_document(path) for path in self._given if not is_trace_path(path))
+
+    @property
+    def recordings(self) -> tuple[Path, ...]:
+        """Clips and teacher files that are traces."""
+        return tuple(filter(is_trace_path, self._given))
+
+    @property
+    def _given(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys((*self.clip_paths, *(Path(run.file) for run in self.settings.teacher))))
+
+    @cached_property
+    def contract(self) -> AnyContract:
+        """The contract under the project's conventions."""
+        opened = open_contract(ContractFiles(self.bundle_path, self.companion_path))
+        return opened.with_conventions(self.settings.conventions)
+
+    @cached_property
+    def model(self) -> ModelSignature:
+        """The model's signature and, where the package onnx is there, its graph."""
+        return read_model(self._model)
+
+    @cached_property
+    def network(self) -> Any:
+        """The model, ready to run."""
+        return files_of(self.contract).network(self._model, self.contract)
+
+    def recording(self, run: RecordedRun) -> Recording:
+        """What a side recorded."""
+        found: Recording = files_of(self.contract).recording(Path(run.file), self.contract)
+        return found
+
+    def drive(self, path: str | Path) -> Callable[[Any], Any]:
+        """A clip's rows by stage, laid out under whatever contract is looked at."""
+        found: Callable[[Any], Any] = files_of(self.contract).drive_of(self.clip(Path(path)))
+        return found
+
+    def clip(self, path: Path) -> Any:
+        """A clip, read once, as what drives a run."""
+        if path not in self._clips:
+            self._clips[path] = files_of(self.contract).clip(path, self.contract)
+        return self._clips[path]
+
+    @property
+    def _model(self) -> Path:
+        if self.model_path is None:
+            raise UnusableInput("[gate]", "no model", 'model = "model.onnx"')
+        return self.model_path
+
+
+def matching(pattern: str) -> list[Path]:
+    """The files that a pattern matches, sorted; a plain name stands for itself. UnusableInput where none matches."""
+    if _WILD.isdisjoint(pattern):
+        return [Path(pattern)]
+    found = sorted(path for path in Path().glob(pattern) if path.is_file())
+    if not found:
+        raise UnusableInput("[gate] clips", f"no file that matches {pattern!r}", "at least one")
+    return found
+
+
+def system_of(document: Document) -> System:
+    """The system of a bundle or a contract file; UnusableInput for another file."""
+    if document.kind is Kind.BUNDLE:
+        return find_system(ENEMY_ANIMATION)
+    if document.kind is Kind.SYSTEM_CONTRACT:
+        return find_system(str(document.data.get("system")), f"{document.path}#/system")
+    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a system's contract file")
+
+
+def check_names(settings: GateSettings, system: System) -> None:
+    """UnusableInput for a convention or a stage in the settings that the system does not have."""
+    for knob, value in settings.conventions.items():
+        place = f"{settings.place}.conventions.{knob}"
+        if knob not in system.knobs:
+            hint = did_you_mean(knob, system.knobs)
+            raise UnusableInput(place, "an unknown knob", f"one of {', '.join(system.knobs)}", hint)
+        try:
+            system.knobs[knob].parsed(value)
+        except UnusableInput as error:
+            raise UnusableInput(place, error.found, error.expected, error.hint) from None
+    for run in (*settings.teacher, *settings.traces):
+        _check_stages(run, system)
+
+
+def _check_stages(run: RecordedRun, system: System) -> None:
+    names: tuple[str, ...] = system.graph.names
+    for stage in run.stages:
+        if stage not in names:
+            hint = did_you_mean(stage, names)
+            raise UnusableInput(f"{run.place}.stages", repr(stage), f"one of {', '.join(names)}", hint)

@@ -1,0 +1,74 @@
+"""The run that a recording is compared with: the same clip, mode and frames, by the reference runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.settings.gate import RecordedRun
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.runner import RunOptions, run_frames
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.gate.project import Project
+from rigpact.reports.running.run import describe_run, record_run
+
+REFERENCE = "reference run"
+
+
+def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
+    """The run as the reference runtime does it: as many frames as declared, or as the clip gives."""
+    if project.model_path is None and is_before_the_model(project.system, run.stages):
+        trace = _without_a_model(project, run, recording.trace)
+    else:
+        trace = played(
+            project, project.contract, network_of(project, recording.trace.header.mode), run, recording.trace
+        )
+    return Recording(Path(REFERENCE), "trace", trace, frozenset(trace.stages))
+
+
+def network_of(project: Project, mode: str) -> Any:
+    """The model; None where none runs: in a playback of a pose."""
+    return None if mode == "playback" and project.system.posed else project.network
+
+
+def is_before_the_model(system: System, stages: Collection[str]) -> bool:
+    """Whether none of the stages, of which there must be some, is an answer of the network or depends on one."""
+    return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
+
+
+def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
+    """The stages before the model, of the whole clip in one batch."""
+    drive = project.drive(run.clip or run.file)
+    frame = np.arange(run.frames or drive(project.contract).steps)
+    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), project.contract)
+    stages = {name: rows for name in run.stages if (rows := frames.computed(name)) is not None}
+    return Trace(recorded.header, frame, frame / recorded.header.fps, stages)
+
+
+def played(project: Project, contract: Any, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
+    """A run under a contract, which may be another than the project's own; UnusableInput where it cannot run."""
+    mode = recorded.header.mode if project.system.posed or recorded.header.mode == "free" else "teacher"
+    driving, files = Path(run.clip or run.file), files_of(contract)
+    until = run.frames if run.frames or mode == "teacher" else int(recorded.frame[-1]) + 1
+    runner = files.start(contract, network, files.clip(driving, contract), RunOptions(mode, until))
+    return record_run(runner, driving, mode, until)
+
+
+def sound_run(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
+    """The run as an engine without a defect does it."""
+    return played(project, project.contract, project.network, run, recorded)
+
+
+def free_report(project: Project, clip: Path, frames: int) -> Sequence[Finding]:
+    """What is wrong with a free run: inputs that are cut or padded, and values that are not finite."""
+    files, contract = files_of(project.contract), project.contract
+    runner = files.start(contract, project.network, files.clip(clip, contract), RunOptions("free", frames))
+    trace = run_frames(runner, range(frames), clip.stem, "free")
+    return describe_run(runner, trace, project.bundle_path, clip).findings
