@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,12 @@ import pytest
 
 from rigpact.fixtures.mutants.conventions import single_changes
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
-from rigpact.fixtures.mutants.recordings import DAMAGES
-from rigpact.fixtures.mutants.slips import SLIPS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
 from rigpact.reports.gate.selftest import plants
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS
+from rigpact.reports.gate.selftest.slips import SLIPS
 
 from .conftest import FILES, Command
 
@@ -40,7 +43,7 @@ def test_damaged_recordings_are_noticed(project: Path, command: Command) -> None
     status, document = told(command, project, FILES, "recording")
 
     assert (status, document["verdict"]) == (0, "pass")
-    assert set(outcomes(document)) == set(DAMAGES)
+    assert set(outcomes(document)) == set(broken_files("x_raw_next", 32)) | set(wrong_rows("x_raw_next", 32))
     assert document["planted"] == document["caught"] >= 20
     assert {entry["noticed_by"] for entry in document["defects"]} == {"engine-trace"}
 
@@ -91,12 +94,12 @@ def test_conventions_of_the_engine_are_noticed(
         return list(single_changes(contract))[::9]
 
     monkeypatch.setattr(plants, "single_changes", sample)
-    monkeypatch.setattr(plants, "SLIPS", SLIPS[::9])
+    monkeypatch.setattr(plants, "SLIPS", dict(list(SLIPS.items())[::4]))
 
     status, document = told(command, project, FILES, "engine")
 
     assert (status, document["caught"]) == (0, document["planted"])
-    assert document["planted"] > 10
+    assert document["planted"] > 30
 
 
 def test_the_projects_own_files_are_not_touched(project: Path, command: Command) -> None:
@@ -121,3 +124,56 @@ def test_every_kind_is_read_by_some_part() -> None:
     """A kind that no part reads could only be reported as unnoticed."""
     assert set(READERS) == {"bundle", "companion", "clip", "model", "training", "engine", "recording"}
     assert all(READERS.values())
+
+
+DECLARED = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion"
+DECLARED_GATE = """[gate]
+bundle = "rig_inversion.json"
+model = "model.onnx"
+clips = ["clip.trace.safetensors"]
+[[gate.trace]]
+file = "engine.trace.safetensors"
+clip = "clip.trace.safetensors"
+"""
+
+
+@pytest.fixture
+def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of another system, and a recording of an engine that follows its contract."""
+    from rigpact.contract.settings.gate import GateSettings, RecordedRun
+    from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+    from rigpact.reports.gate.project import Project
+    from rigpact.reports.gate.reference_run import sound_run
+
+    for name in ("rig_inversion.json", "model.onnx", "clip.trace.safetensors"):
+        shutil.copy(DECLARED / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    project = Project(GateSettings(bundle="rig_inversion.json", model="model.onnx"))
+    run = RecordedRun("clip.trace.safetensors", "engine", "clip.trace.safetensors")
+    trace = sound_run(
+        project, run, replace(read_trace(run.file), header=replace(read_trace(run.file).header, mode="teacher"))
+    )
+    write_trace(trace, "engine.trace.safetensors")
+    return tmp_path
+
+
+def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, command: Command) -> None:
+    """Every value of every convention, every slip at every stage, every damage: nothing is listed for one system."""
+    status, document = told(command, declared, DECLARED_GATE)
+
+    found = outcomes(document)
+    assert (status, document["verdict"]) == (0, "pass"), [
+        name for name, each in found.items() if not each["noticed_by"]
+    ]
+    assert {f"mesh {name}" for name in SLIPS} | set(CONTRACT_EDITS) | {"flattening=axis_by_axis"} <= set(found)
+    assert document["planted"] > 100
+
+
+def test_a_system_without_a_model_says_what_could_not_be_planted(declared: Path, command: Command) -> None:
+    """A table that leaves the model out would flatter the gate."""
+    text = DECLARED_GATE.replace('model = "model.onnx"\n', "").partition("[[gate.trace]]")[0]
+
+    _, document = told(command, declared, text, "model", "engine", "recording")
+
+    reasons = {entry["not_applicable"] for entry in document["defects"]}
+    assert reasons == {"no model in [gate]", plants.NO_TRACE}

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.reports.gate.enemy_case import EnemyCase
+from rigpact.reports.gate.project import Project
 
 
-def copied_project(case: EnemyCase, folder: Path) -> GateSettings:
-    """Copy every file of a case into a folder and return settings that name the copies, relative to it.
+def copied_project(project: Project, folder: Path) -> GateSettings:
+    """Copy every file of a project into a folder and return settings that name the copies, relative to it.
 
     A copy has no history, so breaking changes are not asked. UnusableInput for a file that is not there.
     """
-    names = dict(_copied(case, folder))
-    settings = case.settings
+    names = dict(_copied(project, folder))
+    settings = project.settings
 
     def named(path: str | Path | None) -> str | None:
         return None if path is None else names[Path(path)]
@@ -28,16 +28,16 @@ def copied_project(case: EnemyCase, folder: Path) -> GateSettings:
 
     return replace(
         settings,
-        bundle=named(case.bundle_path), companion=named(case.companion_path), model=named(case.model_path),
-        clips=tuple(names[path] for path in case.clip_paths), free_run=named(settings.free_run),
+        bundle=named(project.bundle_path), companion=named(project.companion_path), model=named(project.model_path),
+        clips=tuple(names[path] for path in project.clip_paths), free_run=named(settings.free_run),
         teacher=tuple(map(of_run, settings.teacher)), traces=tuple(map(of_run, settings.traces)),
         base=None, change_record=None,
     )  # fmt: skip
 
 
-def _copied(case: EnemyCase, folder: Path) -> Iterator[tuple[Path, str]]:
+def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
     """Every file in a folder of its own, so that names stay as they are and never meet."""
-    for index, path in enumerate(case.files()):
+    for index, path in enumerate(project.files()):
         if not path.is_file():
             raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
         name = f"{index}/{path.name}"
@@ -45,14 +45,14 @@ def _copied(case: EnemyCase, folder: Path) -> Iterator[tuple[Path, str]]:
         target.parent.mkdir(parents=True)
         shutil.copyfile(path, target)
         yield path, name
-    yield from _weights(case, folder)
+    yield from _weights(project, folder)
 
 
-def _weights(case: EnemyCase, folder: Path) -> Iterator[tuple[Path, str]]:
+def _weights(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
     """Files beside the model that hold its weights."""
-    if case.model_path is None or case.model.graph is None:
+    if project.model_path is None or project.model.graph is None:
         return
-    index = list(case.files()).index(case.model_path)
-    for name in {weight.external.location for weight in case.model.graph.weights if weight.external}:
-        shutil.copyfile(case.model_path.parent / name, folder / f"{index}/{name}")
-        yield case.model_path.parent / name, f"{index}/{name}"
+    index = project.files().index(project.model_path)
+    for name in {weight.external.location for weight in project.model.graph.weights if weight.external}:
+        shutil.copyfile(project.model_path.parent / name, folder / f"{index}/{name}")
+        yield project.model_path.parent / name, f"{index}/{name}"

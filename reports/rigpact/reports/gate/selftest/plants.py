@@ -1,38 +1,38 @@
-"""What `rigpact selftest` plants: one thing wrong in a copy of the project's own files.
+"""What `rigpact selftest` plants: one thing wrong in a copy of the project's own files, of any system.
 
-The defects themselves stand in rigpact.fixtures.mutants. To add a kind: a generator here, called from `plants`, and the parts
-that read its files in `READERS`.
+The defects stand in contract_edits.py, slips.py, damages.py and rigpact.fixtures.mutants; the values of the system's conventions
+are played by the reference runtime. To add a kind: a generator here, called from `plants`, and the parts that read its files
+in `READERS`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS, ArtefactEdit
+from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
 from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
-from rigpact.fixtures.mutants.engine import slip
-from rigpact.fixtures.mutants.model_files import MODEL_EDITS, ModelEdit, edited_model
-from rigpact.fixtures.mutants.recordings import DAMAGES, Damage
-from rigpact.fixtures.mutants.scene import Scene
-from rigpact.fixtures.mutants.slips import SLIPS, Slip
-from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, TeacherEdit, edited_teacher
-from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.loop import MODES
-from rigpact.reports.gate.enemy_case import EnemyCase
+from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
+from rigpact.fixtures.mutants.recordings import Damage
+from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
+from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.reference_run import played, sound_run
+from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
+from rigpact.reports.gate.selftest.slips import SLIPS, slipped
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
 READERS: Mapping[str, tuple[str, ...]] = {
@@ -41,11 +41,12 @@ READERS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The parts that can notice each kind, in the order in which they are asked."""
 NO_TRACE = "no engine trace in [[gate.trace]]: an engine could do this unseen"
-NO_TEACHER = "no prediction in [[gate.teacher]]: training could do this unseen"
+NO_TEACHER = "no recording in [[gate.teacher]]: training could do this unseen"
 SAME = 1e-5
 """Below this a planted convention changes nothing that the trace records: the same map on this clip."""
-_CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, UnusableInput)
+_CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, UnusableInput)
 """What an edit raises on files that have nothing it could damage."""
+_NOT_NUMBERS = frozenset({"path", "sha256", "system", "origin"})
 
 
 class NotApplicable(Exception):
@@ -62,38 +63,88 @@ class Plant:
 
 
 def plants(settings: GateSettings) -> Iterator[Plant]:
-    """Every defect for a copied project."""
-    for edit in EDITS:
-        yield Plant(edit.document, edit.name, partial(_edit_document, settings, edit))
-    for name, model_edit in MODEL_EDITS.items():
-        yield Plant("model", name, partial(_edit_model, settings, model_edit))
-    for name, teacher_edit in TEACHER_EDITS.items():
-        yield Plant("training", name, partial(_edit_teacher, settings, teacher_edit))
-    trace = settings.traces[0] if settings.traces else None
-    yield from _of_engine(settings, trace)
-    for name, damage in DAMAGES.items():
-        yield Plant("recording", name, partial(_damage, trace, damage))
+    """Every defect for a copied project; be in its folder."""
+    project = Project(settings)
+    yield from _of_documents(project)
+    for name, edit in MODEL_EDITS.items():
+        change = partial(edited_model, edit=edit)
+        yield Plant("model", name, partial(_edit, project.model_path, change, "no model in [gate]", needs_onnx=True))
+    yield from _of_training(project)
+    run = settings.traces[0] if settings.traces else None
+    if run is None:
+        yield Plant("engine", "every convention and slip of an engine", partial(_refuse, NO_TRACE))
+        yield Plant("recording", "every damage of a recording", partial(_refuse, NO_TRACE))
+        return
+    yield from _of_engine(project, run)
+    yield from _of_recording("recording", Path(run.file))
 
 
-def _edit_document(settings: GateSettings, edit: ArtefactEdit) -> None:
+def _refuse(reason: str) -> None:
+    raise NotApplicable(reason)
+
+
+def _of_documents(project: Project) -> Iterator[Plant]:
+    settings = project.settings
     driven = [run.clip for run in (*settings.teacher, *settings.traces) if run.clip]
-    clip = next(iter((*driven, *settings.clips)), None)
-    name = {BUNDLE: settings.bundle, COMPANION: settings.companion, CLIP: clip}[edit.document]
-    if name is None:
-        raise NotApplicable(f"no {edit.document} in [gate]")
-    _rewrite(Path(name), partial(_edited_json, edit=edit))
+    clip = next((Path(name) for name in (*driven, *settings.clips)), None)
+    if project.document.kind is Kind.BUNDLE:
+        paths = {BUNDLE: project.bundle_path, COMPANION: project.companion_path, CLIP: clip}
+        for entry in EDITS:
+            change = partial(_edited_json, edit=entry.edit)
+            missing = f"no {entry.document} in [gate]"
+            yield Plant(entry.document, entry.name, partial(_edit, paths[entry.document], change, missing))
+        return
+    for name, edit in CONTRACT_EDITS.items():
+        yield Plant(BUNDLE, name, partial(_edit, project.bundle_path, partial(_edited_json, edit=edit), ""))
+    if clip is None:
+        yield Plant(CLIP, "every damage of a clip", partial(_refuse, "no clip in [gate]"))
+    else:
+        yield from _of_recording(CLIP, clip)
 
 
-def _edited_json(content: bytes, edit: ArtefactEdit) -> bytes:
+def _of_training(project: Project) -> Iterator[Plant]:
+    """JSON predictions have edits of their own; traces are damaged as an engine's are."""
+    files = [Path(run.file) for run in project.settings.teacher]
+    traces = [path for path in files if is_trace_path(path)]
+    if traces:
+        yield from _of_recording("training", traces[0])
+        return
+    prediction = next((path for path in files if b'"prediction"' in path.read_bytes()), None)
+    for name, edit in TEACHER_EDITS.items():
+        yield Plant("training", name, partial(_edit, prediction, partial(edited_teacher, edit=edit), NO_TEACHER))
+
+
+def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
+    for changes in single_changes(project.contract):
+        yield Plant("engine", words(changes), partial(_convention, project.settings, run, changes))
+    for stage in read_trace(run.file).stages:
+        for name in SLIPS:
+            yield Plant("engine", f"{stage} {name}", partial(_slip, project.settings, run, stage, name))
+
+
+def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
+    """Damages in the last recorded stage; of a clip only those that no right clip can look like."""
+    trace = read_trace(path)
+    stage, frames = list(trace.stages)[-1], len(trace.frame)
+    found = broken_files(stage, frames) | ({} if kind == CLIP else wrong_rows(stage, frames))
+    for name, damage in found.items():
+        yield Plant(kind, name, partial(_damage, path, damage))
+
+
+def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
     document = json.loads(content)
     before = json.dumps(document)
-    edit.edit(document)
+    edit(document)
     if json.dumps(document) == before:
         raise LookupError("the file is like that already")
     return json.dumps(document).encode("utf-8")
 
 
-def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
+def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, needs_onnx: bool = False) -> None:
+    if path is None:
+        raise NotApplicable(missing)
+    if needs_onnx and not onnx_is_installed():
+        raise NotApplicable("the package onnx is not installed")
     try:
         changed = change(path.read_bytes())
     except _CANNOT as error:
@@ -101,124 +152,85 @@ def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     path.write_bytes(changed)
 
 
-def _edit_model(settings: GateSettings, edit: ModelEdit) -> None:
-    if settings.model is None:
-        raise NotApplicable("no model in [gate]")
-    if not onnx_is_installed():
-        raise NotApplicable("the package onnx is not installed")
-    _rewrite(Path(settings.model), lambda content: edited_model(content, edit))
-
-
-def _edit_teacher(settings: GateSettings, edit: TeacherEdit) -> None:
-    predictions = [run for run in settings.teacher if b'"prediction"' in Path(run.file).read_bytes()]
-    if not predictions:
-        raise NotApplicable(NO_TEACHER)
-    _rewrite(Path(predictions[0].file), lambda content: edited_teacher(content, edit))
-
-
-def _of_engine(settings: GateSettings, run: RecordedRun | None) -> Iterator[Plant]:
-    if run is None:
-        yield Plant("engine", "every convention and slip of an engine", _no_trace)
-        return
-    for changes in single_changes(EnemyCase(settings).contract):
-        yield Plant("engine", words(changes), partial(_convention, settings, run, changes))
-    for entry in SLIPS:
-        yield Plant("engine", entry.name, partial(_slip, settings, run, entry))
-
-
-def _no_trace() -> None:
-    raise NotApplicable(NO_TRACE)
-
-
-def _scene(settings: GateSettings, run: RecordedRun) -> Scene:
-    """The run as an engine without a defect does it, as many frames as were recorded."""
-    case, recorded = EnemyCase(settings), read_trace(run.file)
-    clip = case.clip(str(run.clip))
-    if not isinstance(clip, RawClip):
-        raise NotApplicable("the trace is driven by a teacher file, not by a raw clip")
-    mode = next(mode for mode in MODES if mode == recorded.header.mode)
-    if mode == "playback":
-        raise NotApplicable("the trace is a playback: no network runs in it")
-    return Scene(run.name, case.contract, case.network, clip, mode, int(recorded.frame[-1]) + 1)
-
-
 def _convention(settings: GateSettings, run: RecordedRun, changes: Changes) -> None:
-    scene = _scene(settings, run)
+    """The reference runtime under the changed convention stands for the engine."""
+    project, recorded = Project(settings), read_trace(run.file)
+    sound = _sound(project, run, recorded)
     try:
-        changed = scene.record(changes)
+        contract = project.contract.with_conventions(changes)
+        changed = played(project, contract, project.network, run, recorded)
     except UnusableInput as error:
         raise NotApplicable(error.one_line()) from None
-    _record(run, changed, scene.record())
+    _record(run, recorded, changed.stages, sound)
 
 
-def _slip(settings: GateSettings, run: RecordedRun, entry: Slip) -> None:
-    scene = _scene(settings, run)
-    if scene.mode != "teacher":
+def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> None:
+    project, recorded = Project(settings), read_trace(run.file)
+    if recorded.header.mode == "free":
         raise NotApplicable("the trace is a free run, in which a slip feeds back")
-    honest = scene.record()
-    try:
-        stages = slip(scene, honest.stages, entry.stage, entry.spoil)
-    except _CANNOT as error:
-        raise NotApplicable(f"this character has nothing like that ({type(error).__name__}: {error})") from None
-    _record(run, replace(honest, stages=stages), honest)
+    sound = _sound(project, run, recorded)
+    if stage not in sound.stages:
+        raise NotApplicable(f"the reference runtime does not compute {stage} here")
+    recording = replace(project.recording(run), trace=sound)
+    evidence = recording_to_evidence(recording, project.contract, project.drive(str(run.clip)), project.network)
+    _record(run, recorded, slipped(evidence, project.contract, stage, SLIPS[name]), sound)
 
 
-def _record(run: RecordedRun, changed: Trace, honest: Trace) -> None:
+def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
+    """The run as an engine without a defect does it."""
+    if recorded.header.mode == "playback" and project.system.posed:
+        raise NotApplicable("the trace is a playback: no network runs in it")
+    return sound_run(project, run, recorded)
+
+
+def _record(run: RecordedRun, recorded: Trace, changed: Mapping[str, Any], sound: Trace) -> None:
     """Write what the engine with the defect would have recorded: the stages and frames that its trace has today."""
-    recorded = read_trace(run.file)
-    names, rows = list(recorded.stages), recorded.frame
-    stages = {name: changed.stages[name][rows] for name in names if name in changed.stages}
-    if all(_same(stages[name], honest.stages[name][rows]) for name in stages):
+    rows = recorded.frame
+    stages = {name: np.asarray(changed[name], np.float32)[rows] for name in recorded.stages if name in changed}
+    if all(_same(stages[name], sound.stages[name][rows]) for name in stages):
         raise NotApplicable("changes nothing that this trace records, on this clip")
     write_trace(replace(recorded, stages=stages, mapping=None), run.file)
 
 
-def _same(changed: Any, honest: Any) -> bool:
-    return changed.shape == honest.shape and bool(np.allclose(changed, honest, rtol=SAME, atol=SAME, equal_nan=True))
+def _same(changed: Any, sound: Any) -> bool:
+    return changed.shape == sound.shape and bool(np.allclose(changed, sound, rtol=SAME, atol=SAME, equal_nan=True))
 
 
-def _damage(run: RecordedRun | None, damage: Damage) -> None:
-    if run is None:
-        raise NotApplicable(NO_TRACE)
-    trace = read_trace(run.file)
+def _damage(path: Path, damage: Damage) -> None:
+    trace = read_trace(path)
     whole = replace(trace, stages={name: np.array(rows) for name, rows in trace.stages.items()}, mapping=None)
     with tempfile.TemporaryDirectory() as folder:
         try:
             damaged = damage(whole, Path(folder))
-        except (*_CANNOT, AssertionError) as error:
+        except _CANNOT as error:
             raise NotApplicable(f"the trace has nothing like that ({type(error).__name__}: {error})") from None
-        _replace_trace(run, damaged)
+        _replace_trace(path, damaged)
 
 
-def _replace_trace(run: RecordedRun, damaged: Path) -> None:
+def _replace_trace(target: Path, damaged: Path) -> None:
     """Put a damaged file of lines in the trace's place, whatever format that had."""
-    target = Path(run.file)
     if target.name.endswith(".trace.jsonl"):
         target.write_bytes(damaged.read_bytes())
         return
     try:
-        write_trace(read_trace(damaged), target)
+        trace = read_trace(damaged)
     except UnusableInput:
         target.write_bytes(damaged.read_bytes())
+        return
+    if trace.truncation:
+        whole = target.read_bytes()
+        target.write_bytes(whole[: len(whole) * 3 // 4])
+    else:
+        write_trace(trace, target)
 
 
-def same_contract(settings: GateSettings, honest: Path) -> bool:
-    """Whether the project in the working directory loads the very numbers of the honest one."""
-    changed = EnemyCase(settings).contract
-    with contextlib.chdir(honest):
-        return _numbers(EnemyCase(settings).contract) == _numbers(changed)
-
-
-def _numbers(contract: Contract) -> list[object]:
-    """Everything that is computed with; arrays as their bytes."""
-    squashed = [entry for entry in (contract.pose_history, contract.angular_velocity) if entry is not None]
-    arrays = [
-        contract.rootvel_scales, contract.angvel_scales,
-        *(array for entry in squashed for array in (entry.scale, entry.statistics.mean, entry.statistics.std)),
-        *(array for entry in (contract.state_statistics, contract.output_statistics) for array in (entry.mean, entry.std)),
-    ]  # fmt: skip
-    plain = (contract.fps, contract.bone_names, contract.pose_history_length, contract.conventions)
-    layouts = ([vars(entry) for entry in layout] for layout in (contract.state, contract.output))
-    skeleton = contract.skeleton
-    bones = None if skeleton is None else (skeleton.parents, skeleton.offsets_m.tobytes())
-    return [plain, *layouts, bones, len(squashed), *(array.tobytes() for array in arrays)]
+def numbers_of(contract: Any) -> Any:
+    """Everything of a contract that is computed with, to be compared; arrays as their bytes."""
+    if isinstance(contract, np.ndarray):
+        return contract.shape, contract.tobytes()
+    if is_dataclass(contract):
+        names = [entry.name for entry in fields(contract) if entry.name not in _NOT_NUMBERS]
+        return [(name, numbers_of(getattr(contract, name))) for name in names]
+    if isinstance(contract, Mapping):
+        return {name: numbers_of(value) for name, value in contract.items()}
+    return [numbers_of(value) for value in contract] if isinstance(contract, list | tuple) else contract

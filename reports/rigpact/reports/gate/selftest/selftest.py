@@ -1,7 +1,7 @@
-"""Would this gate notice? Defects planted in copies of the project's own files, each asked whether the gate fails on it.
+"""Would this gate notice? Defects are planted in copies of the project's own files, and the gate is asked about each copy.
 
-A defect is noticed if a part reports what it does not report on the honest files: a failure, or a warning where warnings do
-not fail the gate. What the files cannot have is told apart, with the reason: an engine without a trace is not watched.
+A defect is noticed if a part reports what it does not report on the sound files: a failure, or a warning where warnings do
+not fail the gate. What the files cannot have is listed with the reason: an engine without a trace is not watched.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.enemy_case import EnemyCase
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.parts.catalogue import PARTS
+from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.selftest.copied_project import copied_project
-from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, plants, same_contract
-from rigpact.reports.gate.system import ENEMY_ANIMATION, system_named, system_of
+from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, numbers_of, plants
 from rigpact.reports.terminal import counted, plain, table
 
 DOES_NOT_RUN = "the gate does not run"
@@ -94,25 +94,22 @@ class Selftest:
 def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str] = ()) -> Selftest:
     """Plant every defect of the given kinds, all by default. Be in the configuration's folder.
 
-    Raises UnusableInput without a `[gate]`, for files that are not there, and where the honest files cannot be judged.
+    Raises UnusableInput without a `[gate]`, for files that are not there, and where the sound files cannot be judged.
     """
     if configuration.gate is None:
         raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
-    if system_of(configuration.gate) != ENEMY_ANIMATION:
-        bundle = str(configuration.gate.bundle)
-        raise UnusableInput(bundle, "the contract of another system", "a bundle", "defects are planted in bundles only")
-    honest_case = EnemyCase(configuration.gate)
+    project = Project(configuration.gate)
     with tempfile.TemporaryDirectory() as folder:
-        honest, trial = Path(folder, "honest"), Path(folder, "trial")
-        settings = copied_project(honest_case, honest)
+        sound, trial = Path(folder, "sound"), Path(folder, "trial")
+        settings = copied_project(project, sound)
         inside = replace(configuration, gate=settings)
-        with contextlib.chdir(honest):
+        with contextlib.chdir(sound):
             known = {part: _marks(_report(inside, (part,), today)) for part in FILE_PARTS}
             chosen = [plant for plant in plants(settings) if not kinds or plant.kind in kinds]
         with counted(len(chosen), "planted defects") as done:
             found = []
             for plant in chosen:
-                found.append(_outcome(plant, inside, (honest, trial), known, today))
+                found.append(_outcome(plant, inside, (sound, trial), known, today))
                 done(1)
     return Selftest(tuple(found))
 
@@ -121,19 +118,19 @@ def _outcome(
     plant: Plant, configuration: Configuration, folders: tuple[Path, Path], known: dict[str, Marks], today: date
 ) -> Planted:
     """Plant one defect in a fresh copy and ask the parts that read it, until one fails."""
-    honest, trial = folders
-    shutil.copytree(honest, trial)
+    sound, trial = folders
+    shutil.copytree(sound, trial)
     try:
         with contextlib.chdir(trial):
             plant.make()
-            return _noticed(plant, configuration, known, today, honest)
+            return _noticed(plant, configuration, known, today, sound)
     except NotApplicable as reason:
         return Planted(plant.kind, plant.name, not_applicable=str(reason))
     finally:
         shutil.rmtree(trial)
 
 
-def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks], today: date, honest: Path) -> Planted:
+def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks], today: date, sound: Path) -> Planted:
     warned = None
     for part in READERS[plant.kind]:
         try:
@@ -143,21 +140,25 @@ def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks]
         if any(mark != Severity.WARNING.value for _, mark in new):
             return Planted(plant.kind, plant.name, part)
         warned = warned or (part if new else None)
-    if (
-        warned is None
-        and plant.kind in (BUNDLE, COMPANION)
-        and same_contract(configuration.gate or GateSettings(), honest)
-    ):
+    if warned is None and plant.kind in (BUNDLE, COMPANION) and _loads_the_same(configuration, sound):
         return Planted(plant.kind, plant.name, not_applicable="what the engine loads stays as it was, to the bit")
     return Planted(plant.kind, plant.name, warned, is_warning=warned is not None)
 
 
+def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
+    """Whether the project in the working directory loads the very numbers of the sound one."""
+    settings = configuration.gate or GateSettings()
+    changed = numbers_of(Project(settings).contract)
+    with contextlib.chdir(sound):
+        return bool(changed == numbers_of(Project(settings).contract))
+
+
 def _report(configuration: Configuration, parts: Iterable[str], today: date) -> GateReport:
     """The answer of some parts, asked for a verdict only."""
-    case = EnemyCase(configuration.gate or GateSettings(), verdict_only=True)
-    kinds = [kind for kind in system_named(ENEMY_ANIMATION).parts if kind.name in parts]
-    measured = tuple(answer for kind in kinds for answer in kind.ask(case) if isinstance(answer, Measured))
-    return judge_gate(GateMeasurement(ENEMY_ANIMATION, measured, {}, {}), configuration, today)
+    project = Project(configuration.gate or GateSettings(), verdict_only=True)
+    asked = (PARTS[part].ask(project) for part in parts)
+    measured = tuple(answer for answers in asked for answer in answers if isinstance(answer, Measured))
+    return judge_gate(GateMeasurement(project.system.name, measured, {}, {}), configuration, today)
 
 
 def _marks(report: GateReport) -> Marks:
@@ -174,7 +175,7 @@ def _marks(report: GateReport) -> Marks:
 
 
 def print_selftest(found: Selftest, console: Console) -> None:
-    """Print a table of the defects, those that went unnoticed last, where nobody misses them."""
+    """Print a table of the defects, those that went unnoticed last, nearest to the prompt."""
     rows = [(entry.name, entry.kind, entry.word) for entry in found.applicable if entry.noticed_by is not None]
     console.print(table("Planted defects, and who noticed", ("defect", "in", "noticed by"), rows))
     reasons: dict[str, list[str]] = {}
