@@ -319,3 +319,27 @@ def test_the_picture_stays_in_sight_beside_the_plots(opened: Browser) -> None:
         "const b = document.querySelector('#scene').getBoundingClientRect(); return [b.top, b.bottom, innerHeight]"
     )
     assert 0 <= top < bottom <= height
+
+
+def test_a_run_without_bones_shows_its_stages_and_no_player(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """A system that moves no skeleton has nothing to play; a page that fails on it, or shows empty boxes, is no answer."""
+    none, no_poses = np.zeros((COLUMNS, 0)), np.zeros((COLUMNS, 0, 3, 3))
+    run = drawn.changed(
+        bone_names=(), parents=None, offsets_m=None, reference=no_poses, engine=no_poses, deg=none, cm=None
+    ).run
+    write_html(tmp_path / "page.html", drawn_gate(drawn), [run])
+    browser.open(tmp_path / "page.html")
+
+    assert browser.errors() == []
+    assert browser.state()["column"] == WRONG_COLUMN, "it starts at the worst frame of its stages"
+    shown = "return document.querySelector(arguments[0]).getClientRects().length > 0"
+    assert [browser.run(shown, part) for part in ("#strips", "#player", "#curve", "#heat")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert "beyond: y_out" in browser.text("#stage-cell")
+    browser.press("#strips", "\ue014")  # the right arrow
+    assert browser.state()["column"] == WRONG_COLUMN + 1
+    assert browser.errors() == []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.terminal import plain
@@ -38,22 +38,23 @@ class DiagnosisWords:
     lines: tuple[str, ...] = ()
 
 
-def diagnosis_words(diagnosis: Diagnosis | None) -> DiagnosisWords:
-    """Say a diagnosis; None where a recording was compared but not diagnosed."""
+def diagnosis_words(diagnosis: Diagnosis | None, meanings: Mapping[str, str]) -> DiagnosisWords:
+    """Say a diagnosis; None where a recording was compared but not diagnosed. meanings: what each convention is about."""
     if diagnosis is None:
         return DiagnosisWords(NOT_DIAGNOSED)
     everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
+    causes = (_cause(cause, meanings) for cause in diagnosis.causes)
     headline = _HEADLINE[diagnosis.verdict].format(changes=_changes(everything))
-    return DiagnosisWords(headline, tuple(map(_cause, diagnosis.causes)), tuple(_lines(diagnosis)))
+    return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
 
 
-def _cause(cause: Cause) -> CauseWords:
+def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
     unit = "" if cause.unit == "raw" else f" {cause.unit}"
     if cause.frames_explained < cause.frames:
         effect = f"{cause.stage} is within rounding in {cause.frames_explained} of {cause.frames} frames, not in all"
     else:
         effect = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
-    meaning = "; ".join(f"{knob}: {KNOBS[knob].meaning}" for knob in cause.changes if knob in KNOBS)
+    meaning = "; ".join(f"{knob}: {meanings[knob]}" for knob in cause.changes if knob in meanings)
     sentence = f"With {_changes(cause.changes)} {effect}." + (f" ({meaning}.)" if meaning else "")
     equivalents = "; ".join(_changes(changes) for changes in cause.equivalents[:_EQUIVALENTS_SHOWN])
     return CauseWords(sentence, cause.code_hints, equivalents)
@@ -66,8 +67,8 @@ def _lines(diagnosis: Diagnosis) -> list[str]:
         size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
         lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
     if diagnosis.indistinguishable:
-        told = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
-        lines.append(f"Not told apart by this data: {told}.")
+        choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        lines.append(f"This data cannot tell apart: {choices}.")
     return lines
 
 

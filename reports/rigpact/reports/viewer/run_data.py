@@ -59,15 +59,17 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
     """Rows of the run that are drawn, ascending, when `runs` runs share the page."""
     frames = len(run.frames)
     cells = min(CELLS_OF_A_RUN, CELLS_OF_A_PAGE // runs)
-    stride = max(-(-frames * run.deg.shape[1] // cells), 1)
+    drawn = run.deg.shape[1] or len(run.stages)
+    stride = max(-(-frames * drawn // cells), 1)
     first = first_divergence(run)
     always = [worst_row(run)] + ([] if first is None else [first.row])
     return np.unique(np.concatenate([np.arange(0, frames, stride), np.asarray(always, np.int64)]))
 
 
 def worst_row(run: ComparedRun) -> int:
-    """The row with the largest error of any bone; NaN is as wrong as can be."""
-    return int(np.argmax(_sized(run.deg).max(axis=1)))
+    """The row with the largest error of any bone, of any stage where there are no bones; NaN is as wrong as can be."""
+    errors = run.deg if run.deg.shape[1] else np.stack([ratios for _, ratios, _ in run.stages], axis=1)
+    return int(np.argmax(_sized(errors).max(axis=1)))
 
 
 def first_divergence(run: ComparedRun) -> Place | None:

@@ -32,7 +32,7 @@ def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
     """What the page says about one run; `owner` is the part that it belongs to."""
     return {
         "name": plain(run.name if owner is None else owner.title),
-        "words": diagnosis_words(run.diagnosis),
+        "words": diagnosis_words(run.diagnosis, run.meanings),
         "still": still_picture(run),
         "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],

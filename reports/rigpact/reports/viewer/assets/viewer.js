@@ -37,6 +37,7 @@ class Viewer {
     fillBones(byId("bone"), run);
     byId("metric").querySelector("[value=cm]").disabled = run.errors.cm === null;
     byId("to-first").disabled = run.first === null;
+    byId("viewer").classList.toggle("boneless", run.boneCount === 0);
     for (const part of document.querySelectorAll("[data-of-run]")) part.hidden = Number(part.dataset.ofRun) !== index;
     this.plots.forEach((plot) => (plot.run = run));
     if (run.drawn) this.scene.open(run);
@@ -117,7 +118,7 @@ class Viewer {
     const chosen = bone === undefined ? this.state.chosen : bone;
     byId("bone").value = String(chosen);
     this.set({ column: Math.min(Math.max(column, 0), this.run.frameCount - 1), chosen });
-    /* the scrubber tells its own value */
+    /* the scrubber says its own value */
     if (document.activeElement !== byId("scrub")) byId("announce").textContent = byId("cell").textContent;
   }
 
@@ -148,10 +149,16 @@ function withPeaks(run) {
       run.worst[metric][column] = Math.max(run.worst[metric][column], values[i]);
     }
   }
-  run.worstBones = Array.from({ length: run.frameCount }, (_, column) => ranked(run, column, "deg")[0]);
-  const peak = run.worst.deg.reduce((best, value, column, all) => (value > all[best] ? column : best), 0);
+  run.worstBones = Array.from({ length: run.frameCount }, (_, column) => ranked(run, column, "deg")[0] ?? -1);
+  const sizes = run.boneCount ? run.worst.deg : largestRatios(run);
+  const peak = sizes.reduce((best, value, column, all) => (value > all[best] ? column : best), 0);
   run.worstPlace = { column: peak, bone: run.worstBones[peak] };
   return run;
+}
+
+/* Without bones a run is summed up by its stages. */
+function largestRatios(run) {
+  return Float32Array.from({ length: run.frameCount }, (_, column) => Math.max(0, ...run.stageRatios.map((ratios) => ratios[column])));
 }
 
 function ranked(run, column, metric) {
@@ -167,11 +174,13 @@ function errorsAt(run, column, bone) {
 }
 
 function calloutText(run, { column, bone }) {
+  if (bone < 0) return stagesText(run, column);
   const name = run.bones[bone];
   return `${name.length > 40 ? `${name.slice(0, 39)}…` : name} ${errorsAt(run, column, bone)}`;
 }
 
 function cellText(run, column, bone) {
+  if (bone < 0) return stagesText(run, column);
   const frame = run.frames[column];
   return `${run.bones[bone]} · frame ${frame} (${(frame / run.fps).toFixed(2)} s) · ${errorsAt(run, column, bone)}`;
 }
