@@ -80,7 +80,7 @@ def test_what_the_files_do_not_allow_is_skipped_with_the_option_that_is_missing(
 
     assert ran.status == 0
     for missing in (
-        "no model: --rigpact-onnx FILE", "no raw clip: --rigpact-clip FILE", "no teacher prediction: --rigpact-clip FILE",
+        "no model: --rigpact-onnx FILE", "no clip: --rigpact-clip FILE", "no teacher prediction: --rigpact-clip FILE",
         "no recording of the engine: --rigpact-trace FILE",
     ):  # fmt: skip
         assert missing in ran.out

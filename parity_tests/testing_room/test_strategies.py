@@ -19,7 +19,7 @@ from rigpact.contract.bundle import INPUTS
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_trace
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
 from rigpact.testing import strategies
 
@@ -94,7 +94,7 @@ def test_contracts_are_consistent(contract: Contract) -> None:
 def test_contracts_shrink_to_one_bone_under_the_default_conventions(smallest: Contract) -> None:
     """The smallest character that shows a defect."""
     assert (smallest.bone_count, smallest.bone_names, smallest.pose_history_length) == (1, ("pelvis",), 1)
-    assert smallest.conventions == type(smallest.conventions)()
+    assert smallest.conventions == enemy_conventions()
     assert not smallest.state_statistics.mean.any()
     assert (smallest.state_statistics.std == 1.0).all()
 

@@ -1,34 +1,37 @@
-"""The user's own files, read once each and only when something is judged on them. Knows nothing of pytest."""
+"""The user's own files of any system, read once each and only when something is judged on them. Knows nothing of pytest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
-    from rigpact.contract.documents import Document
-    from rigpact.contract.findings import FindingsReport
-    from rigpact.contract.settings.configuration import Configuration
-    from rigpact.reference_runtime.network import OnnxNetwork
-    from rigpact.reference_runtime.recordings.clip import Clip
-    from rigpact.reports.gate.enemy_case import EnemyCase
+import numpy as np
 
+from rigpact.contract.conventions import InputOrder, declared_changes
+from rigpact.contract.documents import Document, Kind, read_document
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import FindingsReport
+from rigpact.contract.settings.baseline import configured_report
+from rigpact.contract.settings.configuration import Configuration, read_configuration
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import System
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
+from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.gate.project import Project, system_of
+from rigpact.testing.judgement import NotJudged
 
-class NotJudged(Exception):
-    """The files do not allow this judgement; the text says what is missing."""
-
-
-class Refuted(Exception):
-    """The judgement is no: the text is what people read."""
+NO_MODEL = "no model: --rigpact-onnx FILE"
 
 
 @dataclass(frozen=True)
 class Paths:
-    """What was given on the command line. clips: raw clips, teacher batches and teacher predictions."""
+    """What was given on the command line. clips: raw clips, teacher files, and traces that drive another system or label it."""
 
     bundle: Path
     companion: Path | None = None
@@ -44,8 +47,8 @@ def short_names(paths: Iterable[Path], *, suffix: bool) -> dict[Path, str]:
     """A name of its own for each file: the file's, with its folder where two share one, else the whole path."""
     own = list(paths)
     name_of: tuple[Callable[[Path], str], ...] = (
-        lambda path: path.name if suffix else path.stem,
-        lambda path: f"{path.parent.name}/{path.name if suffix else path.stem}",
+        lambda path: path.name if suffix else _stem(path),
+        lambda path: f"{path.parent.name}/{path.name if suffix else _stem(path)}",
         lambda path: path.as_posix(),
     )
     return next(
@@ -53,6 +56,10 @@ def short_names(paths: Iterable[Path], *, suffix: bool) -> dict[Path, str]:
         for names in ({path: name(path) for path in own} for name in name_of)
         if len(set(names.values())) == len(names)
     )
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".trace.")[0] if is_trace_path(path) else path.stem
 
 
 class UserFiles:
@@ -63,78 +70,106 @@ class UserFiles:
         self.paths = paths
 
     @cached_property
-    def case(self) -> EnemyCase:
-        """The gate's case of these files."""
-        from rigpact.contract.conventions import parse_settings, read_conventions
-        from rigpact.contract.settings.gate import GateSettings
-        from rigpact.reports.gate.enemy_case import EnemyCase
+    def bundle(self) -> Document:
+        """The bundle or contract file."""
+        return read_document(self.paths.bundle)
 
-        paths, file = self.paths, self.paths.conventions
-        declared = {**(read_conventions(file) if file is not None else {}), **parse_settings(paths.settings)}
+    @property
+    def system(self) -> System:
+        """The system that the bundle or contract file is of."""
+        return system_of(self.bundle)
+
+    @cached_property
+    def project(self) -> Project:
+        """The gate's project of these files."""
+        paths = self.paths
         bundle, companion, model = (
             None if path is None else str(path) for path in (paths.bundle, paths.companion, paths.onnx)
         )
-        case = EnemyCase(GateSettings(bundle=bundle, companion=companion, model=model, conventions=declared))
-        case.clip_paths = paths.clips  # as they are: a bracket in a folder's name is no pattern
-        return case
+        declared = declared_changes(paths.settings, paths.conventions)
+        project = Project(GateSettings(bundle=bundle, companion=companion, model=model, conventions=declared))
+        project.clip_paths = paths.clips  # as they are: a bracket in a folder's name is no pattern
+        return project
 
     @property
-    def contract(self) -> Contract:
+    def contract(self) -> Any:
         """The contract under the declared conventions."""
-        return self.case.contract
+        return self.project.contract
 
     @cached_property
     def documents(self) -> Mapping[Path, Document]:
         """The clips as JSON artefacts of a known kind, by path."""
-        from rigpact.contract.documents import Kind
-        from rigpact.contract.errors import UnusableInput
-
-        for document in self.case.others:
-            if document.kind in (Kind.BUNDLE, Kind.COMPANION):
+        found = [read_document(path) for path in self.paths.clips if not is_trace_path(path)]
+        for document in found:
+            if document.kind in (Kind.BUNDLE, Kind.COMPANION, Kind.SYSTEM_CONTRACT):
                 raise UnusableInput(document.path, f"a {document.kind.words}", "a raw clip or a teacher file")
-        return {document.path: document for document in self.case.others}
-
-    def clips_of_kind(self, *kinds: str) -> list[Path]:
-        """The clips that are of some kinds (`raw_clip`, `teacher_batch`, `teacher_prediction`)."""
-        return [path for path, document in self.documents.items() if document.kind in kinds]
-
-    def clip(self, path: Path) -> Clip:
-        """One clip, read as the loop reads it."""
-        return self.case.clip(path)
-
-    def raw_clip_of(self, names: Sequence[str | None]) -> Path | None:
-        """The raw clip that goes by one of these names, with or without its folder and suffix."""
-        stems = {Path(name.replace("\\", "/")).stem for name in names if name}
-        return next((path for path in self.clips_of_kind("raw_clip") if path.stem in stems), None)
+        return {document.path: document for document in found}
 
     @property
-    def network(self) -> OnnxNetwork:
+    def recordings(self) -> tuple[Path, ...]:
+        """The clips that are traces."""
+        return tuple(filter(is_trace_path, self.paths.clips))
+
+    def clips_of_kind(self, *kinds: Kind) -> list[Path]:
+        """The JSON clips that are of some kinds."""
+        return [path for path, document in self.documents.items() if document.kind in kinds]
+
+    def driving_clips(self) -> list[Path]:
+        """The clips that can drive a run: raw clips, and traces of all that a system is given."""
+        given = set(self.system.graph.given)
+        traces = [path for path in self.recordings if given and given <= set(read_trace(path).stages)]
+        return [*self.clips_of_kind(Kind.RAW_CLIP), *traces]
+
+    def clip(self, path: Path) -> Any:
+        """One clip, as what drives a run."""
+        return self.project.clip(path)
+
+    def clip_named(self, names: Sequence[str | None]) -> Path | None:
+        """The driving clip that goes by one of these names, with or without its folder and suffix."""
+        stems = {Path(name.replace("\\", "/")).stem for name in names if name}
+        return next((path for path in self.driving_clips() if _stem(path) in stems), None)
+
+    @property
+    def network(self) -> Any:
         """The model, opened in onnxruntime."""
         if self.paths.onnx is None:
-            raise NotJudged("no model: --rigpact-onnx FILE")
-        return self.case.network
+            raise NotJudged(NO_MODEL)
+        return self.project.network
+
+    @property
+    def input_order(self) -> Sequence[str]:
+        """The system's inputs in the order in which the model takes them."""
+        orders = [knob.name for knob in self.system.knobs.values() if isinstance(knob, InputOrder)]
+        found: Sequence[str] = self.contract.conventions[orders[0]] if orders else self.system.inputs
+        return found
+
+    def input_widths(self) -> dict[str, int]:
+        """Numbers of each input: the contract's or, where it says nothing, the model's."""
+        bound = [entry.width for entry in self.network.signature.inputs]
+        return {
+            name: self.contract.fields(name).width or width or 0
+            for name, width in zip(self.input_order, bound, strict=True)
+        }
+
+    def answers(self, inputs: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The model's answers, as the runtime takes them, to rows (N, width) of its inputs."""
+        count = len(next(iter(inputs.values())))
+        evidence = Evidence(np.arange(count), self.contract.fps or 1.0, "teacher", inputs, network=self.network)
+        frames = ReplayedFrames(evidence, self.contract)
+        return {name: frames[name] for name in self.system.graph.answers}
 
     @cached_property
     def configuration(self) -> Configuration | None:
         """The project's configuration, where one is named."""
-        from rigpact.contract.settings.configuration import read_configuration
-
         return read_configuration(self.paths.config) if self.paths.config is not None else None
 
     @cached_property
     def findings(self) -> FindingsReport:
         """What `rigpact check` says of all files together, as the configuration wants it."""
-        from datetime import datetime
-
-        from rigpact.contract.rules import Subject, check
-        from rigpact.contract.settings.baseline import configured_report
-        from rigpact.reports.engine.canary_report import with_canary
-
-        case = self.case
-        model = None if self.paths.onnx is None else case.model
-        subject = Subject(case.bundle, case.companion, tuple(self.documents.values()), model)
-        today = datetime.now().astimezone().date()
-        return configured_report(with_canary(check(subject), subject, None), self.configuration, today)
+        paths = self.paths
+        documents = (self.bundle, *self.documents.values())
+        request = CheckRequest(documents, self.recordings, model=paths.onnx, companion=paths.companion)
+        return configured_report(check_files(request), self.configuration, datetime.now().astimezone().date())
 
 
 @cache

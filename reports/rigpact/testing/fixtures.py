@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rigpact.contract.bundle import Contract
-    from rigpact.reference_runtime.network import OnnxNetwork
-    from rigpact.reference_runtime.recordings.clip import Clip
+    from rigpact.reference_runtime.files.contracts import AnyContract
+    from rigpact.reference_runtime.files.runner import Runner
     from rigpact.reference_runtime.recordings.trace import Trace
-    from rigpact.reference_runtime.systems.enemy_animation.loop import Loop, Mode, Playback
     from rigpact.testing.files import UserFiles
 
 
@@ -40,13 +38,14 @@ def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
 
 
 @pytest.fixture(scope="session")
-def rigpact_contract(rigpact_files: UserFiles) -> Contract:
+def rigpact_contract(rigpact_files: UserFiles) -> AnyContract:
     """The contract that `--rigpact-bundle` and the conventions beside it declare."""
-    return rigpact_files.contract
+    contract: AnyContract = rigpact_files.contract
+    return contract
 
 
 @pytest.fixture(scope="session")
-def rigpact_network(rigpact_files: UserFiles) -> OnnxNetwork:
+def rigpact_network(rigpact_files: UserFiles) -> Any:
     """The model of `--rigpact-onnx`, bound as the engine binds it."""
     if rigpact_files.paths.onnx is None:
         pytest.skip("no --rigpact-onnx")
@@ -54,7 +53,7 @@ def rigpact_network(rigpact_files: UserFiles) -> OnnxNetwork:
 
 
 @pytest.fixture(scope="session")
-def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Clip]:
+def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Any]:
     """Every `--rigpact-clip` by its name without the suffix (with its folder where two share one)."""
     from rigpact.testing.files import short_names
 
@@ -67,25 +66,30 @@ def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Clip]:
 @pytest.fixture(scope="session")
 def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
     """Every `--rigpact-trace` by its file name."""
-    from rigpact.reference_runtime.recordings.recording import read_recording
+    from rigpact.contract.settings.gate import RecordedRun
     from rigpact.testing.files import short_names
 
     if not rigpact_files.paths.traces:
         pytest.skip("no --rigpact-trace")
     names = short_names(rigpact_files.paths.traces, suffix=True)
-    return {name: read_recording(path, rigpact_files.contract).trace for path, name in names.items()}
+    return {name: rigpact_files.project.recording(RecordedRun(str(path), name)).trace for path, name in names.items()}
 
 
 @pytest.fixture(scope="session")
 def rigpact_loop(
-    rigpact_contract: Contract, rigpact_network: OnnxNetwork, rigpact_clips: dict[str, Clip]
-) -> Callable[..., Loop | Playback]:
-    """Start the reference loop: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free")`."""
-    from rigpact.reference_runtime.systems.enemy_animation.loop import start_run
+    rigpact_contract: AnyContract, rigpact_network: Any, rigpact_clips: dict[str, Any]
+) -> Callable[..., Runner]:
+    """Start the reference runtime: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free", 300)`."""
+    from rigpact.reference_runtime.files.declared import files_of
+    from rigpact.reference_runtime.files.runner import RunOptions
 
-    def start(clip: str, mode: Mode = "teacher") -> Loop | Playback:
+    def start(clip: str, mode: str = "teacher", frames: int | None = None) -> Runner:
         if clip not in rigpact_clips:
             raise KeyError(f"no clip {clip!r} among {', '.join(rigpact_clips)}")
-        return start_run(rigpact_contract, rigpact_network, rigpact_clips[clip], mode)
+        options = RunOptions(mode, frames)
+        runner: Runner = files_of(rigpact_contract).start(
+            rigpact_contract, rigpact_network, rigpact_clips[clip], options
+        )
+        return runner
 
     return start

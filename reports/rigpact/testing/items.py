@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.testing.checks import Judgement, judgements
-from rigpact.testing.files import NotJudged, Refuted, UserFiles
+from rigpact.testing.checks import judgements
+from rigpact.testing.files import UserFiles
+from rigpact.testing.judgement import Judgement, NotJudged, Refuted
 
 ROOT = "rigpact"
 

@@ -1,4 +1,7 @@
-"""Properties of the loop under the user's own contract and model, on drawn input. Needs hypothesis; says so without it."""
+"""Properties of a system under the user's own contract and model, on drawn input. Needs hypothesis; says so without it.
+
+Those of rotations are of a character: a system that publishes no pose has only those of its network.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rigpact.testing.checks import Judgement
-from rigpact.testing.files import NotJudged, Refuted, UserFiles
+from rigpact.testing.files import UserFiles
+from rigpact.testing.judgement import Judgement, NotJudged, Refuted
 
 if TYPE_CHECKING:
     from rigpact.contract.statistics import FloatArray
@@ -22,8 +25,8 @@ SAME_ROTATION = 1e-4
 
 
 def property_judgements(files: UserFiles, examples: int, seed: int | None) -> Iterator[Judgement]:
-    """One judgement a property."""
-    for name, check in PROPERTIES.items():
+    """One judgement a property that the system can have."""
+    for name, check in ((POSE_PROPERTIES if files.system.posed else {}) | PROPERTIES).items():
         yield Judgement(("property", name), partial(_judge, check, files, examples, seed))
 
 
@@ -169,26 +172,28 @@ def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None
     import numpy as np
     from hypothesis import strategies as st
 
-    network, contract = files.network, files.contract
-    widths = contract.input_widths
-    order = contract.conventions.input_order
-    sizes = [bound or widths[name] or 0 for name, bound in zip(order, network.bound_widths, strict=True)]
+    widths = files.input_widths()
 
     def test(vectors: tuple[FloatArray, ...]) -> None:
-        answer = network.run(vectors, 0)
-        if not np.isfinite(answer).all():
-            raise Refuted(f"{int((~np.isfinite(answer)).sum())} of {answer.size} outputs are not finite")
-        if not np.array_equal(answer, network.run(vectors, 0)):
+        inputs = dict(zip(widths, vectors, strict=True))
+        first, second = (list(files.answers(inputs).values()) for _ in range(2))
+        wrong = sum(int((~np.isfinite(answer)).sum()) for answer in first)
+        if wrong:
+            raise Refuted(f"{wrong} of {sum(answer.size for answer in first)} outputs are not finite")
+        if not all(map(np.array_equal, first, second)):
             raise Refuted("the same input gives another output the second time")
 
-    run(test, st.tuples(*(_numbers(1, size) for size in sizes)))
+    run(test, st.tuples(*(_numbers(1, width) for width in widths.values())))
 
 
-PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
+POSE_PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
     "composition stays a rotation": composition_stays_a_rotation,
     "degenerate output is replaced": degenerate_output_is_replaced,
     "no turn keeps the pose": no_turn_keeps_the_pose,
     "rotations survive their packing": rotations_survive_their_packing,
+}
+"""The properties of a published pose, by what they say."""
+PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
     "the network stays finite": the_network_stays_finite,
 }
-"""Every property by what it says."""
+"""The properties of any system."""
