@@ -114,7 +114,8 @@ def compare(
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # who asks for some stages wants to see what they inherit from the others
-    pairs = _Pairs(a, b, rows_a, rows_b, chosen if only else held)
+    known = chosen if only else [name for name in held if name not in missing]
+    pairs = _Pairs(a, b, rows_a, rows_b, known)
     allowance = Allowance(contract, frames, is_free=pairs.is_free)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
