@@ -1,7 +1,13 @@
-"""A file as it stands in a git revision, without touching the working tree."""
+"""A file as it stands in a git revision, without touching the working tree.
+
+A pull request may bring any file, a bare repository with a configuration of its own among them, and git runs programs that a
+configuration names. So git is asked for the user's own repository only: the one around the working directory, found by its `.git`,
+which no commit can bring. It is named to git outright, never searched for from a folder of the project, and may fetch nothing.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,6 +17,8 @@ from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json
 
 _TIMEOUT_S = 60
 _LFS_POINTER = b"version https://git-lfs"
+_SETTINGS = ("safe.bareRepository=explicit", "protocol.allow=never", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def read_document_at(path: Path, revision: str, expected: Kind | None = None) -> Document:
@@ -21,21 +29,23 @@ def read_document_at(path: Path, revision: str, expected: Kind | None = None) ->
 
 def read_bytes_at(path: Path, revision: str) -> bytes:
     """The bytes of `path` at a revision."""
-    folder = path.parent
-    if not folder.is_dir():
+    if not path.parent.is_dir():
         raise UnusableInput(path, "no such folder", "a file in a git repository")
-    if not _git(folder, "rev-parse", "--is-inside-work-tree"):
-        raise UnusableInput(path, "no git repository around it", "a file in a git repository", "--against needs one")
-    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    root = _own_repository()
+    place = path.parent.resolve() / path.name
+    if root is None or not place.is_relative_to(root):
+        hint = "run rigpact in the repository that has the file"
+        raise UnusableInput(path, "no git repository of the working directory around it", "a file in that repository", hint)
+    commit = _commit(root, revision)
     if not commit:
         raise UnusableInput(f"--against {revision}", "no such revision", "a branch, tag or commit of the repository")
-    blob = f"{commit.decode('ascii').strip()}:./{path.name}"
-    size = _git(folder, "cat-file", "-s", blob)
+    blob = f"{commit}:{place.relative_to(root).as_posix()}"
+    size = _git(root, "cat-file", "-s", blob)
     if not size:
         raise UnusableInput(f"--against {revision}", f"no {path.name} there", "a revision that has the file")
     if int(size) > MAX_FILE_BYTES:
         raise UnusableInput(f"{revision}:{path.name}", f"{int(size)} bytes", f"at most {MAX_FILE_BYTES} bytes")
-    content = _git(folder, "cat-file", "blob", blob)
+    content = _git(root, "cat-file", "blob", blob)
     if content.startswith(_LFS_POINTER):
         raise UnusableInput(
             f"{revision}:{path.name}", "a Git LFS pointer", "the file itself", "check that revision out"
@@ -45,20 +55,33 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     return content
 
 
-def known_revision(folder: Path, revision: str) -> bool:
-    """Whether a folder lies in a repository that knows a revision; False without git."""
+def known_revision(revision: str) -> bool:
+    """Whether the repository of the working directory knows a revision; False without a repository or without git."""
+    root = _own_repository()
     try:
-        return bool(_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
+        return root is not None and bool(_commit(root, revision))
     except UnusableInput:
         return False
 
 
-def _git(folder: Path, *words: str) -> bytes:
-    """What git prints; nothing where it refuses."""
+def _own_repository() -> Path | None:
+    """The root of the repository around the working directory: the nearest folder with a `.git`, which no commit can bring."""
+    here = Path.cwd().resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+
+
+def _commit(root: Path, revision: str) -> str:
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return found.decode("ascii").strip()
+
+
+def _git(root: Path, *words: str) -> bytes:
+    """What git prints of the repository at `root`; nothing where it refuses."""
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
         done = subprocess.run(  # noqa: S603 - words, no shell; a revision cannot be read as an option
-            ["git", "-C", str(folder), *words],  # noqa: S607 - the user's own git
-            check=False, capture_output=True, timeout=_TIMEOUT_S,
+            ["git", f"--git-dir={root / '.git'}", *settings, *words],  # noqa: S607 - the user's own git
+            check=False, capture_output=True, timeout=_TIMEOUT_S, cwd=root, env={**os.environ, **_NO_FETCH},
         )  # fmt: skip
     except FileNotFoundError:
         raise UnusableInput("--against", "no program called git", "git on the PATH") from None

@@ -32,12 +32,18 @@ EXIT_OF: Mapping[Verdict, int] = {
 
 @dataclass(frozen=True, eq=False)
 class StageVerdict:
-    """One stage: its own error and what it inherits, in its unit; why it was not judged if it was not."""
+    """One stage: its own error and what it inherits, in its unit; why it was not judged if it was not.
+
+    channel_error, tolerance and ratio are those of one channel, the worst in tolerances: |recorded - replayed|, how much that may
+    be, and the first divided by the second.
+    """
 
     stage: str
     local_error: float | None
     inherited_error: float | None
+    channel_error: float | None
     tolerance: float | None
+    ratio: float | None
     ok: bool | None
     unit: str
     needs: str | None = None
@@ -197,14 +203,14 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
         error = hypotheses.error(stage.name, {}) if stage.name in hypotheses.judged else None
         if error is None:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
-            verdicts.append(StageVerdict(stage.name, None, None, None, None, unit, needs))
+            verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
         verdicts.append(
             StageVerdict(
                 stage.name,
                 local_error=largest_in_unit(error, contract),
                 inherited_error=_inherited(whole, error, contract),
-                tolerance=middle_tolerance(error.tolerance),
+                **error.worst_channel,
                 ok=error.ok,
                 unit=unit,
             )
@@ -223,12 +229,6 @@ def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
     parents = [parent for parent in graph[stage].needs if parent not in recorded]
     record = f"record {', '.join(parents)}" if parents else ""
     return " or ".join(word for word in (record, *dict.fromkeys(sources)) if word) or "more frames with finite values"
-
-
-def middle_tolerance(tolerance: FloatArray) -> float | None:
-    """The median over all channels whose tolerance is known; None where none is."""
-    known = tolerance[~np.isnan(tolerance)]
-    return float(np.median(known)) if len(known) else None
 
 
 def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float | None:

@@ -15,7 +15,7 @@ _SENTENCE = {
     "agrees": "every stage that could be judged computes what the contract says",
     "explained": "one set of conventions explains every stage",
     "unexplained": "no combination of known conventions explains all of it: look at the stage and address above",
-    "undetermined": "nothing could be judged",
+    "undetermined": "not enough could be judged: record or give what is named above, or --allow-unjudged STAGE",
 }
 
 
@@ -23,7 +23,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print stages, the first divergence, causes with code hints, and the verdict."""
     judged = [stage for stage in diagnosis.stages if stage.ok is not None]
     if judged:
-        columns = ("stage", "own error", "inherited", "tolerance", "unit", "")
+        columns = ("stage", "own error", "inherited", "unit", "worst channel", "tolerance", "ratio", "")
         console.print(table("Stages, each replayed from its own recorded inputs", columns, map(_row, judged)))
     for stage in diagnosis.stages:
         if stage.needs is not None:
@@ -35,7 +35,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         words = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
-    console.print(line.append(f": {_SENTENCE[diagnosis.verdict]}", style="default"))
+    rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
+    console.print(line.append(f": {_SENTENCE[diagnosis.verdict]}{rests}", style="default"))
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:
@@ -45,8 +46,10 @@ def _row(stage: StageVerdict) -> tuple[str, ...]:
         stage.stage,
         _number(stage.local_error),
         _number(stage.inherited_error),
-        _number(stage.tolerance),
         unit,
+        _number(stage.channel_error),
+        _number(stage.tolerance),
+        _number(stage.ratio),
         verdict,
     )
 

@@ -79,6 +79,16 @@ class StageError:
         row = int(rows[0])
         return row, int(np.nanargmax(self.excess[row]))
 
+    @property
+    def worst_channel(self) -> dict[str, float | None]:
+        """Error, tolerance and their ratio at one place: the finite value that is worst in tolerances."""
+        excess = np.where(np.isfinite(self.excess), self.excess, -1.0)
+        place = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        if excess[place] < 0.0:
+            return {"channel_error": None, "tolerance": None, "ratio": None}
+        tolerance, ratio = float(self.tolerance[place]), float(excess[place])
+        return {"channel_error": ratio * tolerance, "tolerance": tolerance, "ratio": ratio}
+
     def row(self, row: int) -> StageError:
         """The error of one recorded frame."""
         part = slice(row, row + 1)

@@ -34,7 +34,7 @@ def init(
         raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
     found = project_files(folder)
     revisions = ("origin/main", "origin/master") if found.has_revisions else ()
-    base = next((name for name in revisions if known_revision(folder, name)), None)
+    base = next((name for name in revisions if known_revision(name)), None)
     budget = budget_text(*_figures(folder, found))
     text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
     write_bytes(path, text.encode("utf-8"))
