@@ -1,0 +1,134 @@
+"""A project of the outside system: the package installed, a contract, a model, a clip; and rigpact as its users call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+
+PACKAGE = Path(__file__).parent / "outside"
+CONSTANTS = {"default_pose": [0.1, -0.4, -0.1, 0.4], "action_scale": 0.25, "rate_scale": 0.25}
+OBSERVED, HIDDEN, JOINTS = 28, 32, 4
+FPS, FRAMES = 50.0, 90
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave back."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Everything that was printed."""
+        return self.out + self.err
+
+
+def install(package: Path, folder: Path) -> None:
+    """Install a package into a folder as a user would, without a network."""
+    words = ("install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder, package)
+    subprocess.run([sys.executable, "-m", "pip", *map(str, words)], check=True, capture_output=True, timeout=120)
+
+
+def roots_of(checkout: Path) -> list[str]:
+    """The roots of the namespace in a checkout."""
+    return [str(checkout / root) for root in ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")]
+
+
+@dataclass(frozen=True)
+class Rigpact:
+    """The command, in a process of its own, with these folders to import from."""
+
+    folder: Path
+    imports: tuple[str, ...]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of the process."""
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(self.imports), "COLUMNS": "130", "NO_COLOR": "1"}
+
+    def __call__(self, *words: object) -> Answer:
+        """`rigpact WORDS…`; a traceback fails the test."""
+        return self.python("-m", "rigpact.reports", *words)
+
+    def python(self, *words: object) -> Answer:
+        """`python WORDS…` in the project's folder."""
+        done = subprocess.run(
+            [sys.executable, *map(str, words)], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, done.stderr
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def write_model(path: Path, seed: int = 0) -> None:
+    """A network of one hidden layer with drawn weights; its answer stays within ±1."""
+    rng = np.random.default_rng(seed)
+    weights = {
+        "w0": rng.normal(0.0, 0.4, (OBSERVED, HIDDEN)), "b0": rng.normal(0.0, 0.1, HIDDEN),
+        "w1": rng.normal(0.0, 0.4, (HIDDEN, JOINTS)), "b1": rng.normal(0.0, 0.1, JOINTS),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Gemm", ["observation", "w0", "b0"], ["sum0"]), helper.make_node("Tanh", ["sum0"], ["hidden"]),
+        helper.make_node("Gemm", ["hidden", "w1", "b1"], ["sum1"]), helper.make_node("Tanh", ["sum1"], ["action"]),
+    ]  # fmt: skip
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
+        for name, width in (("observation", OBSERVED), ("action", JOINTS))
+    ]
+    stored = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "walking_policy", ends[:1], ends[1:], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def sensors(count: int = FRAMES, seed: int = 0) -> FloatArray:
+    """A robot that rocks and turns, (count, 8): angular rate, gravity, command."""
+    phase = np.arange(count)[:, None] / FPS * 2.0 * np.pi * np.array([1.1, 1.7, 0.6])
+    tilt = 0.2 * np.sin(phase + seed)
+    gravity = np.stack([np.sin(tilt[:, 0]), np.sin(tilt[:, 1]), -np.cos(tilt[:, 0]) * np.cos(tilt[:, 1])], axis=-1)
+    command = np.stack([0.5 + 0.3 * np.sin(phase[:, 2]), 0.4 * np.cos(phase[:, 2])], axis=-1)
+    return np.hstack([2.0 * np.cos(phase + seed), gravity / np.linalg.norm(gravity, axis=-1, keepdims=True), command])
+
+
+def write_clip(path: Path, seed: int = 0) -> None:
+    """What drives a run: the sensors, and the targets that stood before each frame."""
+    rng, frame = np.random.default_rng(seed), np.arange(FRAMES)
+    given = {
+        "sensors": sensors(seed=seed).astype(np.float32),
+        "last_targets": (np.array(CONSTANTS["default_pose"]) + rng.normal(0.0, 0.2, (FRAMES, JOINTS))).astype(np.float32),
+    }
+    header = TraceHeader(FPS, "teacher", system="walking_policy")
+    write_trace(Trace(header, frame, frame / FPS, given), path)
+
+
+def write_project(rigpact: Rigpact) -> None:
+    """`policy.json` as rigpact itself starts it, `policy.onnx`, `walk.trace.jsonl`, and a second clip."""
+    contract = rigpact.folder / "policy.json"
+    answer = rigpact("systems", "walking_policy", "--write-contract", contract)
+    assert answer.status == 0, answer.err
+    declared = json.loads(contract.read_text(encoding="utf-8"))
+    contract.write_text(json.dumps(declared | {"constants": CONSTANTS}, indent=2), encoding="utf-8")
+    write_model(rigpact.folder / "policy.onnx")
+    write_clip(rigpact.folder / "walk.trace.jsonl")
+    write_clip(rigpact.folder / "turn.trace.jsonl", seed=1)
+
+
+def keep_stages(recorded: Path, kept: Path, names: tuple[str, ...]) -> None:
+    """A recording with some of its stages only, as an engine logs what is at hand."""
+    trace = read_trace(recorded)
+    write_trace(Trace(trace.header, trace.frame, trace.time_s, {name: trace.stages[name] for name in names}), kept)
