@@ -67,10 +67,14 @@ SQUASH: Mapping[str, Squash] = {
 
 
 class YawEncoding(NamedTuple):
-    """Yaw in radians to a feature, and back."""
+    """Yaw in radians to a feature, and back.
+
+    seam: the largest value of the feature where the encoding wraps, and so jumps; None where it does not.
+    """
 
     encode: Callable[[FloatArray], FloatArray]
     decode: Callable[[FloatArray], FloatArray]
+    seam: float | None = None
 
 
 def _half_turns_to_rad(feature: FloatArray) -> FloatArray:
@@ -78,9 +82,9 @@ def _half_turns_to_rad(feature: FloatArray) -> FloatArray:
 
 
 YAW: Mapping[str, YawEncoding] = {
-    "wrapped_over_pi": YawEncoding(lambda yaw: wrap_to_pi(yaw) / np.pi, _half_turns_to_rad),
+    "wrapped_over_pi": YawEncoding(lambda yaw: wrap_to_pi(yaw) / np.pi, _half_turns_to_rad, 1.0),
     "unwrapped_over_pi": YawEncoding(lambda yaw: yaw / np.pi, lambda feature: feature * np.pi),
-    "radians": YawEncoding(wrap_to_pi, lambda feature: feature),
+    "radians": YawEncoding(wrap_to_pi, lambda feature: feature, np.pi),
     # the raw number taken for degrees: an engine's rotator holds degrees, the state holds radians
     "degrees_over_180": YawEncoding(lambda yaw: yaw / 180.0, lambda feature: feature * 180.0),
     # the sign is lost: turning left and turning right look the same

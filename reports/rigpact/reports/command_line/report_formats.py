@@ -1,39 +1,42 @@
-"""`--format` of the commands that judge: beside text and JSON, the formats of test views, code scanning and reviews."""
+"""`--format` of the commands that judge: beside text and JSON, the formats of test views, code scanning and reviews.
+
+The formats are those of `rigpact.reports.renderers`; none is named here but the two that every command prints itself.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.reports.renderers import FORMATS
+
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
 
+TEXT, JSON = "text", "json"
+"""For people, and the command's own document."""
+CHOICES = (TEXT, *(name for name in FORMATS if name != "terminal"))
 
-class ReportFormat(StrEnum):
-    """How a judging command answers; the names after JSON are those of rigpact.reports.renderers."""
 
-    TEXT = "text"
-    JSON = "json"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    GITLAB = "gitlab"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
+def _format(word: str) -> str:
+    if word not in CHOICES:
+        raise typer.BadParameter(f"{word!r} is not one of {', '.join(map(repr, CHOICES))}.")
+    return word
 
 
 FormatOfReport = Annotated[
-    ReportFormat,
+    str,
     typer.Option(
-        "--format", help="Text for people, JSON for machines; the others for CI: see docs/ci.md.", show_choices=True
+        "--format",
+        parser=_format,
+        metavar=f"<{'|'.join(CHOICES)}>",
+        help="Text for people, JSON for machines; the others for CI: see docs/ci.md.",
     ),
 ]
 
 
-def print_rendered(
-    report: FindingsReport, name: str, title: str, output_format: ReportFormat, *, strict: bool = False
-) -> None:
+def print_rendered(report: FindingsReport, name: str, title: str, output_format: str, *, strict: bool = False) -> None:
     """Print one command's report in one of the renderers' formats, as UTF-8 whatever the console's encoding.
 
     name, title: of the part that the report becomes; strict: warnings fail it too.
@@ -41,4 +44,4 @@ def print_rendered(
     from rigpact.reports.renderers import one_part, render
 
     gate = one_part(name, title, report, strict=strict)
-    typer.echo(render(gate, output_format.value).encode("utf-8"), nl=False)
+    typer.echo(render(gate, output_format).encode("utf-8"), nl=False)

@@ -28,6 +28,7 @@ from rigpact.contract.statistics import (
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
+from rigpact.reference_runtime.operations.normalisation import YAW
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
@@ -36,9 +37,6 @@ ROTATION_RANGE = 2.0
 """Entries of two rotations cannot differ by more than this."""
 _COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
 """Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
-
-YAW_SEAM: Mapping[str, float] = {"wrapped_over_pi": 1.0, "radians": np.pi}
-"""Where the encodings that wrap jump: the largest value of the feature."""
 
 Values = Mapping[str, FloatArray]
 
@@ -110,7 +108,7 @@ def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArra
     std = contract.state_statistics.std_floored[yaw].astype(np.float64)
     x_raw = frames.get("x_raw")
     heading = 2.0 * np.pi if x_raw is None else np.abs(x_raw[..., yaw], dtype=np.float64)
-    end = YAW_SEAM.get(contract.conventions.yaw_encoding)
+    end = YAW[contract.conventions.yaw_encoding].seam
     unit = end or 1.0
     turned = gamma(_AFFINE) * heading * unit / np.pi / std
     if end is None:

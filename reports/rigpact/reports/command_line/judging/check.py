@@ -18,7 +18,7 @@ from rigpact.reports.command_line.making.known_findings import (
     save_baseline,
 )
 from rigpact.reports.command_line.options import Companion, Strict
-from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
     from rigpact.reports.checking.check import CheckRequest
@@ -50,7 +50,7 @@ def check(
     expires: Expires = None,
     *,
     strict: Strict = False,
-    output_format: FormatOfReport = ReportFormat.TEXT,
+    output_format: FormatOfReport = TEXT,
 ) -> None:
     """Say what is wrong with a bundle, and with files and a model that belong to it.
 
@@ -67,9 +67,9 @@ def check(
         save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
         raise typer.Exit
     report = configured(report, configuration)
-    if output_format is ReportFormat.JSON:
+    if output_format == JSON:
         print_json(report.to_json())
-    elif output_format is ReportFormat.TEXT:
+    elif output_format == TEXT:
         print_canary(report, stdout())
         print_report(report)
     else:

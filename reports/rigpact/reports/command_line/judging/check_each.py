@@ -10,7 +10,7 @@ import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option, configured
 from rigpact.reports.command_line.options import Strict
-from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
     from rigpact.contract.documents import Document
@@ -25,7 +25,7 @@ def check_each(
     config: ConfigFile = None,
     *,
     strict: Strict = False,
-    output_format: FormatOfReport = ReportFormat.TEXT,
+    output_format: FormatOfReport = TEXT,
 ) -> None:
     """Judge each artefact by itself and pass over JSON files that are none, as in the files of a commit.
 
@@ -41,9 +41,9 @@ def check_each(
         raise typer.Exit
     reports = [check_files(request) for request in requests]
     report = configured(_joined(reports), configuration_from_option(config))
-    if output_format is ReportFormat.JSON:
+    if output_format == JSON:
         print_json(report.to_json())
-    elif output_format is ReportFormat.TEXT:
+    elif output_format == TEXT:
         print_report(report)
     else:
         print_rendered(report, "check-each", "Files, each by itself", output_format, strict=strict)

@@ -13,7 +13,7 @@ from rigpact.reports.command_line.options import (
     Settings,
     Strict,
 )
-from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat, print_rendered
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 File = Annotated[Path, typer.Argument(help="A trace, a teacher prediction or batch, or a raw clip.")]
 
@@ -35,7 +35,7 @@ def diff(
     table: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Write the error of every bone and frame as CSV.")
     ] = None,
-    output_format: FormatOfReport = ReportFormat.TEXT,
+    output_format: FormatOfReport = TEXT,
     strict: Strict = False,
 ) -> None:
     """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
@@ -54,9 +54,9 @@ def diff(
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     files = ContractFiles(bundle, companion, settings or (), conventions)
     report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table))
-    if output_format is ReportFormat.JSON:
+    if output_format == JSON:
         print_json(report.to_json())
-    elif output_format is ReportFormat.TEXT:
+    elif output_format == TEXT:
         print_comparison(report, stdout())
     else:
         print_rendered(report, "diff", "Two recordings", output_format, strict=strict)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.reports.command_line.making.known_findings import ConfigFile
-from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat
+from rigpact.reports.command_line.report_formats import TEXT, FormatOfReport
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
@@ -38,7 +38,7 @@ def gate(
     base: Annotated[
         str | None, typer.Option("--base", metavar="REV", help="Git revision that must not be broken, over [gate].")
     ] = None,
-    output_format: FormatOfReport = ReportFormat.TEXT,
+    output_format: FormatOfReport = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail the gate too.")] = False,
@@ -119,13 +119,13 @@ def write_outputs(answer: GateReport, runs: Sequence[ComparedRun], outputs: Sequ
         write_output(Output(name, path), answer, runs)
 
 
-def print_answer(answer: GateReport, output_format: ReportFormat) -> None:
+def print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer, as UTF-8 whatever the console's encoding where a machine reads it."""
     from rigpact.reports.renderers import render
     from rigpact.reports.renderers.terminal import print_gate
     from rigpact.reports.terminal import stdout
 
-    if output_format is ReportFormat.TEXT:
+    if output_format == TEXT:
         print_gate(answer, stdout())
     else:
-        typer.echo(render(answer, output_format.value).encode("utf-8"), nl=False)
+        typer.echo(render(answer, output_format).encode("utf-8"), nl=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rigpact.reports.command_line.judging.gate import HtmlFile, ReportFiles, outputs_of, print_answer, write_outputs
-from rigpact.reports.command_line.report_formats import FormatOfReport, ReportFormat
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport
 
 
 def report(
@@ -17,7 +17,7 @@ def report(
     against: Annotated[
         Path | None, typer.Option("--against", metavar="OLDER", help="Say what got better or worse since then.")
     ] = None,
-    output_format: FormatOfReport = ReportFormat.TEXT,
+    output_format: FormatOfReport = TEXT,
     report: ReportFiles = None,
     html: HtmlFile = None,
 ) -> None:
@@ -36,17 +36,17 @@ def report(
     raise typer.Exit(kept.report.exit_code)
 
 
-def _since(older: Path, newer: Path, output_format: ReportFormat) -> int:
+def _since(older: Path, newer: Path, output_format: str) -> int:
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.gate.archive.against import print_progress, progress_between
     from rigpact.reports.gate.archive.archive import read_archive
     from rigpact.reports.terminal import print_json, stdout
 
     progress = progress_between(read_archive(older), read_archive(newer))
-    if output_format is ReportFormat.JSON:
+    if output_format == JSON:
         print_json(progress.to_json())
-    elif output_format is ReportFormat.TEXT:
+    elif output_format == TEXT:
         print_progress(progress, stdout())
     else:
-        raise UnusableInput("--format", f"{output_format.value} with --against", "text or json")
+        raise UnusableInput("--format", f"{output_format} with --against", "text or json")
     return int(progress.is_worse)
