@@ -46,7 +46,9 @@ def install(package: Path, folder: Path) -> None:
 
 def roots_of(checkout: Path) -> list[str]:
     """The roots of the namespace in a checkout."""
-    return [str(checkout / root) for root in ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")]
+    return [
+        str(checkout / root) for root in ("contract", "reference_runtime", "fixtures", "fixtures/training", "reports")
+    ]
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,17 @@ class Rigpact:
         """`rigpact WORDS…`; a traceback fails the test."""
         return self.python("-m", "rigpact.reports", *words)
 
-    def python(self, *words: object) -> Answer:
+    def python(self, *words: object, **variables: str) -> Answer:
         """`python WORDS…` in the project's folder."""
         done = subprocess.run(
-            [sys.executable, *map(str, words)], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300
-        )  # fmt: skip
+            [sys.executable, *map(str, words)],
+            cwd=self.folder,
+            env={**self.environment, **variables},
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
 
@@ -110,7 +118,9 @@ def write_clip(path: Path, seed: int = 0) -> None:
     rng, frame = np.random.default_rng(seed), np.arange(FRAMES)
     given = {
         "sensors": sensors(seed=seed).astype(np.float32),
-        "last_targets": (np.array(CONSTANTS["default_pose"]) + rng.normal(0.0, 0.2, (FRAMES, JOINTS))).astype(np.float32),
+        "last_targets": (np.array(CONSTANTS["default_pose"]) + rng.normal(0.0, 0.2, (FRAMES, JOINTS))).astype(
+            np.float32
+        ),
     }
     header = TraceHeader(FPS, "teacher", system="walking_policy")
     write_trace(Trace(header, frame, frame / FPS, given), path)

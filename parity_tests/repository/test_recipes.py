@@ -1,0 +1,174 @@
+"""The recipes of CONTRIBUTING.md, followed word for word in a copy of the repository: they work, and touch what they say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .outside_project import Rigpact, keep_stages, roots_of
+from .recipes import changed, copied, recipe, sources
+
+pytestmark = pytest.mark.repository
+RULES = "contract/rigpact/contract/rules"
+RUNTIME = "reference_runtime/rigpact/reference_runtime"
+RENDERERS = "reports/rigpact/reports/renderers"
+Follow = Callable[[str], Rigpact]
+
+
+@pytest.fixture
+def follow(checkout: Path, tmp_path: Path) -> Follow:
+    """Follow a recipe: the command of a copy of the repository in which it was done."""
+
+    def done(heading: str) -> Rigpact:
+        copy = copied(checkout, tmp_path / "copy")
+        page = (checkout / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        for edit in recipe(page, heading):
+            edit.apply(copy)
+        return Rigpact(copy, tuple(roots_of(copy)))
+
+    return done
+
+
+def _tests(rigpact: Rigpact, *words: str, regenerate: bool = False) -> None:
+    """Run tests of the copy, as its user would."""
+    variables = {"RIGPACT_REGENERATE": "1"} if regenerate else {}
+    answer = rigpact.python("-m", "pytest", "-q", "-p", "no:cacheprovider", *words, **variables)
+    assert answer.status == 0, answer.text
+
+
+def _lint(rigpact: Rigpact, names: set[str]) -> None:
+    pytest.importorskip("ruff")
+    answer = rigpact.python("-m", "ruff", "check", "--quiet", *sorted(name for name in names if name.endswith(".py")))
+    assert answer.status == 0, answer.text
+
+
+def test_a_rule_touches_the_module_of_its_family(follow: Follow, demo_bundle: Path) -> None:
+    """A rule that needs five files is a rule that nobody writes."""
+    rigpact = follow("Add a rule")
+    room = "parity_tests/contract_room"
+    _tests(rigpact, f"{room}/test_every_rule.py", "-k", "RP073", regenerate=True)
+    _tests(rigpact, f"{room}/test_rule_pages.py", "-k", "golden", regenerate=True)
+    assert rigpact.python("-m", "parity_tests.pages.generated_docs").status == 0
+
+    tests = {f"{room}/bundle_cases.py", f"{room}/golden/RP073.json"}
+    assert changed(rigpact.folder) == {f"{RULES}/bundle/timing.py", f"{RULES}/examples.json", "docs/rules.md"} | tests
+    _tests(rigpact, f"{room}/test_every_rule.py", f"{room}/test_rule_pages.py", "-k", "RP073 or RP072 or golden")
+    _lint(rigpact, changed(rigpact.folder))
+    assert "is no whole number" in rigpact("rule", "fps-not-whole").out
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    (rigpact.folder / "b.json").write_text(json.dumps(bundle | {"fps": 59.94}), encoding="utf-8")
+    assert "b.json#/fps: RP073 warning: fps = 59.94" in rigpact("check", "b.json").out
+    assert "RP073" not in rigpact("check", demo_bundle / "norm_template.json").out
+
+
+def test_a_value_of_a_knob_is_a_row(follow: Follow, demo_bundle: Path) -> None:
+    """Reference, diagnosis, mutants and adequacy read one table: a value that one of them does not know is never named."""
+    rigpact = follow("Add a value of a knob")
+    assert rigpact.python("-m", "parity_tests.pages.generated_docs").status == 0
+    assert rigpact.python("-m", "rigpact.reports.engine.codegen").status == 0
+
+    names = changed(rigpact.folder)
+    headers = {f"reference_runtime/cpp/include/rigpact/{name}.hpp" for name in ("conventions", "normalisation")}
+    tests = {"parity_tests/runtime_room/test_normalisation.py", "parity_tests/diagnosis_room/test_singles.py"}
+    assert names == {f"{RUNTIME}/operations/normalisation.py", "docs/conventions.md"} | headers | tests
+    _lint(rigpact, names)
+    _tests(rigpact, *sorted(tests), "parity_tests/runtime_room/test_knobs.py", "-k", "yaw")
+    _compile(rigpact.folder)
+    clip = demo_bundle / "clips" / "Sneak_Turn.json"
+    bundle, trace = demo_bundle / "norm_template.json", rigpact.folder / "turns.trace.jsonl"
+    said = ("--onnx", demo_bundle / "model.onnx", "--companion", demo_bundle / "pretrain_template.json", "--clip", clip)
+    assert rigpact("run", bundle, *said, "--frames", 60, "--set", "yaw_encoding=turns", "--out", trace).status == 0
+    answer = rigpact("explain", trace, "--bundle", bundle, *said)
+    assert (answer.status, "With yaw_encoding = turns" in answer.out) == (1, True), answer.text
+
+
+def _compile(copy: Path) -> None:
+    """The C++ headers of the copy have a case for every value."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    words = (
+        "-std=c++17",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Ireference_runtime/cpp/include",
+        "-xc++",
+        "-",
+    )
+    code = "#include <rigpact/runtime.hpp>\ntemplate float rigpact::encode_yaw<float>(rigpact::YawEncoding, float);\n"
+    code += "template float rigpact::decode_yaw<float>(rigpact::YawEncoding, float);\n"
+    done = subprocess.run(
+        [compiler, *words], check=False, cwd=copy, input=code, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_stage_is_said_once(follow: Follow) -> None:
+    """A stage that the reference computes and the diagnosis does not know is a blind spot."""
+    rigpact = follow("Add a stage")
+    graph = f"{RUNTIME}/systems/rig_inversion/graph.py"
+    assert changed(rigpact.folder) == {graph}
+    _lint(rigpact, {graph})
+
+    old = rigpact.folder / "fixtures" / "bundles" / "rig_inversion"
+    assert rigpact("systems", "rig_inversion", "--write-contract", "rig.json").status == 0
+    declared, before = (
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (rigpact.folder / "rig.json", old / "rig_inversion.json")
+    )
+    (rigpact.folder / "rig.json").write_text(
+        json.dumps(declared | {"constants": before["constants"]}), encoding="utf-8"
+    )
+    said = ("rig.json", "--clip", old / "clip.trace.safetensors", "--onnx", old / "model.onnx", "--frames", 40)
+    for name, changes in (("right", ()), ("wrong", ("--set", "score_of=mean"))):
+        assert rigpact("run", *said, *changes, "--out", f"{name}.trace.jsonl").status == 0
+    diff = rigpact("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", "rig.json")
+    assert (diff.status, "stage score" in diff.out) == (1, True), diff.text
+    explained = rigpact("explain", "wrong.trace.jsonl", "--bundle", "rig.json")
+    assert (explained.status, "With score_of = mean" in explained.out) == (1, True), explained.text
+    sparse = rigpact.folder / "sparse.trace.jsonl"
+    keep_stages(rigpact.folder / "wrong.trace.jsonl", sparse, ("mesh", "rig_parameters", "score"))
+    explained = rigpact("explain", sparse, "--bundle", "rig.json")
+    assert (explained.status, "With score_of = mean" in explained.out) == (1, True), explained.text
+    described = rigpact("describe", "rig.json").out
+    assert "score_of" in described
+    assert "vertex_error" in described
+
+
+def test_a_report_format_is_a_module_and_a_row(follow: Follow, demo_bundle: Path) -> None:
+    """A studio's build server reads what a studio's build server reads."""
+    rigpact = follow("Add a report format")
+    names = {f"{RENDERERS}/csv_table.py", f"{RENDERERS}/__init__.py"}
+    assert sources(changed(rigpact.folder)) == names
+    assert changed(rigpact.folder) == names | {"docs/ci.md"}
+    _lint(rigpact, names)
+    _tests(rigpact, "parity_tests/renderers_room/test_formats.py", "-k", "csv or hostile")
+    _tests(rigpact, "parity_tests/renderers_room/test_ci_page.py", "-k", "formats")
+
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    del bundle["fps"]
+    (rigpact.folder / "b.json").write_text(json.dumps(bundle), encoding="utf-8")
+    lines = rigpact("check", "b.json", "--format", "csv").out.splitlines()
+    assert lines[0] == "part,severity,code,file,pointer,message"
+    assert any(line.startswith("check,warning,RP070,") for line in lines), lines
+    assert "csv" in rigpact("gate", "--help").out
+
+
+def test_the_system_recipe_is_the_outside_package(checkout: Path) -> None:
+    """The page shows the two lines that a package needs; they are the package's own."""
+    page = (checkout / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    lines = page.partition("```toml\n")[2].partition("```")[0]
+    folder = checkout / "parity_tests" / "repository" / "outside"
+    assert lines in (folder / "pyproject.toml").read_text(encoding="utf-8")
+    assert len((folder / "walking_policy.py").read_text(encoding="utf-8").splitlines()) <= 120
+    mentions = [
+        path for path in (checkout / "reports").rglob("*.py") if "walking_policy" in path.read_text(encoding="utf-8")
+    ]
+    assert mentions == []
