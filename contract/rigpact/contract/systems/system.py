@@ -69,6 +69,17 @@ class System:
         """The layouts that do not depend on a contract, by stage."""
         return {stage.name: stage.layout for stage in self.stages if isinstance(stage.layout, FieldLayout)}
 
+    def problems_of(self, constants: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong with a contract file's constants; one that the system cannot read at all is a problem too."""
+        found = list(self.constant_problems(constants))
+        yield from found
+        try:
+            self.numbers(constants)
+        except (LookupError, TypeError, ValueError) as error:
+            if not found:
+                what = f"no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+                yield Problem("", what, f"the numbers of {self.title}", "nothing can be computed without them")
+
     def conventions(self, changes: Mapping[str, Any] | None = None) -> Conventions:
         """The system's own conventions, some changed; UnusableInput for an unknown knob or value."""
         return Conventions(self.knobs, changes)

@@ -111,7 +111,7 @@ def check_loading(document: Document) -> Iterator[Finding]:
     system = find_system(root["system"])
     yield from _check_vectors(document, system)
     yield from _check_knobs(document, system)
-    for problem in system.constant_problems(root.get("constants", {})):
+    for problem in system.problems_of(root.get("constants", {})):
         yield CONSTANT_WRONG.at(
             document.path, f"/constants{problem.pointer}", found=problem.found, expected=problem.expected,
             consequence=problem.why,
