@@ -21,8 +21,8 @@ MODEL = ("--onnx", "policy.onnx")
 CLIP = ("--clip", "walk.trace.jsonl")
 BUNDLE = ("--bundle", "policy.json")
 COMMANDS = (
-    "systems", "describe", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate", "selftest",
-    "sweep", "report", "codegen", "rule", "geometry",
+    "systems", "describe", "check", "check-each", "run", "diff", "explain", "nan", "adequacy", "breaking", "init", "gate",
+    "selftest", "sweep", "report", "codegen", "rule", "geometry",
 )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_values_that_are_not_finite_are_traced_to_their_producer(recorded: Rigpa
     says(recorded("nan", "policy.json", *MODEL, *CLIP), 0, "FINITE")
     header, *rows = (recorded.folder / "free.trace.jsonl").read_text(encoding="utf-8").splitlines()
     broken = json.loads(rows[40])
-    broken["stages"]["joint_targets"][2] = None
+    broken["stages"]["joint_targets"][2] = "NaN"
     lines = (header, *rows[:40], json.dumps(broken), *rows[41:])
     (recorded.folder / "broken.trace.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     answer = recorded("nan", "policy.json", *MODEL, "--trace", "broken.trace.jsonl")

@@ -107,7 +107,7 @@ def _figures(archive: Archive) -> Iterator[tuple[str, float]]:
     for part in archive.measurement.parts:
         if part.run is not None:
             for unit, errors in (("deg", part.run.deg), ("cm", part.run.cm)):
-                if errors is not None and np.isfinite(errors).all():
+                if errors is not None and errors.size and np.isfinite(errors).all():
                     yield f"{part.name} largest {unit}", float(errors.max())
                     yield f"{part.name} mean {unit}", float(errors.mean())
         for name in ("growth_per_frame", "spread"):
