@@ -1,0 +1,125 @@
+"""What each command answers for each system, in a word: the columns of docs/commands.md."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rigpact.reports.command_line import run_command_line
+
+FRAMES = 24
+Say = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a system's project, and a convention that an engine could have wrong."""
+
+    name: str
+    contract: str
+    model: str
+    clip: str
+    wrong: str
+    more: Say = ()
+
+
+DEMO = ("--companion", "pretrain_template.json")
+PROJECTS = (
+    Project(
+        "enemy_animation", "norm_template.json", "model.onnx", "clips/Sneak_Turn.json", "compose_order=prev_delta", DEMO
+    ),
+    Project("neurarig", "neurarig.json", "model.onnx", "clip.trace.safetensors", "error_target=pelvis_target_as_world"),
+    Project("blender_ik", "blender_ik.json", "model.onnx", "clip.trace.safetensors", "target_space=hips_relative"),
+    Project("rig_inversion", "rig_inversion.json", "model.onnx", "clip.trace.safetensors", "scale_mapping=zero_to_two"),
+    Project("imu_pose", "imu_pose.json", "model.onnx", "clip.trace.safetensors", "temperature=none"),
+    Project("walking_policy", "policy.json", "policy.onnx", "walk.trace.jsonl", "action_scale=one"),
+)
+FOLDERS = {"enemy_animation": "demo"}
+"""Under fixtures/bundles; else the system's name."""
+
+
+def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
+    """A row of the table and the words of its command, in an order in which each finds the files that it needs.
+
+    aside: a folder for recordings that are not part of the project.
+    """
+    contract, files = (of.contract, *of.more), ("--clip", of.clip, "--onnx", of.model)
+    run, right, wrong = (
+        ("run", *contract, *files, "--frames", FRAMES),
+        "engine.trace.jsonl",
+        aside / "wrong.trace.jsonl",
+    )
+    judged = ("--bundle", *contract, "--onnx", of.model)
+    yield "systems NAME", ("systems", of.name)
+    yield "describe", ("describe", *contract, "--onnx", of.model)
+    yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
+    yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
+    yield "breaking, nothing changed", ("breaking", of.contract, of.contract, *of.more, *of.more)
+    yield "run", (*run, "--out", right)
+    yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
+    yield "run --mode playback", (*run, "--mode", "playback", "--out", aside / "playback.trace.jsonl")
+    yield "run --set, another convention", (*run, "--set", of.wrong, "--out", wrong)
+    yield "diff, the same run", ("diff", right, right, "--bundle", *contract)
+    yield "diff, another convention", ("diff", right, wrong, "--bundle", *contract)
+    yield "explain, the contract's conventions", ("explain", right, *judged, "--clip", of.clip)
+    yield "explain, another convention", ("explain", wrong, *judged, "--clip", of.clip)
+    yield "nan", ("nan", *contract, *files, "--frames", FRAMES)
+    yield "adequacy", ("adequacy", of.clip, *judged)
+    yield "sweep", ("sweep", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept")
+    yield "init", ("init",)
+    yield "gate", ("gate", "--archive", aside / "kept.rigpact.zip")
+    yield "report --html", ("report", aside / "kept.rigpact.zip", "--html", aside / "page.html")
+    yield "selftest --only bundle", ("selftest", "--only", "bundle")
+
+
+def answers(of: Project, folder: Path) -> Mapping[str, str]:
+    """What each command answers in a project's folder, in this process."""
+    aside = folder.parent / f"{folder.name}_aside"
+    aside.mkdir()
+    found = {}
+    with contextlib.chdir(folder):
+        for row, words in questions(of, aside):
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                status = run_command_line([str(word) for word in words])
+            found[row] = in_a_word(status, out.getvalue(), err.getvalue())
+    return found
+
+
+def in_a_word(status: int, out: str, err: str) -> str:
+    """A cell: why not, else the convention that is named, the defects that are missed, the verdict."""
+    if status > 1:
+        reason = re.search(r"found (?:.* which )?(.*), expected", err)
+        return f"{reason[1] if reason else err.strip()} (status {status})"
+    named = re.search(r"With (\w+) = (\S+)", out)
+    if named:
+        return f"names `{named[1]}`"
+    caught = re.search(r"(\d+) of (\d+) planted defects caught", out)
+    if caught:
+        return "all caught" if caught[1] == caught[2] else f"{int(caught[2]) - int(caught[1])} missed"
+    verdicts = re.findall(r"^([A-Z]{4,}): ", out, re.MULTILINE)
+    return verdicts[-1] if verdicts else "written" if status == 0 else f"status {status}"
+
+
+def page(columns: Mapping[str, Mapping[str, str]]) -> str:
+    """docs/commands.md."""
+    rows = next(iter(columns.values()))
+    table = "\n".join(f"| {row} | " + " | ".join(column[row] for column in columns.values()) + " |" for row in rows)
+    head = "| command | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|"
+    return f"{_HEAD}{head}\n{table}\n"
+
+
+_HEAD = """# Commands and systems
+
+Every command works on every system: rigpact's own five, and a package that rigpact has never heard of
+(parity_tests/repository/outside). A cell is the answer on the committed files of that system. A command that a system has no use for
+says why, with exit status 2: a system that does not feed itself has no free run.
+
+A test runs all of this and compares: `RIGPACT_REGENERATE=1 python -m pytest parity_tests/repository/test_commands_table.py` writes the
+page.
+
+"""
