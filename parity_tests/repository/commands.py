@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
     yield "breaking, nothing changed", ("breaking", of.contract, of.contract, *of.more, *of.more)
-    yield "run", (*run, "--out", right)
+    yield "run", ("run", *contract, *files, "--out", right)
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
     yield "run --mode playback", (*run, "--mode", "playback", "--out", aside / "playback.trace.jsonl")
     yield "run --set, another convention", (*run, "--set", of.wrong, "--out", wrong)
@@ -87,7 +88,17 @@ def answers(of: Project, folder: Path) -> Mapping[str, str]:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 status = run_command_line([str(word) for word in words])
             found[row] = in_a_word(status, out.getvalue(), err.getvalue())
+    found["report --html"] += f", {_pictured((aside / 'page.html').read_text(encoding='utf-8'))}"
     return found
+
+
+def _pictured(html: str) -> str:
+    """What the page shows of the engine's recording."""
+    data = re.search(r'id="data"[^>]*>(.*?)</script>', html, re.DOTALL)
+    runs = json.loads(data[1])["runs"] if data else []
+    if not runs:
+        return "no run"
+    return "the character moves" if any(run["bones"] for run in runs) else "curves of stages (no skeleton)"
 
 
 def in_a_word(status: int, out: str, err: str) -> str:
@@ -102,7 +113,7 @@ def in_a_word(status: int, out: str, err: str) -> str:
     if caught:
         return "all caught" if caught[1] == caught[2] else f"{int(caught[2]) - int(caught[1])} missed"
     verdicts = re.findall(r"^([A-Z]{4,}): ", out, re.MULTILINE)
-    return verdicts[-1] if verdicts else "written" if status == 0 else f"status {status}"
+    return verdicts[-1] if verdicts else "done" if status == 0 else f"status {status}"
 
 
 def page(columns: Mapping[str, Mapping[str, str]]) -> str:
@@ -116,10 +127,10 @@ def page(columns: Mapping[str, Mapping[str, str]]) -> str:
 _HEAD = """# Commands and systems
 
 Every command works on every system: rigpact's own five, and a package that rigpact has never heard of
-(parity_tests/repository/outside). A cell is the answer on the committed files of that system. A command that a system has no use for
-says why, with exit status 2: a system that does not feed itself has no free run.
+(parity_tests/repository/outside). A cell is the answer on the committed files of that system. Where a system has no use for a command,
+the command says why and ends with status 2: a system that does not feed itself has no free run.
 
-A test runs all of this and compares: `RIGPACT_REGENERATE=1 python -m pytest parity_tests/repository/test_commands_table.py` writes the
-page.
+A test runs all of this and compares. To write the page:
+`RIGPACT_REGENERATE=1 python -m pytest parity_tests/repository/test_commands_table.py`.
 
 """
