@@ -127,8 +127,8 @@ def page(columns: Mapping[str, Mapping[str, str]]) -> str:
 _HEAD = """# Commands and systems
 
 Every command works on every system: rigpact's own five, and a package that rigpact has never heard of
-(parity_tests/repository/outside). A cell is the answer on the committed files of that system. Where a system has no use for a command,
-the command says why and ends with status 2: a system that does not feed itself has no free run.
+(parity_tests/repository/outside). A cell is the answer on the committed files of that system. Where a system has no use for a
+command, the command says why and ends with status 2: a system that does not feed itself has no free run.
 
 A test runs all of this and compares. To write the page:
 `RIGPACT_REGENERATE=1 python -m pytest parity_tests/repository/test_commands_table.py`.

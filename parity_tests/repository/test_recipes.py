@@ -43,8 +43,10 @@ def _tests(rigpact: Rigpact, *words: str, regenerate: bool = False) -> None:
 
 def _lint(rigpact: Rigpact, names: set[str]) -> None:
     pytest.importorskip("ruff")
-    answer = rigpact.python("-m", "ruff", "check", "--quiet", *sorted(name for name in names if name.endswith(".py")))
-    assert answer.status == 0, answer.text
+    files = sorted(name for name in names if name.endswith(".py"))
+    for words in (("check", "--quiet"), ("format", "--check", "--quiet")):
+        answer = rigpact.python("-m", "ruff", *words, *files)
+        assert answer.status == 0, answer.text
 
 
 def test_a_rule_touches_the_module_of_its_family(follow: Follow, demo_bundle: Path) -> None:
