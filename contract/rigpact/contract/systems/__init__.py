@@ -11,7 +11,7 @@ To host a system NAME:
  1. here: NAME.py with the layouts of its vectors, `read_constants` and `constant_problems`.
  2. reference_runtime/systems/NAME/: stages.py, a function for each stage and a `Knob` for each table of readings; graph.py, its
     `SYSTEM`; a row under `rigpact.systems` in pyproject.toml. Every command then works for it.
- 3. fixtures/training/rigpact/training/NAME/: motion, the torch side, `build.py`, which writes the contract (`contract_to_json`), the
-    model, and a clip: a trace whose header says `system=NAME` and whose stages are those that come from outside.
+ 3. fixtures/training/rigpact/training/NAME/: motion, the torch side, `build.py`, which writes the contract (`contract_to_json`),
+    the model, and a clip: a trace whose header says `system=NAME` and whose stages are those that come from outside.
  4. docs/systems/NAME.md, tests in parity_tests/systems_room.
 """
