@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -122,13 +123,23 @@ def test_init_writes_settings_that_pass(project: Project) -> None:
     assert "base" not in Path("rigpact.toml").read_text(encoding="utf-8")
 
 
-def test_what_a_system_cannot_have_is_said(project: Project) -> None:
-    """A key that is not answered looks as if it were asked."""
+def test_a_changed_constant_is_found_against_the_base_revision(project: Project) -> None:
+    """A leg that grew between two exports moves every foot; the files of today alone are fine."""
     Path("rigpact.toml").write_text(SETTINGS.replace("[[gate.teacher]]", 'base = "HEAD"\n[[gate.teacher]]', 1), "utf-8")
+    who = ("-c", "user.email=a@b", "-c", "user.name=a")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "base")):
+        subprocess.run(["git", *who, *words], check=True, capture_output=True)
+    assert project.gate()[0] == 0
+    contract = next(Path().glob("*neurarig*.json"))
+    document = json.loads(contract.read_text(encoding="utf-8"))
+    document["constants"]["femur_cm"] = [value + 1.0 for value in document["constants"]["femur_cm"]]
+    contract.write_text(json.dumps(document), encoding="utf-8")
+
     status, answer = project.gate()
 
-    assert status == 0
-    assert "only revisions of bundles" in answer["not_asked"]["breaking"]
+    (part,) = [part for part in answer["parts"] if part["name"] == "breaking"]
+    assert status == 1
+    assert part["findings"]
 
 
 def test_a_stage_that_the_system_does_not_have_is_refused_with_its_place(project: Project) -> None:

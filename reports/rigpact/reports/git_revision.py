@@ -17,7 +17,12 @@ from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json
 
 _TIMEOUT_S = 60
 _LFS_POINTER = b"version https://git-lfs"
-_SETTINGS = ("safe.bareRepository=explicit", "protocol.allow=never", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
+_SETTINGS = (
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+)
 _NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
@@ -35,7 +40,9 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     place = path.parent.resolve() / path.name
     if root is None or not place.is_relative_to(root):
         hint = "run rigpact in the repository that has the file"
-        raise UnusableInput(path, "no git repository of the working directory around it", "a file in that repository", hint)
+        raise UnusableInput(
+            path, "no git repository of the working directory around it", "a file in that repository", hint
+        )
     commit = _commit(root, revision)
     if not commit:
         raise UnusableInput(f"--against {revision}", "no such revision", "a branch, tag or commit of the repository")

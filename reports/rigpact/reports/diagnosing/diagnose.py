@@ -13,7 +13,6 @@ import numpy as np
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
-from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
 from rigpact.reports.comparing.address import Address, channel_address

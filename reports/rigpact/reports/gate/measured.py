@@ -48,8 +48,7 @@ class Measured:
 
 
 NO_FEEDBACK = "this system does not feed itself"
-NO_REVISIONS = "only revisions of bundles are compared, not of contract files"
-IMPOSSIBLE = frozenset({NO_FEEDBACK, NO_REVISIONS})
+IMPOSSIBLE = frozenset({NO_FEEDBACK})
 """Reasons that no setting can change: no next step asks for such a part."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_bundles
+from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
 from rigpact.contract.compatibility.record import record_key
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
@@ -13,7 +13,7 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
-from rigpact.reports.gate.measured import NO_REVISIONS, Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, guarded
 from rigpact.reports.gate.project import Project
 from rigpact.reports.git_revision import read_document_at
 
@@ -21,10 +21,7 @@ NAME, TITLE = "breaking", "Changes since the base revision"
 
 
 def ask(project: Project) -> Iterator[Measured | NotAsked]:
-    """Compare the bundle, and the companion, with the base revision's."""
-    if project.document.kind is not Kind.BUNDLE:
-        yield NotAsked(NAME, NO_REVISIONS)
-        return
+    """Compare the bundle or contract file, and the companion, with the base revision's."""
     if project.settings.base is None:
         yield NotAsked(NAME, "no base revision in [gate], nor --base")
         return
@@ -33,11 +30,11 @@ def ask(project: Project) -> Iterator[Measured | NotAsked]:
 
 
 def _measure(project: Project, base: str) -> Measured:
-    old = read_document_at(project.bundle_path, base, Kind.BUNDLE)
+    old = read_document_at(project.bundle_path, base, project.document.kind)
     companions = None
     if project.companion is not None:
         companions = (read_document_at(project.companion.path, base, Kind.COMPANION), project.companion)
-    found = compare_bundles(old, project.document, companions)
+    found = compare_contracts(old, project.document, companions)
     findings = tuple(_finding(change, project.bundle_path, base) for change in found.changes if _breaks(change))
     metrics = {
         "record_key": record_key(found),
