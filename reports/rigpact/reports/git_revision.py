@@ -1,8 +1,8 @@
 """A file as it stands in a git revision, without touching the working tree.
 
-A pull request may bring any file, a bare repository with a configuration of its own among them, and git runs programs that a
-configuration names. So git is asked for the user's own repository only: the one around the working directory, found by its `.git`,
-which no commit can bring. It is named to git outright, never searched for from a folder of the project, and may fetch nothing.
+A pull request may bring any file, a bare repository with its own configuration too, and git runs programs that a configuration
+names. So git is asked for the user's own repository only: the one around the working directory. Its `.git` is found here, for no
+commit can bring one, and is named to git outright. Git searches from no folder of the project, and fetches nothing.
 """
 
 from __future__ import annotations
