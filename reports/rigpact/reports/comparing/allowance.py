@@ -58,8 +58,10 @@ class Allowance:
         return found
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
-        bound = np.fmin(a.bound(stage), b.bound(stage))
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        if not error.any():  # the same values have the same bound
+            return a.bound(stage)
+        bound = np.fmin(a.bound(stage), b.bound(stage))
         with np.errstate(invalid="ignore"):
             if not (error > bound).any():
                 return bound

@@ -30,7 +30,7 @@ from rigpact.reports.comparing.pose_error import PoseError, pose_error
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
-FRAMES_AT_ONCE = 128
+FRAMES_AT_ONCE = 256
 """Frames that are looked at together: what a comparison holds in memory, whatever the length of the recordings."""
 
 
