@@ -7,10 +7,11 @@ To add a command: write its module, register it below.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -71,7 +72,32 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_ClosingPipe(sys.stdout.fileno())), sys.stdout.encoding, "replace", line_buffering=True
+    )
     sys.exit(run_command_line(arguments))
+
+
+class _ClosingPipe(io.RawIOBase):
+    """Standard output whose reader may go away (`rigpact check … | head`): the verdict stays, the rest of the text is dropped."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def write(self, content: Any) -> int:
+        try:
+            return os.write(self._descriptor, content)
+        except BrokenPipeError:
+            return len(content)
 
 
 def run_command_line(arguments: Sequence[str] | None = None) -> int:
@@ -92,9 +118,6 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:
         sys.stderr.write(f"rigpact: error: {error.one_line()}\n")
-        return EXIT_CANNOT_JUDGE
-    except BrokenPipeError:  # `rigpact … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CANNOT_JUDGE
     except Exception as error:
         if os.environ.get("RIGPACT_DEBUG"):
