@@ -72,9 +72,10 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(_ClosingPipe(sys.stdout.fileno())), sys.stdout.encoding, "replace", line_buffering=True
-    )
+    if sys.stdout is not None:  # a process without an output of its own
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_ClosingPipe(sys.stdout.fileno())), sys.stdout.encoding, "replace", line_buffering=True
+        )
     sys.exit(run_command_line(arguments))
 
 
