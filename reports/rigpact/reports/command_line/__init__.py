@@ -72,10 +72,10 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
-    if sys.stdout is not None:  # a process without an output of its own
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(_ClosingPipe(sys.stdout.fileno())), sys.stdout.encoding, "replace", line_buffering=True
-        )
+    descriptor = os.open(os.devnull, os.O_WRONLY) if sys.stdout is None else sys.stdout.fileno()
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    raw = io.BufferedWriter(_ClosingPipe(descriptor))
+    sys.stdout = io.TextIOWrapper(raw, encoding, "replace", line_buffering=True)
     sys.exit(run_command_line(arguments))
 
 
