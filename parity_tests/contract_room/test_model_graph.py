@@ -260,10 +260,13 @@ def test_without_onnx_the_graph_is_visibly_not_judged(tmp_path: Path, monkeypatc
     path = save(honest_model(), tmp_path / "model.onnx")
     monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
 
-    found = {finding.rule.code: finding for finding in check(Subject(model=read_model(path))).findings}
+    report = check(Subject(model=read_model(path)))
+    found = {finding.rule.code: finding for finding in report.findings}
 
     assert set(found) == {"RP419"}
-    assert "rigpact[training]" in found["RP419"].rule.hint
+    assert "pip install onnx" in found["RP419"].rule.hint
+    assert report.ledger.missing == 1
+    assert report.verdict == "fail"
 
 
 def test_the_rules_about_graphs_need_no_onnx() -> None:

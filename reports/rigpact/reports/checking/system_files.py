@@ -36,7 +36,7 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
     if model is not None:
         signature = read_model(model)
         files.append(_listed(model, "model", signature.sha256))
-        declared += _tensors(signature)
+        declared += _tensors(signature) + bool(signature.graph_not_read)
         if system is not None:
             findings += systems.check_system_model(signature, system)
             subject = Subject(model=signature)

@@ -24,7 +24,7 @@ GRAPH_NOT_INSPECTED = Rule(
     name="model-graph-not-inspected",
     severity=Severity.INFO,
     message="nodes and weights were not looked at: {reason}",
-    hint="pip install 'rigpact[training]' brings the package onnx",
+    hint="install onnx, one of rigpact's own dependencies: pip install onnx",
     why="dropout left on, weights that are not finite and inputs without use stay unseen",
 )
 MODEL_NOT_LOADABLE = Rule(
