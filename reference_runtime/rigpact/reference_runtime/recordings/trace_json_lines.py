@@ -182,8 +182,7 @@ class _Rows:
         self.times_s.append(float(time_s))
 
     def _keep(self, name: str, row: FloatArray) -> None:
-        """Put a row into the stage's last block. After joining, the system gets large blocks back, but not single
-        rows."""
+        """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
         blocks = self._blocks.setdefault(name, [])
         height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
         place = len(self.frames) % height
