@@ -132,7 +132,7 @@ class DeclaredFiles:
 
     def fault(self, word: str) -> Any:
         """An injected defect, in the form that `--perturb` takes."""
-        raise UnusableInput("--perturb", word, "a system that has faults to put in")
+        raise UnusableInput("--perturb", word, "a system with faults to inject")
 
     def acting_contract(self, contract: Any, faults: Sequence[Any]) -> Any:
         """The effective contract of an implementation with these faults."""

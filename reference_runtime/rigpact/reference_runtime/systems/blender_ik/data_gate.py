@@ -49,7 +49,7 @@ def data_problems(
     for name, shape, width in shapes:
         yield Problem(name, f"shape {shape}", f"(N, {width})", "numbers would be read as others")
     if not shapes and not len(context) == len(rotations) > 0:
-        yield Problem("rotations", f"{len(rotations)} rows", f"{len(context)}, one a context", "no row has its label")
+        yield Problem("rotations", f"{len(rotations)} rows", f"{len(context)}, one per context", "no row has its label")
     elif not shapes and not (np.isfinite(context).all() and np.isfinite(rotations).all()):
         yield Problem("context, rotations", "a value that is not finite", "numbers", "one such row ends the training")
     elif not shapes:

@@ -73,7 +73,7 @@ def _send(wire: socket.socket, datagram: bytes, address: tuple[str, int]) -> Non
         wire.send(datagram)
     except ConnectionRefusedError:
         raise UnusableInput(
-            f"{address[0]}:{address[1]}", "nobody who listens", "a server", "rigpact neurarig serve"
+            f"{address[0]}:{address[1]}", "no server", "a server that listens there", "rigpact neurarig serve"
         ) from None
 
 
