@@ -179,7 +179,8 @@ class LiveFrames:
     def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
         """The stage `lag` frames later, (runs, width); NaN if it is not known.
 
-        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`. Ahead is what the clip gives.
+        start: the values before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`. Later frames come from
+        the clip.
         """
         wanted = int(self.frame[0]) + lag
         if wanted >= 0 and lag <= 0 and stage in self._kept:

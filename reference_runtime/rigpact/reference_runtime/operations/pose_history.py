@@ -1,4 +1,4 @@
-"""The PoseHist input: H past poses, oldest to newest, six numbers a bone.
+"""The PoseHist input: H past poses, oldest to newest, six numbers per bone.
 
 Engine: `ResetPoseHistoryFromPose`, `PushPoseHistoryFrame`, `BuildPoseHistoryFeature`, `NormalizePoseHistoryRaw`.
 Pose k is the pose of frame k. The convention `pose_history_start` defines the poses before the first frame.

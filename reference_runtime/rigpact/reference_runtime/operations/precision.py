@@ -13,7 +13,7 @@ COMPUTE_DTYPE: Mapping[str, type[np.floating]] = {"f64": np.float64, "f32": np.f
 
 
 def compute_dtype(conventions: Conventions) -> type[np.floating]:
-    """The type that a stage's maths runs in."""
+    """The floating-point type of the arithmetic inside a stage."""
     return COMPUTE_DTYPE[conventions.math]
 
 

@@ -31,7 +31,7 @@ class FixedModel:
         self._answer = answer_with(contract, evaluate)
 
     def learn(self, values: FloatArray) -> float | None:
-        """Nothing is learned."""
+        """Do nothing: the model is fixed."""
         return None
 
     def answer(self, values: FloatArray) -> FloatArray:

@@ -101,7 +101,7 @@ Message = Ping | Handshake | Frame | Reply | Refusal
 
 
 def decode_at_server(datagram: bytes, profile: Profile) -> Message:
-    """What a client sent."""
+    """A client's datagram as a message or a `Refusal`."""
     if len(datagram) > LARGEST_DATAGRAM:
         return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
@@ -116,7 +116,7 @@ def decode_at_server(datagram: bytes, profile: Profile) -> Message:
 
 
 def decode_at_client(datagram: bytes, profile: Profile) -> Message:
-    """What the server sent; a reply of another length (the published bug sent 25 bytes) is refused."""
+    """The server's datagram as a message or a `Refusal`, also for a wrong length (the published bug: 25 bytes)."""
     if len(datagram) <= 1:
         return Ping()
     expected = 1 + 4 * profile.reply_floats

@@ -62,7 +62,7 @@ class FloorReport:
 
 
 def measure_floor(subject: Subject, poses6d: FloatArray) -> FloorReport:
-    """Measure a free run's poses (T, 6·B), frame t being the pose after step t; UnusableInput without feet."""
+    """Measure a free run's poses (T, 6·B); row t is the pose after step t. UnusableInput without feet."""
     contract, rows = subject.contract, subject.rows()
     run = np.concatenate((rows.poses[:1], poses6d))
     flags, own_flags = contact_flags(run, contract, rows), contact_flags(rows.poses, contract, rows)
