@@ -1,4 +1,4 @@
-"""What the engine does each frame, in numpy and onnxruntime.
+"""The engine's loop, frame by frame, in numpy and onnxruntime.
 
 Imports only `rigpact.contract`. Start with `Loop`; `run_frames` keeps every stage as a `Trace`.
 """

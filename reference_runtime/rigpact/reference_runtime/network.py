@@ -1,8 +1,8 @@
-"""The network: five vectors in by position, one vector out.
+"""The network: five input vectors by position, one output vector.
 
-Engine: `FFusedEventMotionModel`. Three kinds: an ONNX session, recorded outputs played back, any callable.
-The engine pads or cuts a vector of the wrong width without a word (`AlignInputVec`); here that is done the same way and
-every event is kept in `alignments`.
+Engine: `FFusedEventMotionModel`. Three kinds: an ONNX session, recorded outputs, any callable. The engine silently pads
+or cuts a vector of the wrong width (`AlignInputVec`). This module does the same and records every event in
+`alignments`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vectors = Sequence[FloatArray]
 
 @dataclass(frozen=True, order=True)
 class InputAlignment:
-    """A vector that was bound at another width than its own: cut or zero-padded, silently in the engine."""
+    """An input vector that was cut or zero-padded to the bound width. The engine does this silently."""
 
     position: int
     name: str
@@ -34,9 +34,9 @@ class InputAlignment:
 
 
 class Network(Protocol):
-    """What the loop calls once a frame.
+    """The network that the loop calls once per frame.
 
-    `bound_widths` are the widths of the five positions, None where any width is taken.
+    `bound_widths` are the widths of the five positions, None if every width is accepted.
     """
 
     name: str
@@ -53,8 +53,8 @@ class OnnxNetwork:
     def __init__(self, path: str | Path, contract: Contract) -> None:
         """Load the model and check name, order, width, type and rank of its inputs against the contract.
 
-        Raises UnusableInput for a file that is no such model. A width that differs from the contract's is not refused,
-        as the engine does not refuse it: see `alignments` of the loop.
+        Raises UnusableInput if the file is not such a model. A width that differs from the contract's is accepted,
+        because the engine accepts it too: see `alignments` of the loop.
         """
         from rigpact.contract.model.signature import open_session, session_signature
 
@@ -70,7 +70,7 @@ class OnnxNetwork:
         self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
 
     def run(self, inputs: Vectors, frame: int) -> FloatArray:
-        """Inference of every row, one by one where the export fixed the batch to 1; output 0 is the answer."""
+        """Inference of every row, one by one if the export fixed the batch to 1. Output 0 is the answer."""
         if self._takes_one_row and len(inputs[0]) > 1:
             rows = [self.run([vector[row : row + 1] for vector in inputs], frame) for row in range(len(inputs[0]))]
             return np.concatenate(rows)
@@ -91,13 +91,13 @@ _BINDINGS_KEPT = 4
 
 
 class _Binding:
-    """Buffers that a session reads and writes itself: a call then costs what the network costs.
+    """Buffers that a session reads and writes directly, without copies.
 
-    They belong to one thread. Same kernels, same bits as a call with arrays.
+    One thread may use them. The kernels and the bits are the same as in a call with arrays.
     """
 
     def __init__(self, session: Any, inputs: Mapping[str, FloatArray], name: str, output: FloatArray) -> None:
-        """Bind buffers of the shapes that the session just took and gave."""
+        """Bind buffers with the shapes of the session's last inputs and output."""
         self._session, self._binding = session, session.io_binding()
         self._inputs = [np.empty(vector.shape, vector.dtype) for vector in inputs.values()]
         self._kinds = [(buffer.shape, buffer.dtype) for buffer in self._inputs]
@@ -108,11 +108,11 @@ class _Binding:
         self._binding.bind_output(name, "cpu", 0, self._output.dtype.type, shape, address)
 
     def takes(self, inputs: Vectors) -> bool:
-        """Whether the vectors are of the bound shapes; what is not goes to the session, which says what is wrong."""
+        """Whether the vectors have the bound shapes. Other vectors go to the session, which reports the error."""
         return [(vector.shape, vector.dtype) for vector in inputs] == self._kinds
 
     def run(self, inputs: Vectors) -> FloatArray:
-        """The session's answer, an array of its own."""
+        """The session's answer, as a new array."""
         for buffer, vector in zip(self._inputs, inputs, strict=True):
             buffer[...] = vector
         self._session.run_with_iobinding(self._binding)
@@ -139,7 +139,7 @@ def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -
 
 
 class ReplayNetwork:
-    """Recorded outputs (T, Dy) in place of a network: frame t answers with row t, whatever comes in."""
+    """Recorded outputs (T, Dy) in place of a network: frame t answers with row t and ignores its inputs."""
 
     bound_widths: tuple[int | None, ...] = (None,) * len(INPUTS)
 
@@ -171,7 +171,7 @@ class CallableNetwork:
 def read_replay(path: str | Path) -> ReplayNetwork:
     """Recorded network outputs: `y_norm` of a trace, or `prediction.y_norm` of a teacher prediction.
 
-    What the rows mean (residual, delta, absolute pose) is the contract's `output_mode`, not the file's.
+    The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
     from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
 

@@ -1,1 +1,1 @@
-"""The artefacts of a system: which contract, recording, clip and network a file holds."""
+"""The artefacts of a system: reads contracts, recordings, clips and networks from files."""

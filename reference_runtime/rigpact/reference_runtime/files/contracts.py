@@ -1,4 +1,4 @@
-"""Opening a contract: a schema bundle or a system's contract file, by what the file holds."""
+"""Opens a contract: a schema bundle or a system's contract file. The content of the file decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AnyContract = Contract | SystemContract
 
 @dataclass(frozen=True)
 class ContractFiles:
-    """What a contract is read from: the bundle or contract file, a companion, settings (KNOB=VALUE), a TOML of them."""
+    """Sources of a contract: the bundle or contract file, a companion, settings (KNOB=VALUE), a TOML file."""
 
     bundle: Path | None = None
     companion: Path | None = None
@@ -28,12 +28,12 @@ class ContractFiles:
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The conventions that the options declare."""
+        """The conventions that the settings declare."""
         return declared_changes(self.settings, self.conventions)
 
 
 def open_contract(files: ContractFiles) -> AnyContract:
-    """Read a contract; UnusableInput for a file that is none, ContractRefused for one that nothing can be computed from."""
+    """Read a contract. UnusableInput: the file is not a contract. ContractRefused: nothing can be computed from it."""
     if files.bundle is None:
         raise UnusableInput("--bundle", "none", "the schema bundle or the system's contract file")
     document = read_document(files.bundle)
@@ -50,5 +50,5 @@ def open_contract(files: ContractFiles) -> AnyContract:
 
 
 def optional_contract(files: ContractFiles) -> AnyContract | None:
-    """The same; None where no bundle was named."""
+    """The same; None if no bundle is given."""
     return None if files.bundle is None else open_contract(files)

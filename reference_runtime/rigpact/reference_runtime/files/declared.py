@@ -1,6 +1,7 @@
-"""The artefacts of a system that is declared by its stages alone: traces of named stages, and an ONNX model.
+"""The artefacts of a system that is declared only by its stages: traces of named stages, and an ONNX model.
 
-A system with artefacts, runs or checks of its own derives from `DeclaredFiles` and says only what differs: `System.files`.
+A system with its own artefacts, runs or checks derives from `DeclaredFiles` and overrides what differs:
+`System.files`.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 
 
 class DeclaredFiles:
-    """Reads what a declared system's project holds, and runs it."""
+    """Reads the files of a declared system, and runs the system."""
 
     clip_endings: tuple[str, ...] = (".trace.safetensors", ".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst")
-    """How the names of clips end: what is taken of a folder."""
+    """Suffixes of clip names: the files that are taken from a folder."""
     probe: str | None = None
-    """`module:function` that makes a short clip on which conventions look different (contract -> document); None for none."""
+    """`module:function` that makes a short clip which separates the conventions (contract -> document), or None."""
     guards: Mapping[str, Callable[[Any], Any]] = {}
-    """Counterfactual runs of a system of its own, by name: see `rigpact.reports.nonfinite.guards`."""
+    """The system's own counterfactual runs by name: see `rigpact.reports.nonfinite.guards`."""
 
     def recording(self, path: Path, contract: Any) -> Recording:
-        """A trace of this system; UnusableInput for one of another."""
+        """A trace of this system; UnusableInput for a trace of another system."""
         trace = read_trace(path)
         name = contract.system.name
         if trace.header.system != name:
@@ -46,17 +47,17 @@ class DeclaredFiles:
         return Recording(path, "trace", trace, frozenset(contract.system.graph.names))
 
     def clip(self, path: Path, contract: Any) -> Any:
-        """What drives a run: the recorded rows of a trace."""
+        """The clip of a run: the recorded rows of a trace."""
         trace = self.recording(path, contract).trace
         return DeclaredClip(path, trace.header.fps, trace.stages)
 
     def drive_of(self, clip: Any) -> Callable[[Any], Any]:
-        """A clip's rows by stage, laid out under whatever contract is looked at."""
+        """A function from a contract to the clip's rows by stage."""
         drive = ClipDrive(clip.stages)
         return lambda _contract: drive
 
     def drive(self, path: Path, contract: Any) -> Callable[[Any], Any]:
-        """The same of a clip's file."""
+        """The same for a clip's file."""
         return self.drive_of(self.clip(path, contract))
 
     def network(self, path: Path, contract: Any) -> Any:
@@ -68,7 +69,7 @@ class DeclaredFiles:
         return RecordedAnswers(path.name, self.recording(path, contract).trace.stages)
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Any) -> dict[str, FloatArray]:
-        """Recorded answers of the network at some frames; UnusableInput where a frame is missing."""
+        """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
         trace = self.recording(path, contract).trace
         if not set(frame.tolist()) <= set(trace.frame.tolist()):
             raise UnusableInput(path, f"{len(trace.frame)} frames", "every frame of the recording")
@@ -77,35 +78,35 @@ class DeclaredFiles:
         return {name: values[rows] for name, values in trace.stages.items() if name in answers}
 
     def start(self, contract: Any, network: Any, clip: Any, options: RunOptions) -> Runner:
-        """Begin a run; UnusableInput for one that the system cannot make."""
+        """Begin a run; UnusableInput if the system cannot make such a run."""
         return DeclaredRun(contract, network, clip, options)
 
     def lockstep(self, contract: Any, network: Any, clip: Any, starts: FloatArray, frames: int) -> Any:
-        """Free runs from several starts (R, width) of the stage that is handed on; `step` gives stages (R, width)."""
+        """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
         return DeclaredLockstep(contract, network, clip, starts, frames)
 
     def write(self, out: Path, trace: Trace, contract: Any, clip: Any, model: str) -> None:
-        """Write a run in a format of the system's own; UnusableInput where it has none of that name."""
+        """Write a run in the system's own format; UnusableInput if it has no format for that file name."""
         raise UnusableInput(out, f"the name {out.name}", "a name ending in .trace.jsonl or .trace.safetensors")
 
     def measures(self, trace: Trace, contract: Any) -> dict[str, Any]:
-        """What the system's own measures say of a run."""
+        """Results of the system's own measures on a run."""
         return {}
 
     def columns(self, clip: Any) -> dict[str, FloatArray]:
-        """The numbers of a clip that drive a run, (N, width) by name; none where they cannot be taken apart."""
+        """The numbers of a clip that drive a run, (N, width) by name; empty if they cannot be separated."""
         return dict(clip.stages)
 
     def with_columns(self, clip: Any, columns: Mapping[str, FloatArray], rows: Any) -> Any:
-        """The clip with other numbers, of which some rows are taken."""
+        """The clip with selected rows of other numbers."""
         return replace(clip, stages={name: values[rows] for name, values in columns.items()})
 
     def seeded_columns(self, contract: Any) -> dict[str, slice]:
-        """The channels, of the stage that is handed on, that each of the clip's columns seeds."""
+        """For each column of the clip: the channels of the fed-back stage that it seeds."""
         return {stage.name: slice(None) for stage in contract.system.stages if stage.carried is not None}
 
     def default_number(self, contract: Any, column: str, index: int) -> float:
-        """What stands in a clip where a number does not matter: 0, and 1 for the w of a quaternion."""
+        """A neutral number for a clip: 0, or 1 for the w of a quaternion."""
         field = contract.fields(column).field_at(index)
         is_w = field is not None and field.kind is FieldKind.QUATERNION_XYZW and (index - field.start) % 4 == 3
         return 1.0 if is_w else 0.0
@@ -118,41 +119,41 @@ class DeclaredFiles:
         return path
 
     def next_poses(self, clip: Any, contract: Any) -> FloatArray | None:
-        """The poses (N, 6·B) that a clip itself has, the seed first; None where a clip has none."""
+        """The clip's own poses (N, 6·B), the seed first; None if it has no poses."""
         return None
 
     def judging_network(self, clip: Any, contract: Any) -> Any:
-        """What answers when conventions are told apart on a clip; None for what the clip itself recorded."""
+        """The network that `rigpact adequacy` uses on a clip; None: the answers that the clip recorded."""
         return None
 
     def limits(self, clip: Any) -> Sequence[str]:
-        """What a clip never shows, in words."""
+        """The limits of a clip in words: what it never contains."""
         return ()
 
     def fault(self, word: str) -> Any:
-        """A defect that is put into a run on purpose, as `--perturb` takes it."""
-        raise UnusableInput("--perturb", word, "a system that has faults to put in")
+        """An injected defect, in the form that `--perturb` takes."""
+        raise UnusableInput("--perturb", word, "a system with faults to inject")
 
     def acting_contract(self, contract: Any, faults: Sequence[Any]) -> Any:
-        """The contract as an implementation with these faults acts on it."""
+        """The effective contract of an implementation with these faults."""
         return contract
 
     def numbers(self, contract: Any) -> dict[str, FloatArray]:
-        """The contract's numbers, flat, by the names that its file has for them."""
+        """The contract's numbers, flat, by their names in the file."""
         return json_numbers(contract)
 
     def with_numbers(self, contract: Any, name: str, values: FloatArray) -> Any:
-        """The contract with other numbers of that name."""
+        """The contract with other numbers under that name."""
         return with_json_numbers(contract, name, values)
 
     def watches(self, contract: Any) -> Sequence[Watch]:
-        """What announces trouble in this system, besides values that leave the clip's range."""
+        """The watched quantities of this system, besides the range of the clip's values."""
         return ()
 
     def drift_notes(
         self, subject: Any, published: FloatArray, sampled: Mapping[int, Any]
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """What else a long free run is measured by, as facts and in words.
+        """Further measures of a long free run, as data and as text.
 
         published: the watched stage at every frame, (T, width); sampled: every stage, (1, width), at some frames.
         """
@@ -160,5 +161,5 @@ class DeclaredFiles:
 
 
 def files_of(contract: Any) -> Any:
-    """What reads the artefacts of a contract's system."""
+    """The reader of the artefacts of a contract's system."""
     return contract.system.files or DeclaredFiles()

@@ -1,4 +1,4 @@
-"""Runs of a system that is declared by its stages: from a clip in one batch, or feeding itself frame by frame."""
+"""Runs of a system that is declared by its stages: a clip in one batch, or a free run frame by frame."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class RecordedAnswers:
 
 
 class DeclaredRun:
-    """A run of a declared system; a `Runner`. The stages are computed when the first of them is asked for."""
+    """A run of a declared system; a `Runner`. All stages are computed at the first request."""
 
     def __init__(self, contract: SystemContract, network: Any, clip: DeclaredClip, options: RunOptions) -> None:
-        """UnusableInput for a mode that the system does not have, and where nothing gives the network's answers."""
+        """UnusableInput if the system does not have the mode, or if nothing gives the network's answers."""
         refuse_mode(contract, options)
         self.contract, self.mode = contract, options.mode
         self.fps = contract.fps or clip.fps
@@ -58,7 +58,7 @@ class DeclaredRun:
     @cached_property
     def _stages(self) -> Stages:
         run = run_clip if self.mode == "teacher" else free_run
-        with np.errstate(all="ignore"):  # what is not finite is found and said, not warned of
+        with np.errstate(all="ignore"):  # values that are not finite are reported later, without numpy's warnings
             return run(self.contract, self._known, self._network, self._count).stages
 
     def step(self) -> Stages:
@@ -74,12 +74,12 @@ class DeclaredRun:
 
 
 class DeclaredLockstep:
-    """Free runs from several starts at once; `step` gives every stage with a leading axis of runs."""
+    """Free runs from several starts at once; `step` returns every stage with a leading axis of runs."""
 
     def __init__(
         self, contract: SystemContract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int
     ) -> None:
-        """starts: (R, width) first rows of the stage that the frame before hands on."""
+        """starts: (R, width) first rows of the fed-back stage."""
         known = known_rows(contract, network, clip)
         carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
         drives = []
@@ -99,7 +99,7 @@ class DeclaredLockstep:
 
 
 def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
-    """UnusableInput for a run that a declared system cannot make."""
+    """UnusableInput if a declared system cannot make the run."""
     system = contract.system
     if options.mode == "free" and not system.graph.feeds_itself:
         raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a run that a clip drives")
@@ -111,7 +111,7 @@ def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
 
 
 def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> dict[str, FloatArray]:
-    """What a run is not to compute: the stages from outside, and recorded answers where they stand for a model."""
+    """The stages that a run does not compute: input stages, and recorded answers if they replace a model."""
     graph, place = contract.system.graph, str(clip.path)
     given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
     if set(given) != set(graph.given):

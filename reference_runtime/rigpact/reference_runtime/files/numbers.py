@@ -1,4 +1,4 @@
-"""The numbers of a contract by the names that its file has for them, to be looked at and replaced one by one."""
+"""The numbers of a contract by their names in the file, to read and to replace one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of any system: what a command steps, and the recording of it."""
+"""A run of any system, frame by frame, and its recording."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 Stages = dict[str, FloatArray]
 MODES = ("teacher", "free", "playback")
-"""Every frame's input from the clip; the system feeds itself; recorded answers are published without a network."""
+"""`teacher`: every frame's input comes from the clip. `free`: the system feeds itself. `playback`: recorded answers are
+published without a network."""
 
 
 class Runner(Protocol):
-    """One run, frame after frame. alignments: inputs that the network was bound to at another width."""
+    """One run, frame after frame. alignments: inputs whose width differs from the network's."""
 
     fps: float
     mode: Any
@@ -27,12 +28,12 @@ class Runner(Protocol):
 
     @property
     def contract(self) -> Any:
-        """The contract, completed by what only the network or the clip says."""
+        """The contract, completed with facts that only the network or the clip has."""
         ...
 
     @property
     def frame_limit(self) -> int | None:
-        """How many frames there are; None where the run has no end."""
+        """Number of frames; None if the run has no end."""
         ...
 
     def step(self) -> Stages:
@@ -40,16 +41,16 @@ class Runner(Protocol):
         ...
 
     def record(self, frames: Iterable[int]) -> Stages:
-        """Run the frames and return every stage, (T, width): bit for bit what as many calls of `step` give."""
+        """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
         ...
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run goes.
+    """Options of a run.
 
-    frames: how many will be asked for; None for the clip's own. on_floor: contacts are measured over a floor. faults: defects
-    that are put in on purpose.
+    frames: number of frames that will be requested; None: as many as the clip has. on_floor: contacts are measured over
+    a floor. faults: injected defects.
     """
 
     mode: str = "teacher"

@@ -1,7 +1,7 @@
-"""A watch on every stage of every frame that never touches a number.
+"""Watches every stage of every frame and never changes a number.
 
-Here belongs noticing that a stage is not finite any more, and keeping the frames around it. Which stage *produced* the
-value, and why, is for rigpact.reports.nonfinite.
+This module notices the first stage that is not finite and keeps the frames around it. rigpact.reports.nonfinite finds
+which stage *produced* the value, and why.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Observer = Callable[[int, Stages], None]
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """A quantity that announces trouble: the sizes of some channels of a stage, and the limit that they must not pass.
+    """An early sign of trouble: the sizes of some channels of a stage, and their limit.
 
-    sizes: a frame's stages -> a size for each channel from `start` on. is_floor: a size below the limit is the trouble.
+    sizes: a frame's stages -> a size for each channel from `start` on. is_floor: the limit is a minimum.
     """
 
     kind: str
@@ -39,9 +39,9 @@ class Watch:
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A watched run: how many frames were finite, the frames kept, and the alarm that ended it, if any.
+    """A watched run: number of finite frames, the frames kept, and the alarm that ended it, if any.
 
-    refusal: why the run could not go on, where it stopped without a number being wrong.
+    refusal: why the run could not continue, if it stopped while all numbers were finite.
     """
 
     finite_frames: int
@@ -51,17 +51,17 @@ class Watched:
 
     @property
     def is_finite(self) -> bool:
-        """Whether every frame asked for was run and stayed finite."""
+        """Whether every requested frame was run and is finite."""
         return not self.alarm and self.refusal is None
 
     @property
     def failing_frame(self) -> int:
-        """The frame of the alarm, or the one that could not be run."""
+        """The frame of the alarm, or the frame that could not be run."""
         return self.finite_frames
 
 
 def of_later_frames(graph: Graph, contract: object, mode: str) -> frozenset[str]:
-    """The stages that hold the clip's next row in a run that a clip drives: they are judged there, one frame later."""
+    """In a clip-driven run: the stages that hold the clip's next row. They are judged one frame later."""
     if mode != "teacher":
         return frozenset()
     return frozenset(name for name in graph.handed_on if graph[name].reach_of(contract)[1] > 0)
@@ -74,7 +74,7 @@ def not_finite(stages: Mapping[str, FloatArray], graph: Graph, exempt: Iterable[
 
 
 def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observer] = ()) -> Watched:
-    """Step the run until a stage is not finite, it cannot go on, or the frames are done."""
+    """Step the run until a stage is not finite, the run cannot continue, or all frames are done."""
     graph: Graph = runner.contract.system.graph
     exempt = of_later_frames(graph, runner.contract, runner.mode)
     kept: deque[tuple[int, Stages]] = deque(maxlen=WINDOW)

@@ -1,4 +1,4 @@
-"""What is investigated: a run of any system that can be started as often as needed."""
+"""The subject of an investigation: a run of any system that can be started again and again."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rigpact.reference_runtime.files.runner import Runner, RunOptions
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A contract, a network, a clip and the faults that were put in.
+    """A contract, a network, a clip and the injected faults.
 
-    companion: a contract that also holds the companion's statistics, where this one was loaded without them.
+    companion: the same contract with the companion statistics, if this contract was loaded without them.
     """
 
     contract: Any
@@ -27,16 +27,16 @@ class Subject:
 
     @property
     def files(self) -> Any:
-        """What reads and runs the contract's system."""
+        """The reader and runner of the contract's system."""
         return files_of(self.contract)
 
     @property
     def acting_contract(self) -> Any:
-        """The contract as the faulty implementation acts on it."""
+        """The effective contract of the faulty implementation."""
         return self.files.acting_contract(self.contract, self.faults)
 
     def start(self, frames: int | None = None) -> Runner:
-        """A new run at frame 0; `frames` will be asked for."""
+        """A new run at frame 0, for `frames` frames."""
         options = RunOptions(self.mode, frames, self.on_floor, self.faults)
         runner: Runner = self.files.start(self.acting_contract, self.network, self.clip, options)
         return runner
@@ -46,7 +46,7 @@ class Subject:
         return self.files.drive_of(self.clip)(self.contract)
 
     def frames_of(self, runner: Runner, frames: int) -> int:
-        """How many of `frames` frames there are: a clip or a recording may end before."""
+        """Number of available frames, at most `frames`: a clip or a recording may be shorter."""
         outputs: Any = getattr(self.network, "outputs", None)
         recorded = len(outputs) if hasattr(outputs, "shape") else frames
         return min(frames, runner.frame_limit or frames, recorded)

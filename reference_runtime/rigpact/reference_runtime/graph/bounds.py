@@ -1,7 +1,8 @@
-"""Bounds of recomputed stages: each stage's own rounding, and what the rounding of unrecorded stages before it leads to.
+"""Bounds of recomputed stages: the rounding of the stage, and the effect of rounding in unrecorded stages before it.
 
-A stage whose bound says so (`is_propagated`) derives what its inputs' bounds lead to. For every other stage that is measured: its
-inputs are moved by their bounds, in several patterns of signs, and the largest change of its rows is added.
+If `is_propagated`, the stage's bound derives the effect of its inputs' bounds. For every other stage the effect is
+measured: the inputs are moved by their bounds in several patterns of signs, and the largest change of the rows is
+added.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
 STORED = 2
-"""Roundings of a value that is computed on one side and stored once on each."""
+"""Number of roundings of a value that is computed on one side and stored once on both sides."""
 PATTERNS = 6
-"""Patterns of signs that a measured bound is the largest of: all up, all down, and random ones from a fixed seed."""
+"""Patterns of signs for a measured bound: all up, all down, and random patterns from a fixed seed. The bound is the
+largest change."""
 
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
-    """How far two correct float32 implementations of a stage may differ, (N, width), its inputs within `upstream`."""
+    """Bound on the difference of two correct float32 versions of a stage, (N, width); inputs differ by `upstream`."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
@@ -57,33 +59,33 @@ def _signs(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> Fl
 
 
 class MovedFrames:
-    """Frames of which some stages have other values."""
+    """Frames in which some stages have other values."""
 
     def __init__(self, frames: Any, values: Mapping[str, FloatArray]) -> None:
-        """Everything that is not among the values is as it was."""
+        """All stages that are not in `values` stay unchanged."""
         self._frames, self._values = frames, values
 
     def __getitem__(self, stage: str) -> FloatArray:
-        """The moved values, float32 as stages are; else the frames' own."""
+        """The moved values, as float32; for other stages, the frames' own values."""
         if stage in self._values:
             return self._values[stage].astype(np.float32)
         rows: FloatArray = self._frames[stage]
         return rows
 
     def get(self, stage: str) -> FloatArray | None:
-        """The same; None where it is not known."""
+        """The same; None if it is not known."""
         if stage in self._values:
             return self[stage]
         rows: FloatArray | None = self._frames.get(stage)
         return rows
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the frames' own."""
+        """Every other attribute is the frames' own."""
         return getattr(self._frames, name)
 
 
 class KnownFrames:
-    """Stages that are known, and nothing that could be computed of them: what the bounds of a comparison look at."""
+    """Known stages without any computation: the input of the bounds of a comparison."""
 
     def __init__(self, contract: Any, stages: Mapping[str, FloatArray]) -> None:
         """stages: (T, width) by name."""
@@ -95,7 +97,7 @@ class KnownFrames:
         return self.contract.numbers
 
     def __getitem__(self, stage: str) -> FloatArray:
-        """A known stage; `NotKnown` else."""
+        """A known stage; else `NotKnown`."""
         if stage not in self._stages:
             raise NotKnown(stage)
         return self._stages[stage]
@@ -110,7 +112,7 @@ class KnownFrames:
 
 
 def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
-    """Bound of a replayed stage: its own rounding and that of the stages computed on the way; nothing from recorded ones."""
+    """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing."""
     graph: Graph = frames.contract.system.graph
     on_the_way = path_of(graph, stage, frames.recorded)
     if len(on_the_way) == 1:
@@ -128,5 +130,5 @@ def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatA
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:
-    """No bound for the recorded stages that a stage looks at: it was computed from the very values."""
+    """Bound 0 for the recorded inputs of a stage: the replay uses exactly these values."""
     return {name: np.zeros(frames.recorded[name].shape) for name in stage.needs if name in frames.recorded}

@@ -1,8 +1,9 @@
-"""A recording and a graph: each stage recomputed from the recording's *own* values of the stages before it.
+"""Replay of a recording: each stage is recomputed from the recording's *own* values of the stages before it.
 
-A stage that differs from its replay is where the defect is; stages that only inherit an error replay clean. What was not recorded
-is computed on the way (folded into the next recorded stage); what cannot be computed is said to be so. A clip in one batch is the
-same thing: a recording of the vectors that come from outside, with everything else folded.
+If a stage differs from its replay, the defect is in this stage. A stage that only inherits an error agrees with its
+replay. A stage that was not recorded is computed too: it is folded into the next recorded stage. A stage that cannot
+be computed is reported as such. A clip in one batch is a special case: a recording of the input stages, with all other
+stages folded.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from rigpact.contract.systems.stage import Graph, NotKnown
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
-"""Stage, conventions, how to compute it -> the stage, computed if it is not kept yet."""
+"""Stage, conventions, function -> the rows of the stage, from the cache or computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a replay can look at: recorded stages (T, width) at `frame` (T,), and where their inputs come from.
+    """The data of a replay: recorded stages (T, width) at `frame` (T,), and the sources of their inputs.
 
-    frame numbers count from the start of the run; `mode` is `teacher` or `free`. `drive` lays a clip out under a contract.
-    `resolution` is half the last digit of numbers that were printed, 0 for recordings that kept every bit.
+    `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
+    the clip's rows. `resolution` is half the last digit of printed numbers, 0 for recordings that keep every bit.
     """
 
     frame: NDArray[np.int64]
@@ -54,13 +55,14 @@ class Evidence:
 
 
 class ReplayedFrames:
-    """Every stage recomputed under one contract; values are (T, width) arrays, rows that nothing is known of are NaN.
+    """Every stage recomputed under one contract.
 
-    The frames that a stage's functions look at: see `rigpact.contract.systems.stage.Frames`.
+    Values are (T, width) arrays; unknown rows are NaN. Functions of stages receive this object as their frames: see
+    `rigpact.contract.systems.stage.Frames`.
     """
 
     def __init__(self, evidence: Evidence, contract: Any, *, chained: bool = False, keep: Keep | None = None) -> None:
-        """`chained` computes from computed stages instead of recorded ones: the run as it should have been."""
+        """`chained`: compute from computed stages instead of recorded stages. The result is the correct run."""
         self.evidence, self.contract, self._chained, self._keep = evidence, contract, chained, keep
         self.frame, self.fps, self.mode = evidence.frame, evidence.fps, evidence.mode
         self.recorded, self.end = evidence.recorded, evidence.end
@@ -69,7 +71,7 @@ class ReplayedFrames:
         self._parts: dict[Any, Any] = {}
 
     def computed(self, stage: str) -> FloatArray | None:
-        """The stage recomputed from the stages before it; None when something that it needs is missing."""
+        """The stage recomputed from the stages before it; None if one of its inputs is missing."""
         if stage not in self._computed:
             self._computed[stage] = (
                 self._compute(stage)
@@ -87,7 +89,7 @@ class ReplayedFrames:
             return None
 
     def _given(self, name: str) -> FloatArray:
-        """A stage from outside: the clip's rows; in a free run with what the frame before hands on."""
+        """An input stage: the clip's rows; in a free run, with the values that the previous frame feeds back."""
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
@@ -96,14 +98,14 @@ class ReplayedFrames:
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, rows, before), rows)
 
     def get(self, stage: str) -> FloatArray | None:
-        """What a later stage starts from: the recorded values, else the computed ones; None where neither is there."""
+        """The values that a later stage reads: recorded, else computed, else None."""
         recorded = self.recorded.get(stage)
         if recorded is not None and not (self._chained and self.computed(stage) is not None):
             return recorded
         return self.computed(stage)
 
     def __getitem__(self, stage: str) -> FloatArray:
-        """The same; `NotKnown` where it is not there."""
+        """The same; `NotKnown` instead of None."""
         rows = self.get(stage)
         if rows is None:
             raise NotKnown(stage)
@@ -116,19 +118,19 @@ class ReplayedFrames:
 
     @property
     def network(self) -> Any:
-        """The network; `NotKnown` where there is none."""
+        """The network; `NotKnown` if there is none."""
         if self.evidence.network is None:
             raise NotKnown("network")
         return self.evidence.network
 
     @property
     def has_drive(self) -> bool:
-        """Whether the clip that drove the run is at hand."""
+        """Whether the clip that drove the run is available."""
         return self.evidence.drive is not None
 
     @cached_property
     def drive(self) -> Any:
-        """The clip's rows under the contract: an attribute for each stage that it gives; `NotKnown` without a clip."""
+        """The clip's rows under the contract, one attribute per stage; `NotKnown` without a clip."""
         if self.evidence.drive is None:
             raise NotKnown("clip")
         return self.evidence.drive(self.contract)
@@ -157,7 +159,7 @@ class ReplayedFrames:
 
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
-        """Which recorded frames come right after the recorded frame before them."""
+        """For each recorded frame: whether the previous recorded frame is the frame directly before it."""
         return np.concatenate(([False], np.diff(self.frame) == 1))
 
     @property
@@ -180,8 +182,8 @@ class ReplayedFrames:
     def timeline(self, stage: str) -> FloatArray:
         """A stage at frames 0 … end, (end + 1 or more, width); NaN where nothing is known of it.
 
-        Recorded where it was, else what the frame before carried on, else the teacher clip's: to the end of the clip, for what
-        looks ahead from the last recorded frame looks there.
+        Each row is the recorded one, else the row that the previous frame feeds back, else the teacher clip's row. The
+        rows go to the end of the clip, because some stages look ahead from the last recorded frame.
         """
         own = self[stage]
         carried = self._graph[stage].carried
@@ -196,9 +198,9 @@ class ReplayedFrames:
         return found
 
     def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
-        """A stage `lag` frames later, (T, width); NaN where that is not known.
+        """A stage `lag` frames later, (T, width); NaN if it is not known.
 
-        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
+        start: the values before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`.
         """
         timeline, wanted = self.timeline(stage), self.frame + lag
         found = np.full((len(wanted), timeline.shape[1]), np.nan, np.float32)
@@ -210,13 +212,13 @@ class ReplayedFrames:
 
 
 def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
-    """The stage and those that are computed on the way to it because they were not recorded."""
+    """The stage, and the unrecorded stages that are folded into it."""
     unrecorded = [parent for parent in graph[stage].needs if parent not in recorded]
     return frozenset((stage,)).union(*(path_of(graph, parent, recorded) for parent in unrecorded))
 
 
 def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:
-    """UnusableInput for a stage of another width: it was recorded under another contract, and nothing can be said of it."""
+    """UnusableInput for a stage of another width: it was recorded under another contract and cannot be judged."""
     for name, rows in stages.items():
         expected = contract.fields(name).width or None
         if expected not in (None, rows.shape[1]):

@@ -1,7 +1,7 @@
-"""A declared system run from a clip: the whole clip in one batch, or frame by frame, several runs in lockstep.
+"""Runs of a declared system from a clip: the whole clip in one batch, or several runs in lockstep, frame by frame.
 
-Both evaluate the same stages. In a batch every row of the clip is a row of each stage; frame by frame a row is a run, and a stage
-that looks at other frames finds those that were computed before.
+Both evaluate the same stages. In a batch, a row of a stage is a frame of the clip. In lockstep, a row is a run, and a
+stage that reads other frames gets the frames computed before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Mode = Literal["teacher", "free"]
 
 @dataclass(frozen=True, eq=False)
 class ClipDrive:
-    """A clip's rows of the stages that come from outside: what drives a run."""
+    """A clip's rows of the input stages. They drive a run."""
 
     given: Rows
 
@@ -39,20 +39,20 @@ class ClipDrive:
         return min(map(len, self.given.values()))
 
     def rows(self, stage: str) -> FloatArray | None:
-        """The clip's rows of a stage, (T, width); None where it has none."""
+        """The clip's rows of a stage, (T, width); None if it has none."""
         return self.given.get(stage)
 
 
 def stages_from(contract: SystemContract, known: Rows, network: Any = None) -> ReplayedFrames:
-    """Every stage of these frames, computed from the known ones when it is asked for: `stages_from(…)["packet"]`."""
+    """Every stage of these frames, computed from the known stages on access: `stages_from(…)["packet"]`."""
     count = min(map(len, known.values()))
     return ReplayedFrames(Evidence(np.arange(count), contract.fps or 1.0, "teacher", known, network=network), contract)
 
 
 def run_clip(contract: SystemContract, known: Rows, network: Any = None, count: int | None = None) -> Trace:
-    """Every stage that can be computed of the clip's first `count` frames, in one batch.
+    """Every computable stage of the clip's first `count` frames, in one batch.
 
-    known: the stages that come from outside, and those that are not to be computed: recorded answers stand for a network.
+    known: the input stages, and stages that must not be computed: recorded answers replace a network.
     """
     drive = _checked(contract.system.graph, known)
     if count is not None and count > drive.steps:
@@ -62,14 +62,14 @@ def run_clip(contract: SystemContract, known: Rows, network: Any = None, count: 
 
 
 def free_run(contract: SystemContract, known: Rows, network: Any, count: int) -> Trace:
-    """`count` frames of a system that feeds itself, from the clip's first frame; what else it is given is the clip's, looped."""
+    """`count` frames of a system that feeds itself, from the clip's first frame; other inputs loop over the clip."""
     return run_lanes(contract, [known], network, count, "free")[0]
 
 
 def run_lanes(
     contract: SystemContract, clips: Sequence[Rows], network: Any, count: int, mode: Mode = "free"
 ) -> list[Trace]:
-    """One run for each clip, all of them frame by frame in lockstep, the network called once a frame for all."""
+    """One run per clip, all in lockstep: one call of the network per frame for all runs."""
     graph = contract.system.graph
     drives = [_checked(graph, known) for known in clips]
     _refuse_impossible(contract, drives, count, mode)
@@ -110,9 +110,10 @@ def _trace(contract: SystemContract, mode: Mode, stages: Mapping[str, FloatArray
 
 
 class LiveFrames:
-    """The stages of runs that are under way: one row a run, all at the same frame; the frames so far are kept.
+    """The stages of active runs: one row per run, all at the same frame.
 
-    The frames that a stage's functions look at: see `rigpact.contract.systems.stage.Frames`.
+    All frames so far are kept. Functions of stages receive this object as their frames: see
+    `rigpact.contract.systems.stage.Frames`.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class LiveFrames:
         self._parts: dict[Any, Any] = {}
 
     def step(self) -> None:
-        """Compute every stage of the next frame; one that needs what is not known is left out."""
+        """Compute every stage of the next frame, except stages with unknown inputs."""
         self.frame = self.frame + 1
         self._computed = set()
         for stage in self._graph:
@@ -153,14 +154,14 @@ class LiveFrames:
         return stage.take_over(self.contract, clip, self.at(stage.carried, -1))
 
     def _clip(self, stage: str, frame: int) -> FloatArray | None:
-        """The clips' rows of a stage at a frame, one a run; a free run loops over its clip, a taught one ends with it."""
+        """The clips' rows of a stage at a frame, one per run. A free run loops its clip; a teacher run ends with it."""
         if any(drive.rows(stage) is None for drive in self._drives):
             return None
         ends = frame >= min(drive.steps for drive in self._drives) and self.mode != "free"
         return None if ends else np.stack([drive.given[stage][frame % drive.steps] for drive in self._drives])
 
     def history(self, stage: str, lane: int) -> FloatArray | None:
-        """A stage of one run at every frame, (count, width); None where it was never known."""
+        """A stage of one run at every frame, (count, width); None if it was never known."""
         rows = self._kept.get(stage)
         return None if rows is None else rows[:, lane]
 
@@ -172,13 +173,14 @@ class LiveFrames:
         return rows
 
     def get(self, stage: str) -> FloatArray | None:
-        """The same; None where it is not known."""
+        """The same; None if it is not known."""
         return self[stage] if stage in self._computed else None
 
     def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
-        """The stage `lag` frames later, (runs, width); NaN where that is not known.
+        """The stage `lag` frames later, (runs, width); NaN if it is not known.
 
-        start: what stands before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`. Ahead is what the clip gives.
+        start: the values before frame 0: `unknown` (NaN), `first` (frame 0 again) or `zeros`. Later frames come from
+        the clip.
         """
         wanted = int(self.frame[0]) + lag
         if wanted >= 0 and lag <= 0 and stage in self._kept:
@@ -199,14 +201,14 @@ class LiveFrames:
 
     @property
     def network(self) -> Any:
-        """The network; `NotKnown` where there is none."""
+        """The network; `NotKnown` if there is none."""
         if self._network is None:
             raise NotKnown("network")
         return self._network
 
     @property
     def drive(self) -> ClipDrive:
-        """The clip of a run that is alone; `NotKnown` of several, which have one each."""
+        """The clip of a single run; `NotKnown` if there are several runs, because each has its own clip."""
         if len(self._drives) > 1:
             raise NotKnown("clip")
         return self._drives[0]

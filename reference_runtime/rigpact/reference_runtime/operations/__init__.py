@@ -1,1 +1,1 @@
-"""What runtimes do to numbers, one file each: normalise, squash, compose, history, rot6d."""
+"""The arithmetic of runtimes, one file per operation: normalise, squash, compose, history, rot6d."""

@@ -1,8 +1,8 @@
 """The AngVel input.
 
-The deployed engine copies the state's normalised slice; training computes the input from rotations with statistics of
-its own. Vectors are rad/s, three a bone, in the parent's frame unless `angvel_frame` says local.
-To add a source: a row in `SOURCE`.
+The deployed engine copies the state's normalised slice. Training computes the input from rotations, with its own
+statistics. Vectors are rad/s, three numbers per bone, in the parent's frame unless `angvel_frame` is local. To add a
+source: a row in `SOURCE`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ANGLE_FACTOR: Mapping[str, float] = {"full": 1.0, "half": 0.5}
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What an angular velocity can be read from: N consecutive frames at `fps`.
+    """The sources of an angular velocity: N consecutive frames at `fps`.
 
-    x_raw (N, Dx) raw states, state (N, Dx) their z-scores; `steps` is the number of rows wanted.
+    x_raw (N, Dx) raw states, state (N, Dx) their z-scores; `steps` is the number of requested rows.
     """
 
     x_raw: FloatArray
@@ -41,7 +41,7 @@ class AngularVelocityInput:
     """AngVel rows (steps, 3·B) under one contract."""
 
     def __init__(self, contract: Contract) -> None:
-        """Look the conventions up once. UnusableInput when the source needs statistics that no file has."""
+        """Look the conventions up once. UnusableInput if the source needs statistics that no file has."""
         conventions = contract.conventions
         self._dtype = compute_dtype(conventions)
         self._codec = Rot6d(conventions)
@@ -59,7 +59,7 @@ class AngularVelocityInput:
 
     @property
     def reads_one_slice(self) -> bool:
-        """Whether nothing but the state's own angular velocity is looked at: the input changes only where that does."""
+        """Whether the input depends only on the state's own angular velocity slice."""
         return bool(self._source_name != "rotations" and self._is_in_parent)
 
     def rows(self, motion: Motion) -> FloatArray:
@@ -69,32 +69,32 @@ class AngularVelocityInput:
     def from_state(self, motion: Motion) -> FloatArray:
         """The state's raw angular velocity, normalised with the companion's statistics."""
         omega = self._vectors(motion.x_raw[:, self._slice])
-        if not self._is_in_parent:  # else nobody looks at the rotations
+        if not self._is_in_parent:  # the rotations are not used otherwise
             omega = self._in_frame(omega, self._matrices(motion.x_raw))
         return self._normalised(self._lagged(omega, motion.steps))
 
     def from_rotations(self, motion: Motion) -> FloatArray:
-        """fps · log(R_{k+1} · R_kᵀ) of consecutive frames; the last pair stands for those beyond the clip.
+        """fps · log(R_{k+1} · R_kᵀ) of consecutive frames; the last pair is repeated for frames beyond the clip.
 
         Source: training `angvel_vec_from_R_seq`.
         """
         matrices = self._matrices(motion.x_raw)
         if len(matrices) < 2:
-            return self.from_state(motion)  # a single frame has no pair; its own measured velocity is the best there is
+            return self.from_state(motion)  # a single frame has no pair: take its own measured velocity
         omega = rotation_vector(matrices[1:] @ np.swapaxes(matrices[:-1], -1, -2)) * motion.fps
         return self._normalised(self._lagged(self._in_frame(omega, matrices[:-1]), motion.steps))
 
     def from_state_slice(self, motion: Motion) -> FloatArray:
-        """The normalised state's own slice: what the engine falls back to."""
+        """The normalised state's own slice: the fallback of the engine."""
         return motion.state[: motion.steps, self._slice]
 
     def frozen(self, motion: Motion) -> FloatArray:
-        """The first row for ever: the deployed engine's free-run never recomputes this input."""
+        """The first row in every frame: the deployed engine's free run never recomputes this input."""
         known = self.from_state_slice if self._statistics is None else self.from_state
         return np.repeat(known(motion)[:1], motion.steps, axis=0)
 
     def zeros(self, motion: Motion) -> FloatArray:
-        """Nothing bound."""
+        """Zeros: the input is not bound."""
         return np.zeros((motion.steps, self._slice.stop - self._slice.start), self._dtype)
 
     def _matrices(self, x_raw: FloatArray) -> FloatArray:

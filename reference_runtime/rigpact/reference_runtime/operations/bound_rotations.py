@@ -1,8 +1,8 @@
-"""Reproject, decode and compose R frames of B bones, in buffers that are allocated once.
+"""Reproject, decode and compose R frames of B bones, in preallocated buffers.
 
-A loop builds an operation once and calls it in every frame; `Rot6d` builds one for each block of a long array. Input and
-output stand in arrays (2, 3, R, B), the two axes of every bone, see `SixNumbers.lanes`. An operation serves one thread at a
-time. Not here: the arithmetic itself (lanes.py), the order of the stages (pose_plan.py).
+A loop builds an operation once and calls it in every frame; `Rot6d` builds one for each block of a long array. Inputs
+and outputs are arrays (2, 3, R, B), the two axes of every bone, see `SixNumbers.lanes`. An operation serves one thread
+at a time. Not here: the arithmetic itself (lanes.py), the order of the stages (pose_plan.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 class Reprojection:
     """Main-path Gram–Schmidt of R frames: fill `axes` (2, 3, R, B), call, read `axes`.
 
-    looked_back: whether any call so far replaced a lost axis by that of the published pose.
+    looked_back: whether any call so far replaced a lost axis by the axis of the published pose.
     """
 
     def __init__(self, codec: SixNumbers, shape: tuple[int, int], dtype: type[np.floating]) -> None:
@@ -77,7 +77,7 @@ class Decoding:
 class Composition:
     """R_next of R frames: fill `delta` and `previous` (2, 3, R, B), call, read `result` (2, 3, R, B).
 
-    decodes_delta: False uses the delta as it stands, without Gram–Schmidt.
+    decodes_delta: False uses the delta unchanged, without Gram–Schmidt.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Composition:
         self._multiply = product(left, right, codec.lines, result, by_rows=codec.are_rows)
 
     def __call__(self) -> None:
-        """Decode both, multiply, keep the two lines that the six numbers hold."""
+        """Decode both, multiply, and keep the two lines that the six numbers hold."""
         self._orthonormalise()
         self._complete()
         self._multiply()

@@ -16,7 +16,7 @@ from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.recordings.clip import RawClip
 
 WINDOW = 60
-"""Samples that the engine's z-score looks back on (`CondNormWindow`)."""
+"""Number of samples in the window of the engine's z-score (`CondNormWindow`)."""
 STANDING_SPEED_M_S = 1e-3
 """Below this speed there is no direction. Source: the training side's condition rows."""
 _VARIANCE_FLOOR, _STD_FLOOR = 1e-6, 1e-3
@@ -44,7 +44,7 @@ SPEED_FACTOR: Mapping[str, float] = {"m_s": 1.0, "cm_s": 100.0}
 def condition_rows(clip: RawClip, contract: Contract) -> FloatArray:
     """Raw condition of every frame of a clip, (N, 7): action bits, unit direction, speed.
 
-    Bits and direction are clamped to [0, 1] and [-1, 1]. Speed in m/s unless the conventions say otherwise.
+    Bits and direction are clamped to [0, 1] and [-1, 1]. Speed is in m/s unless the conventions declare another unit.
     """
     conventions = contract.conventions
     dtype = compute_dtype(conventions)
@@ -63,7 +63,7 @@ def _raw(sample: FloatArray, _samples: Sequence[FloatArray]) -> FloatArray:
 
 
 def window_zscore(sample: FloatArray, samples: Sequence[FloatArray]) -> FloatArray:
-    """Z-score of `sample` (C,) over a window of samples (W, C), outliers left out.
+    """Z-score of `sample` (C,) over a window of samples (W, C), without outliers.
 
     Per channel: quartiles by linear interpolation, samples within 1.5 interquartile ranges, population statistics,
     variance floored at 1e-6, std at 1e-3. Source: engine `BuildCondVector`, mode ZScore.
@@ -85,7 +85,7 @@ NORMALISE: Mapping[str, Callable[[FloatArray, Sequence[FloatArray]], FloatArray]
 
 
 class ConditionWindow:
-    """The ring of recent raw conditions, and the Cond input that it gives. The newest sample is part of its window."""
+    """The ring of recent raw conditions, and the Cond input computed from it. The window includes the newest sample."""
 
     def __init__(self, contract: Contract) -> None:
         """Start empty, as `ResetARState` leaves it."""

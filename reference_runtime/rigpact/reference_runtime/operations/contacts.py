@@ -18,7 +18,7 @@ from rigpact.reference_runtime.operations.normalisation import zscored
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 
 CONTACT_SCORE = 0.5
-"""A soft score from here on counts as contact when the input is binary."""
+"""Soft scores from this value on count as contact if the input is binary."""
 SOLE_OFFSET_CM = 2.0
 ENTER_DISTANCE_CM, LEAVE_DISTANCE_CM = 2.5, 5.0
 ENTER_VERTICAL_CM_S, LEAVE_VERTICAL_CM_S = 5.0, 15.0
@@ -51,7 +51,7 @@ SOURCE: Mapping[str, Callable[[FloatArray, Contract], FloatArray]] = {
 def contact_rows(scores: FloatArray | None, frames: int, contract: Contract) -> FloatArray:
     """Contacts input of each frame, (N, 2), from soft contact scores (N, 2); zeros for a clip without any.
 
-    The zeros mirror the engine, which has nothing to say where nothing measured the feet.
+    The engine also uses zeros if the feet were not measured.
     """
     dtype = compute_dtype(contract.conventions)
     known = np.zeros((frames, CONTACTS_WIDTH), dtype) if scores is None else scores.astype(dtype)
@@ -69,9 +69,9 @@ class FootContact:
 
 @dataclass(frozen=True)
 class FootSample:
-    """Where a foot is, relative to the floor, in centimetres and centimetres per second.
+    """A foot relative to the floor, in centimetres and centimetres per second.
 
-    `reachable` is False with no walkable floor or a foot farther than capsule radius + 40 cm in the plane.
+    `reachable` is False without a walkable floor, or if the foot is farther than capsule radius + 40 cm in the plane.
     """
 
     distance_cm: float

@@ -1,10 +1,10 @@
-"""Rotations, defined: every parity verdict rests on the numbers that these functions give.
+"""The definitions of rotations. Every parity verdict depends on these functions.
 
 Convention: a rotation matrix holds the bone's axes as **columns** and acts on column vectors; leading axes broadcast.
 Quaternions are xyzw unless a name says otherwise. Angles are radians. Thresholds are the engine's.
-Belongs here: the maths of a rotation, written for the reader. Not here: the same maths written for speed (lanes.py; tests
-compare the two), which convention a bundle uses (six_numbers.py), the loop (loop.py).
-Depends on numpy only, so an engine team can port this file by reading it.
+This module holds the maths of a rotation in readable form. Not here: the same maths in fast form (lanes.py; tests
+compare the two), the conventions of a bundle (six_numbers.py), the loop (loop.py). Depends on numpy only, so an engine
+team can port this file by reading it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rigpact.contract.statistics import FloatArray
 BoolArray = NDArray[np.bool_]
 
 KINDA_SMALL_NUMBER = 1e-4
-"""The engine's length below which `GetSafeNormal` and `IsNearlyZero` call a vector zero."""
+"""The engine's threshold: below it `GetSafeNormal` and `IsNearlyZero` treat a vector as zero."""
 TRAINING_EPSILON = 1e-8
-"""The training side's divisor floor: it still normalises vectors that the engine replaces."""
+"""The training side's lower limit of a divisor. Training still normalises vectors that the engine replaces."""
 
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Inner product of (..., 3) vectors, kept as (..., 1) so that it scales them."""
+    """Inner product of (..., 3) vectors, with shape (..., 1), so it can multiply them."""
     return np.asarray(np.sum(a * b, axis=-1, keepdims=True))
 
 
@@ -35,7 +35,7 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def length(v: FloatArray) -> FloatArray:
-    """Euclidean length of (..., 3) vectors, kept as (..., 1)."""
+    """Euclidean length of (..., 3) vectors, with shape (..., 1)."""
     return np.sqrt(dot(v, v))
 
 
@@ -55,7 +55,7 @@ def perpendicular(v: FloatArray, axis: FloatArray) -> FloatArray:
 
 
 def most_perpendicular_axis(v: FloatArray) -> FloatArray:
-    """The coordinate axis least aligned with v, (..., 3): it is never parallel to v."""
+    """The coordinate axis least aligned with v, (..., 3). It is never parallel to v."""
     axes: FloatArray = np.eye(3, dtype=v.dtype)[np.argmin(np.abs(v), axis=-1)]
     return axes
 
@@ -63,7 +63,7 @@ def most_perpendicular_axis(v: FloatArray) -> FloatArray:
 def gram_schmidt(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Two orthonormal axes from two (..., 3) axes that are neither short nor parallel: `a` keeps its direction.
 
-    Why no guard: what replaces a short axis is a convention, see `Guard` in lanes.py.
+    Why no guard: the replacement of a short axis is a convention, see `Guard` in lanes.py.
     """
     first = normalised(a)
     return first, normalised(perpendicular(b, first))
@@ -106,8 +106,8 @@ def _skew_part(matrix: FloatArray) -> FloatArray:
 def matrix_to_quat(matrix: FloatArray) -> FloatArray:
     """Rotation matrix (..., 3, 3) to a unit quaternion (..., 4), xyzw.
 
-    The largest of the four components is found first and made positive; the others are divided by it. So no precision
-    is lost near half turns.
+    The largest of the four components is computed first and made positive; the others are divided by it. So half turns
+    keep full precision.
     """
     r = np.moveaxis(matrix, (-2, -1), (0, 1))
     trace = r[0, 0] + r[1, 1] + r[2, 2]
@@ -127,14 +127,14 @@ def matrix_to_quat(matrix: FloatArray) -> FloatArray:
 def rotation_vector(matrix: FloatArray) -> FloatArray:
     """Log map: (..., 3, 3) rotation to (..., 3) axis times angle, angle in [0, pi].
 
-    Goes through the quaternion: 2·atan2(|v|, w) is exact to rounding at both ends, acos is not.
-    Source: training `so3_log_map` (whose legacy form returned half of this).
+    Computed through the quaternion: 2·atan2(|v|, w) is exact to rounding at both ends; acos is not. Source: training
+    `so3_log_map` (its legacy form returned half of this).
     """
     quat = matrix_to_quat(matrix)
     quat = np.where(quat[..., 3:] < 0.0, -quat, quat)
     vector, scalar = quat[..., :3], quat[..., 3:]
     size = length(vector)
-    # where sin(θ/2) is below the smallest normal float, θ/sin(θ/2) is its limit 2 to the last bit
+    # if sin(θ/2) is below the smallest normal float, θ/sin(θ/2) equals its limit 2 to the last bit
     tiny = size < np.finfo(matrix.dtype).tiny
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(tiny, 2.0, 2.0 * np.arctan2(size, scalar) / size)
@@ -142,13 +142,13 @@ def rotation_vector(matrix: FloatArray) -> FloatArray:
 
 
 def wrap_to_pi(angle_rad: FloatArray) -> FloatArray:
-    """Angle in [-π, π], both ends kept. Source: engine `UnwindRadians`, which adds or subtracts turns while outside."""
+    """Angle in [-π, π], both ends included. Source: engine `UnwindRadians`, which adds or subtracts turns."""
     turns = np.ceil(np.abs(angle_rad) / (2 * np.pi) - 0.5)
     return np.asarray(angle_rad - np.sign(angle_rad) * turns * (2 * np.pi), dtype=angle_rad.dtype)
 
 
 def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
-    """b with the sign of each quaternion that lies nearer to a: q and -q are one rotation. Both (T, 4·B)."""
+    """b with each quaternion's sign chosen nearest to a: q and -q are the same rotation. Both (T, 4·B)."""
     quats_a, quats_b = (side.reshape(len(side), -1, 4) for side in (a, b))
     with np.errstate(invalid="ignore"):
         flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0

@@ -1,13 +1,13 @@
-"""Rotations as lanes: one row of memory holds one number of every bone, one column belongs to one bone.
+"""Rotations as lanes: one row of memory holds one number of every bone; one column belongs to one bone.
 
-Why: a numpy call costs more than the arithmetic of one character, and a vector unit needs long rows. Three numbers side by
-side, as a bundle stores them, are too short. So an operation works on rows, and it allocates its arrays once, when it is
-built. Calling it computes in place. Every bone goes through the same arithmetic in the same order, whatever stands beside
-it: one frame, a clip and a crowd agree to the bit.
+Why: a numpy call costs more than the arithmetic of one character, and a vector unit needs long rows. A bundle stores
+three numbers side by side, which is too short. So an operation works on rows. It allocates its arrays once, at
+construction, and a call computes in place. Every bone gets the same arithmetic in the same order, so one frame, a clip
+and a crowd give the same bits.
 
 geometry.py defines the same operations for one rotation; tests compare the two.
-Belongs here: what the loop does with axes in every frame. Not here: which number stands where (six_numbers.py), which stage
-does what (pose_plan.py). To add a guard against short axes: a constant beside `SHORT`.
+This module holds the loop's arithmetic on axes. Not here: the order of the numbers (six_numbers.py) and the stages
+(pose_plan.py). To add a guard against short axes: a constant beside `SHORT`.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ from rigpact.reference_runtime.operations.geometry import (
 
 Indices = NDArray[np.intp]
 Operation = Callable[[], None]
-"""Reads and writes the arrays that it was built with."""
+"""An operation: reads and writes the arrays that were given at its construction."""
 
 BLOCK = 6144
-"""How many bones are computed at a time: fewer pay more for numpy calls, more need fresh memory from the system each time."""
+"""Number of bones per block. Smaller blocks spend more time in numpy calls; larger blocks need new memory from the
+system each time."""
 CLEARLY_LONG = 2e-4
-"""No guard replaces an axis of this length: the longest axis that a guard replaces is sqrt(3)·1e-4, see `NEARLY_ZERO`."""
+"""No guard replaces an axis of this length or longer. The longest axis that a guard replaces is sqrt(3)·1e-4, see
+`NEARLY_ZERO`."""
 _ROWS = 5  # x y z x y: rows 1-3 and 2-4 are the axis with its numbers rotated, as a cross product needs them
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What happens to an axis that is too short to normalise.
+    """The treatment of an axis that is too short to normalise.
 
-    is_lost: takes (3, M) axes and their (M,) lengths, returns (M,): the axes to replace. None replaces nothing.
-    least_divisor: a shorter length is raised to this before it divides.
+    is_lost: takes (3, M) axes and their (M,) lengths and returns (M,) flags: the axes to replace. None replaces
+    nothing. least_divisor: the lower limit of the length as a divisor.
     """
 
     is_lost: Callable[[FloatArray, FloatArray], BoolArray] | None
@@ -71,7 +73,8 @@ def blocks(rows: int, bones: int) -> Iterator[slice]:
 def pour(lanes: FloatArray, room: FloatArray) -> None:
     """Copy (2, 3, R, B) lanes into a view of flat vectors.
 
-    Why not `room[...] = lanes`: an assignment follows the memory of `room`, three numbers at a time; a ufunc follows the rows.
+    Why not `room[...] = lanes`: an assignment follows the memory order of `room`, three numbers at a time; a ufunc
+    follows the rows and is faster.
     """
     np.positive(lanes, room)
 
@@ -80,8 +83,8 @@ def gram_schmidt(a: FloatArray, b: FloatArray, guard: Guard, fallback: Callable[
     """The operation that makes two axes (3, N) orthonormal, in place: a/|a|, then b without its part along a, normalised.
 
     A lost axis is replaced by the same axis of `fallback()`, (2, 3, N). A replaced second axis is made orthogonal to the
-    first; where the two are parallel, the most perpendicular coordinate axis takes its place. NaN is not lost: it stays
-    NaN, so that the rules find it.
+    first; if the two are parallel, the most perpendicular coordinate axis replaces it. NaN is not replaced: it stays
+    NaN, and the rules find it.
     """
     products, size = np.empty(a.shape, a.dtype), np.empty(a.shape[1], a.dtype)
     x, y, z = products
@@ -119,7 +122,7 @@ def gram_schmidt(a: FloatArray, b: FloatArray, guard: Guard, fallback: Callable[
 
 
 def _replace_lost(v: FloatArray, size: FloatArray, guard: Guard, instead: Callable[[Indices], FloatArray]) -> None:
-    """Replace the axes of v (3, N) that the guard calls lost; size (N,) becomes what each axis is divided by."""
+    """Replace the axes of v (3, N) that the guard calls lost; size (N,) becomes the divisor of each axis."""
     if guard.least_divisor is not None:
         np.maximum(size, guard.least_divisor, out=size)
     if guard.is_lost is not None:
@@ -130,7 +133,7 @@ def _replace_lost(v: FloatArray, size: FloatArray, guard: Guard, instead: Callab
 
 
 def _perpendicular_unit(axis: FloatArray, first: FloatArray) -> FloatArray:
-    """A unit axis at a right angle to `first`, as near to `axis` as possible; (M, 3) all."""
+    """The unit axis perpendicular to `first` that is nearest to `axis`; all are (M, 3)."""
     rest = perpendicular(axis.astype(first.dtype), first)
     way_out = perpendicular(most_perpendicular_axis(first), first)
     chosen = np.where(is_short(rest), way_out, rest)
@@ -138,7 +141,7 @@ def _perpendicular_unit(axis: FloatArray, first: FloatArray) -> FloatArray:
 
 
 def room_for_frames(count: int, dtype: type[np.floating]) -> FloatArray:
-    """Room for three axes of N bones, (3, 5, N): rows 0-2 of each axis are x, y, z; `cross` writes to the others."""
+    """Memory for three axes of N bones, (3, 5, N): rows 0-2 of each axis are x, y, z; `cross` writes to rows 3 and 4."""
     return np.empty((3, _ROWS, count), dtype)
 
 

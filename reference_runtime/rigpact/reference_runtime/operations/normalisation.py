@@ -18,7 +18,7 @@ from rigpact.reference_runtime.operations.geometry import wrap_to_pi
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 
 ATANH_LIMIT = 1.0 - 1e-6
-"""The engine clamps atanh's argument here: its slope there is 5e5, beyond it the raw value would be infinite."""
+"""The engine clamps atanh's argument to this value. The slope there is 5e5; the raw value at 1 would be infinite."""
 
 
 def _tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
@@ -50,7 +50,7 @@ class ScaledMap(Protocol):
 
 
 class Squash(NamedTuple):
-    """What happens to a velocity before and after its z-score, and the way back."""
+    """The functions on a velocity before and after its z-score, and their inverses."""
 
     before: ScaledMap
     after: ScaledMap
@@ -69,7 +69,7 @@ SQUASH: Mapping[str, Squash] = {
 class YawEncoding(NamedTuple):
     """Yaw in radians to a feature, and back.
 
-    seam: the largest value of the feature where the encoding wraps, and so jumps; None where it does not.
+    seam: the largest value of the feature, at which the encoding wraps and jumps; None if it does not wrap.
     """
 
     encode: Callable[[FloatArray], FloatArray]
@@ -85,9 +85,9 @@ YAW: Mapping[str, YawEncoding] = {
     "wrapped_over_pi": YawEncoding(lambda yaw: wrap_to_pi(yaw) / np.pi, _half_turns_to_rad, 1.0),
     "unwrapped_over_pi": YawEncoding(lambda yaw: yaw / np.pi, lambda feature: feature * np.pi),
     "radians": YawEncoding(wrap_to_pi, lambda feature: feature, np.pi),
-    # the raw number taken for degrees: an engine's rotator holds degrees, the state holds radians
+    # defect: the raw number is read as degrees; an engine's rotator holds degrees, the state holds radians
     "degrees_over_180": YawEncoding(lambda yaw: yaw / 180.0, lambda feature: feature * 180.0),
-    # the sign is lost: turning left and turning right look the same
+    # defect: the sign is lost, so left and right turns are the same
     "absolute": YawEncoding(lambda yaw: np.abs(wrap_to_pi(yaw)) / np.pi, _half_turns_to_rad),
 }
 
@@ -126,19 +126,19 @@ class StateNormaliser:
         return stored(z)
 
     def is_plain(self, place: slice) -> bool:
-        """Whether a slice of channels holds numbers that are z-scored as they are: no yaw, no velocity."""
+        """Whether a slice of channels is z-scored directly: no yaw, no velocity."""
         features = [self._yaw_range, *(entry[0] for entry in self._squashed)]
         return all(place.stop <= feature.start or feature.stop <= place.start for feature in features)
 
     def renew(self, z: FloatArray, x_raw: FloatArray, place: slice) -> None:
-        """Write the z-scores of a plain slice of `x_raw` (..., Dx) into z: the same bits as `normalise` gives there."""
+        """Write the z-scores of a plain slice of `x_raw` (..., Dx) into z: the same bits as in `normalise`."""
         value = x_raw[..., place].astype(self._dtype)
         np.subtract(value, self._mean[place], value)
         np.divide(value, self._std[place], value)
         z[..., place] = value
 
     def denormalise(self, z: FloatArray) -> FloatArray:
-        """`DenormX_Z_To_Raw`: the inverse, velocities and yaw clamped to what tanh and wrapping can give."""
+        """`DenormX_Z_To_Raw`: the inverse; velocities and yaw are clamped to the range of tanh and of wrapping."""
         value = z.astype(self._dtype)
         for place, scale, squash in self._squashed:
             value[..., place] = squash.undo_after(value[..., place], scale)
@@ -167,7 +167,7 @@ class SquashedZscore:
         scale = np.maximum(np.abs(auxiliary.scale), np.float32(floor)).astype(dtype)
         self._mean = auxiliary.statistics.mean.astype(dtype)
         std = auxiliary.statistics.std_floored.astype(dtype)
-        with np.errstate(divide="ignore", over="ignore"):  # without its floor a divisor may be zero
+        with np.errstate(divide="ignore", over="ignore"):  # without the floor a divisor may be zero
             self._per_scale, self._per_std = 1 / scale, 1 / std
 
     def __call__(self, value: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
-"""The PoseHist input: H past poses, oldest to newest, six numbers a bone.
+"""The PoseHist input: H past poses, oldest to newest, six numbers per bone.
 
 Engine: `ResetPoseHistoryFromPose`, `PushPoseHistoryFrame`, `BuildPoseHistoryFeature`, `NormalizePoseHistoryRaw`.
-Pose k is the pose of frame k; what stands for frames before the first is the convention `pose_history_start`.
+Pose k is the pose of frame k. The convention `pose_history_start` defines the poses before the first frame.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ NORMALISE: Mapping[str, Callable[[SquashedStatistics, type[np.floating]], Normal
 ORDER: Mapping[str, slice] = {"oldest_first": slice(None), "newest_first": slice(None, None, -1)}
 DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
 FIRST_POSE: Mapping[str, int] = {"seed_pose": 0, "identity": 0, "zeros": 0, "first_target": 1}
-"""The first frame that enters the history as itself; earlier ones are padding."""
+"""The first frame whose own pose enters the history; earlier frames are padding."""
 
 
 class PoseHistory:
-    """The history under one contract: which frames it holds, and how it is normalised."""
+    """The history under one contract: the frames in it, and their normalisation."""
 
     def __init__(self, contract: Contract) -> None:
-        """Look the conventions up once. UnusableInput when nothing tells how many frames there are."""
+        """Look the conventions up once. UnusableInput if no file gives the number of frames."""
         conventions = contract.conventions
         length = contract.pose_history_length
         if length is None:
@@ -63,11 +63,11 @@ class PoseHistory:
 
     @property
     def reach(self) -> int:
-        """How many poses back from the current one the history looks, the current one counted."""
+        """Number of poses that the history covers, including the current pose."""
         return 1 - int(self._offsets.min())
 
     def padding(self, poses: FloatArray) -> FloatArray:
-        """What stands for the frames before the first; `poses` (N, 6·B) are the clip's, N >= 2 for first_target."""
+        """The padding for frames before the first; `poses` (N, 6·B) are the clip's, N >= 2 for first_target."""
         identity = self._codec.identity(poses.shape[-1] // 6, np.float32)
         if self._start == "first_target" and len(poses) < 2:
             raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
@@ -76,14 +76,14 @@ class PoseHistory:
         return chosen.get(self._start, own)
 
     def raw_rows(self, poses: FloatArray, steps: int, padding: FloatArray | None = None) -> FloatArray:
-        """Features (steps, H·6·B) of a run whose poses (N, 6·B) are all known; padding as `padding(poses)` by default."""
+        """Features (steps, H·6·B) of a run with known poses (N, 6·B); the default padding is `padding(poses)`."""
         before = self.padding(poses) if padding is None else padding
         known = np.concatenate((before[None], poses[self._first :]))
         frames = np.arange(steps)[:, None] + self._offsets
         return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
 
     def raw_row(self, recent: deque[FloatArray], frame: int, padding: FloatArray) -> FloatArray:
-        """Feature (..., H·6·B) at `frame` from the most recent poses (..., 6·B), the last of which is the current one."""
+        """Feature (..., H·6·B) at `frame` from the most recent poses (..., 6·B); the last pose is the current one."""
         known, first = len(recent), self._first
         entries = [
             recent[offset - 1] if frame + offset >= first and 1 - offset <= known else padding
@@ -97,5 +97,5 @@ class PoseHistory:
         return self.z(raw)
 
     def z(self, raw: FloatArray) -> FloatArray:
-        """The same for who has silenced numpy already, as a loop has."""
+        """The same, for callers that already silence numpy's warnings, such as a loop."""
         return self._normalise(raw.astype(self._dtype)).astype(np.float32)

@@ -13,15 +13,16 @@ COMPUTE_DTYPE: Mapping[str, type[np.floating]] = {"f64": np.float64, "f32": np.f
 
 
 def compute_dtype(conventions: Conventions) -> type[np.floating]:
-    """The type that a stage's maths runs in."""
+    """The floating-point type of the arithmetic inside a stage."""
     return COMPUTE_DTYPE[conventions.math]
 
 
 QUIETLY = np.errstate(divide="ignore", invalid="ignore", over="ignore")
-"""Decorates functions that compute with any number of a file: numbers that are not finite go on, the rules find them."""
+"""Decorator for functions that compute with numbers of a file: numbers that are not finite pass on, and the rules find
+them."""
 
 
 def stored(value: FloatArray) -> FloatArray:
-    """Round to float32, as the engine does on storing. An overflow becomes infinite, and the rules find it."""
+    """Round to float32, as the engine does when it stores a number. An overflow becomes infinite; the rules find it."""
     with np.errstate(over="ignore"):
         return value.astype(np.float32)

@@ -1,7 +1,7 @@
 """Six numbers to a rotation and back: reproject, decode, compose.
 
 A `Rot6d` is built once from the conventions; its methods take flat (..., 6·B) vectors of any length. Long arrays go through
-bound_rotations.py block by block. Not here: which number stands where (six_numbers.py).
+bound_rotations.py block by block. Not here: the order of the numbers (six_numbers.py).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Rot6d(SixNumbers):
         return result.reshape(delta.shape)
 
     def decode_as_is(self, flat: FloatArray) -> FloatArray:
-        """Turn (..., 6·B) into (..., B, 3, 3) with no Gram–Schmidt: what an engine does that forgot to reproject."""
+        """Turn (..., 6·B) into (..., B, 3, 3) without Gram–Schmidt: the defect of an engine that does not reproject."""
         return self.assemble(*self.split(flat))
 
 

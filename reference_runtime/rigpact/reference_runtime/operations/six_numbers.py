@@ -1,7 +1,8 @@
-"""Which number stands where: how a bundle packs two axes of a rotation into six numbers.
+"""The order of the six numbers: how a bundle packs two axes of a rotation.
 
-Flat vectors are (..., 6·B), B bones side by side; matrices are (..., B, 3, 3) with axes as columns. To add a packing or a
-degenerate-axis policy: a row in the table below. Not here: the arithmetic on rotations (rot6d.py, lanes.py).
+Flat vectors are (..., 6·B), one bone after the other; matrices are (..., B, 3, 3) with axes as columns. To add a
+packing or a degenerate-axis policy: a row in the table below. Not here: the arithmetic on rotations (rot6d.py,
+lanes.py).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ PACKING: Mapping[str, _Packing] = {
 DERIVED_SIGN: Mapping[str, Callable[[float], float]] = {
     # second × first, flipped when det < 0, which is exactly the case when the two axes are in cyclic order (xy, yz, zx)
     "second_cross_first": lambda parity: parity,
-    # first × second, whatever the determinant becomes
+    # first × second, for any sign of the determinant
     "first_cross_second": lambda parity: 1.0,  # noqa: ARG005 - one signature for the table
 }
 GUARDS: Mapping[str, tuple[Guard, Guard]] = {
@@ -54,10 +55,10 @@ GUARDS: Mapping[str, tuple[Guard, Guard]] = {
 
 
 class SixNumbers:
-    """What the six numbers of one set of conventions hold.
+    """The content of the six numbers under one set of conventions.
 
     first, second: the axes (0 = x) that they hold; derived: the third. With packing `rows` the axes are rows of R, and
-    the six numbers hold the first two of them, whatever `rot6d_columns` says.
+    the six numbers hold the first two rows; `rot6d_columns` has no effect.
     """
 
     def __init__(self, conventions: Conventions) -> None:
@@ -74,7 +75,7 @@ class SixNumbers:
 
     @property
     def lines(self) -> slice:
-        """The two held axes among three, in the order in which they are held."""
+        """The two held axes among three, in their order in the six numbers."""
         step = self.second - self.first
         end = self.second + (1 if step > 0 else -1)
         return slice(self.first, end if end >= 0 else None, step)
@@ -104,7 +105,7 @@ class SixNumbers:
         return np.broadcast_to(np.eye(3, dtype=dtype)[self.lines, :, None], (2, 3, count))
 
     def held(self, frames: FloatArray) -> FloatArray:
-        """Of the three axes of `room_for_frames` those that the six numbers hold, in their order: (2, 3, N)."""
+        """The two axes of `room_for_frames` that the six numbers hold, in their order: (2, 3, N)."""
         return frames[self.lines, :3]
 
     def matrices(self, frames: FloatArray) -> FloatArray:

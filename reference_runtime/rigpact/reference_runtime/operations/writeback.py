@@ -1,4 +1,4 @@
-"""Free-run's write-back: which slices of the raw state the output renews.
+"""The write-back of a free run: the slices of the raw state that the output updates.
 
 Engine: for each output slice whose name and size match a state slice, copy; everything else keeps its old value. To add a
 way: a row in `WRITEBACK`.
@@ -21,7 +21,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 class WriteBack:
     """Raw state (..., Dx) and published output (..., Dy) to the next raw state, under one contract.
 
-    renewed: the slices of the state that are written, everything else keeps its bits; None where that is not known.
+    renewed: the slices of the state that are written; all others keep their bits. None if they are not known.
     """
 
     def __init__(self, contract: Contract, fps: float) -> None:
@@ -49,7 +49,7 @@ class WriteBack:
         return following
 
     def everything(self, x_raw: FloatArray, y_out: FloatArray) -> FloatArray:
-        """Output slices, and what follows from them: angular velocity of the last step, root position moved on."""
+        """Output slices, and values derived from them: angular velocity of the last step, the new root position."""
         following = self.output_slices(x_raw, y_out)
         place = self._state[ROTATIONS].range
         before, after = (self._codec.decode(x[..., place].astype(self._dtype)) for x in (x_raw, following))

@@ -1,7 +1,8 @@
-"""Clips: what drives the loop frame by frame.
+"""Clips: the frames that drive the loop.
 
 Two kinds, as `LoadTeacherClip` takes them: a raw clip as the engine exports it, and a teacher file (batch or prediction)
-with rows normalised by the training side. The engine zero-fills short rows; here a short row is an error with its place.
+with rows normalised by the training side. The engine zero-fills short rows; here a short row is an error with a file
+location.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class RawClip:
 
     root_position_m (N, 3), root_velocity_m_s (N, 2), root_yaw_rad (N, 1), rotations6d (N, 6·B),
     angular_velocity_rad_s (N, 3·B), action_bits (N, 4), trajectory_direction (N, K, 2),
-    contact_scores (N, 2) left and right in [0, 1], None when the clip has no foot evidence.
+    contact_scores (N, 2) left and right in [0, 1], None if the clip has no foot evidence.
     """
 
     path: Path
@@ -81,10 +82,10 @@ class RawClip:
 
 @dataclass(frozen=True, eq=False)
 class TeacherFile:
-    """A teacher batch or prediction of T steps: rows as the training side normalised them. float32 arrays.
+    """A teacher batch or prediction of T steps: float32 rows, normalised by the training side.
 
     state_norm (T, Dx), cond (T, Dc). Each of contacts (T, 2), angvel_norm (T, A), pose_hist_norm (T, P),
-    target_norm, y_norm and y_raw (T, Dy) is None when the file has none.
+    target_norm, y_norm and y_raw (T, Dy) is None if the file has none.
     """
 
     path: Path
@@ -167,8 +168,8 @@ def _foot_score(frame: Any, foot: str, place: str) -> Any:
 def document_to_teacher_file(document: Document) -> TeacherFile:
     """Read the rows of a teacher batch or prediction.
 
-    Auxiliary inputs are looked for under `teacher`, where the engine reads them, then at the root, where the rollout
-    tool writes them (rule RP602 reports that).
+    Auxiliary inputs are read from `teacher`, as in the engine, else from the root, where the rollout tool writes them
+    (rule RP602 reports that).
     """
     root, place = document.data, document.path
     teacher = _field(root, "teacher", f"{place}#")
@@ -234,7 +235,7 @@ def _fits(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: PlaceOf) -> UnusableInput:
-    """The first row that is not of the wanted shape, or not of the first row's where any shape would do."""
+    """The first row whose shape differs from the wanted shape, or, if any shape is accepted, from the first row's."""
     first = _shape_of(rows[0])
     expected = first if first is not None and _fits(first, wanted) else wanted
     shapes = [_shape_of(row) for row in rows]
@@ -265,7 +266,7 @@ def _field(holder: Any, name: str, place: str) -> Any:
 
 
 def _fps(document: Document) -> float:
-    """Frame rate of a clip: root `fps` or `FPS`, as the engine looks for it."""
+    """Frame rate of a clip: root `fps` or `FPS`, as in the engine."""
     for key in ("fps", "FPS"):
         value = document.data.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:

@@ -1,7 +1,7 @@
 """Teacher prediction files: the rollout of one clip, in the form that both sides read.
 
-The pose stands in `prediction.y_norm` (normalised) and `y_raw`; `aux_inputs` stand at the root, where the rollout tool
-writes them, *and* under `teacher`, where the engine looks.
+`prediction.y_norm` (normalised) and `y_raw` hold the pose. `aux_inputs` are written at the root, as the rollout tool
+does, *and* under `teacher`, where the engine reads them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def write_prediction(
     """Write a teacher-driven run as a teacher prediction.
 
     trace: a run with every input stage and `y_out`. model, source: names of the network and of the clip's file.
-    last_target: (6·B,) the pose after the last step, None when the clip has none.
-    Raises UnusableInput for a run of another mode: its rows would pair states and targets that do not belong together.
+    last_target: (6·B,) the pose after the last step, None if the clip has none. Raises UnusableInput for a run of
+    another mode: its rows would pair states with wrong targets.
     """
     missing = [name for name in _REQUIRED if name not in trace.stages]
     if trace.header.mode != "teacher" or missing:
@@ -82,10 +82,10 @@ def _layout(layout: Layout) -> dict[str, dict[str, int]]:
 def diagnostics(
     x_raw: FloatArray, y_raw: FloatArray, contract: Contract, last_target: FloatArray | None
 ) -> dict[str, float | None]:
-    """Error of the predicted poses against the clip, beside that of copying the last pose.
+    """Error of the predicted poses against the clip, with the baseline of copying the last pose.
 
-    x_raw (T, Dx), y_raw (T, Dy). Mean geodesic angle in degrees over bones and frames, mean squared error in z; None
-    when the clip has no target.
+    x_raw (T, Dx), y_raw (T, Dy). Mean geodesic angle in degrees over bones and frames, mean squared error in z; None if
+    the clip has no target.
     """
     place = contract.output[ROTATIONS].range
     poses = x_raw[:, contract.state[ROTATIONS].range]

@@ -1,7 +1,8 @@
-"""Anything that either side wrote, read as a trace: trace files, teacher files, raw clips.
+"""Reads the files of both sides as traces: trace files, teacher files, raw clips.
 
-A kind of file can hold only some stages; `possible` says which, so that a comparison knows what is missing and what could
-never have been there. Teacher files hold the *pose* in `prediction.y_norm`, not the network's output: it becomes `y_out`.
+A kind of file can hold only some stages; `possible` lists them. So a comparison can distinguish a missing stage from a
+stage that this kind of file cannot hold. Teacher files hold the *pose* in `prediction.y_norm`, not the network's
+output: it becomes `y_out`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ CLIP_STAGES = ("x_raw", "y_out")
 class Recording:
     """A trace, the stages that its kind of file can hold, and the clip's own poses if the file has them.
 
-    poses6d: (P, 6·B) poses as the training data have them, P >= T; row t is that of frame t. target_rows: (T,) the row of the
-    pose of the frame after, -1 where it is unknown.
+    poses6d: (P, 6·B) poses of the training data, P >= T; row t is the pose of frame t. target_rows: (T,) the row of the
+    next frame's pose, -1 if it is unknown.
     """
 
     path: Path
@@ -46,16 +47,16 @@ class Recording:
     target_rows: NDArray[np.int64] | None = None
 
     def targets_at(self, rows: NDArray[np.int64]) -> FloatArray:
-        """(len(rows), 6·B) the pose of the frame after each of these rows, NaN where unknown."""
+        """(len(rows), 6·B): for each of these rows the pose of the next frame, NaN if it is unknown."""
         if self.poses6d is None or self.target_rows is None:
             raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
         following = self.target_rows[rows]
-        targets: FloatArray = self.poses6d[following]  # row -1 is read too, and replaced
+        targets: FloatArray = self.poses6d[following]  # row -1 is read first and replaced later
         targets[following < 0] = np.nan
         return targets
 
     def copied_at(self, rows: NDArray[np.int64]) -> FloatArray:
-        """(len(rows), 6·B) the pose of each of these rows."""
+        """(len(rows), 6·B): the pose of each of these rows."""
         if self.poses6d is None:
             raise UnusableInput(self.path, "no poses of the clip", "a file that has them")
         copied: FloatArray = self.poses6d[rows]
@@ -82,7 +83,7 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
 
 
 def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
-    """In a teacher-driven trace the raw states are the training data themselves."""
+    """In a teacher-driven trace the raw states are the training data."""
     stages = trace.stages
     if contract is None or trace.header.mode != "teacher" or "x_raw" not in stages:
         return {}
@@ -91,7 +92,7 @@ def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
 
 
 def _following(frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The row of the frame after each, -1 where the next recorded frame is not the next one."""
+    """For each row the row of the next frame, -1 if the next frame was not recorded."""
     rows = np.full(len(frame), -1, np.int64)
     consecutive = np.flatnonzero(np.diff(frame) == 1)
     rows[consecutive] = consecutive + 1
@@ -149,7 +150,7 @@ def _teacher_pose(teacher: TeacherFile, contract: Contract | None) -> FloatArray
 
 
 def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
-    """Poses of the state rows, (T, 6·B): rotations are only z-scored, so they come back whatever squashed the rest."""
+    """Poses of the state rows, (T, 6·B). Rotations are only z-scored, so they can be restored."""
     if teacher.state_norm.shape[1] != contract.state.width:
         raise UnusableInput(
             f"{teacher.path}#/teacher/state_norm/0", f"{teacher.state_norm.shape[1]} numbers", f"{contract.state.width}"

@@ -1,7 +1,7 @@
-"""Trace files, version 1: what either side records, in two formats told apart by their names.
+"""Trace files, version 1: recordings of either side, in two formats; the file name gives the format.
 
-`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line; `*.trace.safetensors` is read by memory
-map. Any subset of stages is allowed; every frame has all of them.
+`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line; `*.trace.safetensors` is memory-mapped.
+Any subset of stages is allowed; every frame has the same subset.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _SUFFIXES = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", _TENSORS)
 
 
 def is_trace_path(path: str | Path) -> bool:
-    """Whether a file name is that of a trace."""
+    """Whether a file name is the name of a trace."""
     return Path(path).name.endswith(_SUFFIXES)
 
 
 def write_trace(trace: Trace, path: str | Path) -> None:
-    """Write a trace in the format that its name asks for, under a temporary name first."""
+    """Write a trace in the format given by its name, first under a temporary name."""
     _check_name(path)
     write = write_safetensors if Path(path).name.endswith(_TENSORS) else write_json_lines
     write(trace, Path(path))
 
 
 def read_trace(path: str | Path) -> Trace:
-    """Read a trace in either format; UnusableInput names file and line of what does not fit."""
+    """Read a trace in either format; UnusableInput names the file and line of an error."""
     _check_name(path)
     place = Path(path)
     if place.is_dir():

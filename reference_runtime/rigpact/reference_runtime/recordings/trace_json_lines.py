@@ -1,6 +1,6 @@
-"""Traces as JSON Lines, plain or compressed: a header, then one object a frame.
+"""Traces as JSON Lines, plain or compressed: a header, then one object per frame.
 
-Written frame by frame, so that a crash loses at most the last line; read up to the last whole one.
+The file is written frame by frame, so a crash loses at most the last line. It is read up to the last complete line.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _C_TOKENS = re.compile(
 )
 _CHUNK_BYTES = 1 << 20
 _BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
-"""Frames that are kept together while reading, and the most numbers of them."""
+"""Number of frames per block while reading, and the largest number of values in a block."""
 _UNREADABLE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 
 
 def write_json_lines(trace: Trace, path: Path) -> None:
-    """Write a trace line by line, compressed as its name says."""
+    """Write a trace line by line; the name selects the compression."""
     with written_whole(path) as raw, _compressing(raw, path) as stream:
         stream.write(orjson.dumps(trace.header.to_json(trace.widths)) + b"\n")
         for row, (frame, time_s) in enumerate(zip(trace.frame.tolist(), trace.time_s.tolist(), strict=True)):
@@ -69,7 +69,7 @@ def _compressing(raw: IO[bytes], path: Path) -> Any:
 
 
 def read_json_lines(path: Path) -> Trace:
-    """Read a trace line by line; what follows the last whole line is reported in `truncation`."""
+    """Read a trace line by line; `truncation` reports any data after the last complete line."""
     lines = _lines(path)
     first, _ = next(lines, (b"", False))
     header, widths = json_to_header(_json_line(first, f"{path}:1"), f"{path}:1")
@@ -93,7 +93,7 @@ def read_json_lines(path: Path) -> Trace:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
-    """Yield (line, whole): the last line is not whole when the file was cut off inside it."""
+    """Yield (line, whole): `whole` is False for a last line that was cut off."""
     total, rest, broken = 0, b"", False
     try:
         for chunk in _chunks(path):
@@ -106,12 +106,12 @@ def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
         broken = True
     if rest:
         yield rest, False
-    if broken:  # even if what is left happens to be a whole object
+    if broken:  # even if the rest is a complete object
         yield b"", False
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Decompressed pieces of a file; EOFError where a compressed stream ends too early."""
+    """Decompressed pieces of a file; EOFError if a compressed stream ends too early."""
     with path.open("rb") as raw:
         if path.name.endswith(".zst"):
             yield from _zst_chunks(raw)
@@ -122,7 +122,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
-    """Frames may follow one another; the last has to be whole."""
+    """A file may have several zstd frames; the last one must be complete."""
     decompressor = zstandard.ZstdDecompressor().decompressobj()
     while chunk := raw.read(_CHUNK_BYTES):
         while chunk:
@@ -161,7 +161,7 @@ class _Rows:
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
 
     def append(self, entry: Any, place: str) -> None:
-        """Add one frame; UnusableInput where it does not fit the header or the frames before it."""
+        """Add one frame; UnusableInput if it does not match the header or the frames before it."""
         frame = entry.get("frame") if isinstance(entry, dict) else None
         if not isinstance(frame, int) or not is_integer(frame) or not -(1 << 62) < frame < 1 << 62:
             raise UnusableInput(f"{place}#/frame", repr(frame)[:60], "a frame number")
@@ -182,7 +182,7 @@ class _Rows:
         self.times_s.append(float(time_s))
 
     def _keep(self, name: str, row: FloatArray) -> None:
-        """Put a row into the stage's last block: large pieces go back to the system when they are joined, rows do not."""
+        """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
         blocks = self._blocks.setdefault(name, [])
         height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
         place = len(self.frames) % height
@@ -191,7 +191,7 @@ class _Rows:
         blocks[-1][place] = row
 
     def joined(self, name: str) -> FloatArray:
-        """The stage as one array; its blocks are given up, so that both never lie in memory for all stages."""
+        """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
         blocks = self._blocks.pop(name)
         missing = len(blocks) * len(blocks[0]) - len(self.frames)
         blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]

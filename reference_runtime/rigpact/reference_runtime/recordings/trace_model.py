@@ -1,4 +1,4 @@
-"""What a trace is: a header and recorded stages, whatever file they stand in."""
+"""The trace: a header and recorded stages, independent of the file format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rigpact.contract.version import rigpact_version
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
 _MAX_WIDTH = 1 << 24
-"""A stage of sixteen million numbers a frame is a damaged header, not a character."""
+"""A stage with sixteen million numbers per frame means a damaged header."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TraceHeader:
     producer: str = "rigpact"
     producer_version: str = field(default_factory=rigpact_version)
     system: str | None = None
-    """The system whose stages these are; None, as in its files, for the enemy animation."""
+    """The system of the stages; None for the enemy animation, whose files do not name it."""
 
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
@@ -51,8 +51,8 @@ class TraceHeader:
 class Trace:
     """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
 
-    `truncation` tells where a file that was cut off ends; None for a whole one. `mapping` is the file that the arrays lie in,
-    if they are not in memory.
+    `truncation` describes where a truncated file ends; None for a complete file. `mapping` is the mapped file that
+    holds the arrays, if they are not in memory.
     """
 
     header: TraceHeader
@@ -63,8 +63,8 @@ class Trace:
     mapping: mmap.mmap | None = field(default=None, repr=False)
 
     def release(self) -> None:
-        """Give back the memory of what was read of a mapped file so far; it is read again when it is looked at again."""
-        if self.mapping is not None and hasattr(self.mapping, "madvise"):  # not on Windows, which gives back by itself
+        """Release the memory of the mapped file; the pages are read again on the next access."""
+        if self.mapping is not None and hasattr(self.mapping, "madvise"):  # Windows has no madvise
             self.mapping.madvise(mmap.MADV_DONTNEED)
 
     @property
@@ -74,7 +74,7 @@ class Trace:
 
 
 def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]:
-    """Read a header object and the widths it declares; UnusableInput names the field that is wrong."""
+    """Read a header object and the widths it declares; UnusableInput names the wrong field."""
     if not isinstance(entry, dict) or entry.get("format") != FORMAT:
         raise UnusableInput(place, "no trace header", f'an object with "format": "{FORMAT}"')
     if not is_integer(entry.get("version")) or entry["version"] != VERSION:
@@ -101,7 +101,7 @@ def _system_name(entry: dict[str, Any], place: str) -> str | None:
 
 
 def _stage_widths(name: str | None) -> dict[str, int | None]:
-    """The stages that a system's trace may hold; None where the width depends on the contract."""
+    """The stages that a system's trace may hold, with their widths; None if the width depends on the contract."""
     system = find_system(name or ENEMY_ANIMATION)
     own = system.vectors
     return {stage: own[stage].width if stage in own else None for stage in system.graph.names}

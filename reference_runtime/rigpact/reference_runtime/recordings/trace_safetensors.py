@@ -1,4 +1,4 @@
-"""Traces as safetensors, read by memory map: nothing is read before it is looked at."""
+"""Traces as safetensors, memory-mapped: data are read on first access."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_safetensors(trace: Trace, path: Path) -> None:
 
 
 def read_safetensors(path: Path) -> Trace:
-    """Map the tensors of the file; UnusableInput names the tensor that does not fit the header."""
+    """Map the tensors of the file; UnusableInput names the tensor that does not match the header."""
     index, offset = _read_index(path)
     header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
     with path.open("rb") as stream:

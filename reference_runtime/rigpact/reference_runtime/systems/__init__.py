@@ -1,1 +1,1 @@
-"""What the engines of the other systems do, as graphs of named stages; one package a system."""
+"""The reference runtimes of the systems, as graphs of named stages; one package per system."""

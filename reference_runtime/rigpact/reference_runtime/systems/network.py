@@ -1,6 +1,6 @@
-"""A system's network: the model's inputs in, its outputs out, bound by position. ONNX through onnxruntime, or any callable.
+"""A system's network, bound by position: ONNX through onnxruntime, or any callable.
 
-Outputs that were recorded need no network: they are recorded stages.
+Recorded outputs need no network: they are recorded stages.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rigpact.contract.systems.stage import Compute, Frames
 from rigpact.contract.systems.system import System
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]
-"""The model's inputs to its outputs: rows (N, width), or (1, N, width) where the system is windowed."""
+"""A function from the model's inputs to its outputs: rows (N, width), or (1, N, width) if the system is windowed."""
 
 
 def answer_of(output: str) -> Compute:
-    """The function of the stage that is one of the model's outputs; an output of a whole window stands in each of its rows."""
+    """The stage function of one of the model's outputs. An output of a whole window is repeated in each of its rows."""
 
     def compute(frames: Frames) -> FloatArray:
         network, system = frames.network, frames.contract.system
@@ -37,11 +37,11 @@ def answer_of(output: str) -> Compute:
 class OnnxSystemNetwork:
     """An ONNX model on one CPU thread, so that the same input gives the same bits. An `Evaluate`.
 
-    It keeps its last answer: the stages of several outputs ask for the same inputs one after the other.
+    It caches its last answer, because the stages of several outputs request the same inputs one after the other.
     """
 
     def __init__(self, path: str | Path, system: System) -> None:
-        """Load the model; UnusableInput where its inputs or outputs are not the system's in number or width."""
+        """Load the model; UnusableInput if its inputs or outputs differ from the system's in number or width."""
         session = open_session(path)
         self.name, self.system = Path(path).name, system
         self.signature = session_signature(session, path)
@@ -53,7 +53,7 @@ class OnnxSystemNetwork:
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
 
     def __call__(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
-        """Evaluate, row by row where the export fixed the batch to 1."""
+        """Evaluate; row by row if the export fixed the batch to 1."""
         last = self._last
         if last is not None and all(map(np.array_equal, inputs, last[0])):
             return last[1]
@@ -71,7 +71,7 @@ class OnnxSystemNetwork:
         return [self._flat(answer) for answer in answers]
 
     def _flat(self, answer: FloatArray) -> FloatArray:
-        """Rows of numbers: what the model gives in more axes (joints, coordinates) laid end to end."""
+        """Flat rows: further axes of the model's output (joints, coordinates) are joined."""
         kept = 2 if self.system.windowed and answer.ndim > 2 else 1
         return answer.reshape(*answer.shape[:kept], -1)
 

@@ -1,4 +1,4 @@
-"""What the network is told: effectors among the hips' axes, heights above the ground, and the scaling of all of it.
+"""The network's inputs: effectors in the hips' axes, heights above the ground, and their scaling.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
@@ -27,7 +27,8 @@ _ROTATIONS = np.concatenate(
 _HEIGHTS = np.array([_LAYOUT[f"{foot}_height"].start for foot in CONTACT_EFFECTORS])
 _PHASE, _TASK = _LAYOUT["phase"].start, _LAYOUT["task"].start
 _COPY, _RELATIVE, _EULER = 2, 16, 24
-"""Longest chains: moved; a quaternion to a matrix and three products; the same and an arc tangent."""
+"""Operations of the longest chains: a copy; a quaternion to a matrix and three products; the same plus an arc
+tangent."""
 
 
 def _scaled(values: FloatArray, rotation_scale: float, height_scale: float) -> FloatArray:
@@ -144,8 +145,8 @@ def context(frames: Frames) -> FloatArray:
 def context_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Positions are differences of world positions, turned; angles are arc tangents, ill-conditioned near gimbal lock.
 
-    Where the middle angle nears a quarter turn the outer two are known to u over its cosine. An angle within that of ±π
-    may come out at either end, so there the bound spans a whole turn.
+    Near a quarter turn of the middle angle, the error of the outer two angles is u divided by its cosine. An angle that
+    close to ±π can have either sign, so the bound there is a whole turn.
     """
     world = np.abs(frames["effectors"].astype(np.float64)).reshape(-1, _COUNT, 7)[..., :3]
     root = np.abs(frames["root"].astype(np.float64))[:, None, :3]
@@ -167,7 +168,7 @@ def _euler_bound(angles: FloatArray) -> FloatArray:
 
 
 def model_input(frames: Frames) -> FloatArray:
-    """The context as the network wants it, (N, 50)."""
+    """The scaled context, as the network expects it, (N, 50)."""
     values, rig = frames["context"].astype(np.float64), frames.numbers
     scales = rig.rotation_scale * frames.pick(ROTATION_SCALE), rig.height_scale * frames.pick(HEIGHT_SCALE)
     values = frames.pick(NORMALISATION)(values, *scales)
@@ -177,7 +178,7 @@ def model_input(frames: Frames) -> FloatArray:
 
 
 def denormalised(rows: FloatArray, rig: IkConstants) -> FloatArray:
-    """The context behind a scaled input, (N, 50): what `model_input` did, undone."""
+    """The context of a scaled input, (N, 50): the inverse of `model_input`."""
     values = rows.astype(np.float64)
     values[:, _ROTATIONS] *= rig.rotation_scale
     values[:, _HEIGHTS] *= rig.height_scale
@@ -185,5 +186,5 @@ def denormalised(rows: FloatArray, rig: IkConstants) -> FloatArray:
 
 
 def input_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A division by a constant that was rounded itself, and a store."""
+    """A division by a rounded constant, and a store."""
     return gamma(4) * np.abs(rows.astype(np.float64))

@@ -1,7 +1,9 @@
-"""What a set of training data for the IK network must not be: one pose, out of the rig's reach, at odds with its kinematics.
+"""Checks of training data for the IK network: varied poses, within the joint limits, consistent with the rig's
+kinematics.
 
-A data set is two arrays: contexts (N, 50) in metres and radians, not scaled, and rotation vectors (N, 69). Everything is
-judged from those: the hips' axes stand in the context, so the kinematics of the labels must meet the effectors in it.
+A data set is two arrays: contexts (N, 50) in metres and radians, not scaled, and rotation vectors (N, 69). Both arrays
+are enough: the context contains the hips' axes, so forward kinematics of the labels must give the effectors of the
+context.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from rigpact.reference_runtime.systems.blender_ik.rotations import canonical_vec
 from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
 
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
-"""At least two poses, and one in twenty must differ from all before it."""
+"""At least two poses, and at least one pose in twenty must be new."""
 KINEMATICS_M, BEYOND_LIMIT_RAD, STILL = 1e-4, np.deg2rad(0.1), 1e-6
 _CONSTANT_BY_CONTRACT = ("_ground_normal", "_desired_contact")
 
 
 def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Iterator[Problem]:
-    """What is wrong with a recording that holds rotation vectors and the contexts, or scaled inputs, that they answer."""
+    """Problems of a recording with rotation vectors and their contexts (or scaled inputs)."""
     context = stages.get("context")
     if context is None and "model_input" in stages:
         context = denormalised(stages["model_input"], contract.numbers)
@@ -41,13 +43,13 @@ def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Itera
 def data_problems(
     context: FloatArray, rotations: FloatArray, rig: IkConstants, held_out: FloatArray | None = None
 ) -> Iterator[Problem]:
-    """Everything that makes a data set useless or wrong; `held_out` are the contexts (M, 50) it is to be tested on."""
+    """All problems of a data set; `held_out` are the contexts (M, 50) of the test set."""
     wanted = (("context", context, _CONTEXT.width), ("rotations", rotations, 3 * len(BONES)))
     shapes = [(name, rows.shape, width) for name, rows, width in wanted if rows.ndim != 2 or rows.shape[1] != width]
     for name, shape, width in shapes:
         yield Problem(name, f"shape {shape}", f"(N, {width})", "numbers would be read as others")
     if not shapes and not len(context) == len(rotations) > 0:
-        yield Problem("rotations", f"{len(rotations)} rows", f"{len(context)}, one a context", "no row has its label")
+        yield Problem("rotations", f"{len(rotations)} rows", f"{len(context)}, one per context", "no row has its label")
     elif not shapes and not (np.isfinite(context).all() and np.isfinite(rotations).all()):
         yield Problem("context, rotations", "a value that is not finite", "numbers", "one such row ends the training")
     elif not shapes:

@@ -1,6 +1,6 @@
 """Blender IK as a system: effectors, hips, ground and motion in; pose, positions and errors out.
 
-Nothing is fed back: the animation gives every input of every frame, and the pose goes to the screen.
+Nothing is fed back: the animation gives every input of every frame, and the pose is only displayed.
 """
 
 from __future__ import annotations

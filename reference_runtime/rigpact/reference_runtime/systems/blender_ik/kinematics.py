@@ -1,7 +1,7 @@
-"""Forward kinematics with rest orientations: local rotations of 23 bones to where their heads are in the world.
+"""Forward kinematics with rest orientations: local rotations of 23 bones to the world positions of their heads.
 
-W_root = B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W = W_parent (B_parentᵀ B) A; B rest orientation,
-h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
+W_root = B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W = W_parent (B_parentᵀ B) A; B rest
+orientation, h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rigpact.contract.systems.blender_ik_rig import IkConstants
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A rig ready for kinematics: each bone's place and turn in its parent at rest; bones by depth.
+    """A rig prepared for kinematics: each bone's position and rotation in its parent at rest; bones by depth.
 
     offsets: (J, 3) m in the parent's axes; turns: (J, 3, 3) parent to bone at rest; levels: (bones, parents) after the root.
     """
@@ -28,7 +28,7 @@ class Chain:
 
 
 def chain_of(rig: IkConstants, *, orientations: FloatArray | None = None) -> Chain:
-    """The chain of a rig; `orientations` (J, 3, 3) stand in for the rig's own."""
+    """The chain of a rig; `orientations` (J, 3, 3) replace the rig's own."""
     rest = rig.orientations if orientations is None else orientations
     parents = np.array(rig.parents)
     above = rest[np.maximum(parents, 0)]
@@ -60,8 +60,8 @@ def forward_kinematics(
 ) -> tuple[FloatArray, FloatArray]:
     """Heads (..., J, 3) in metres and world orientations (..., J, 3, 3).
 
-    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) where the root's head is. turn: a bone's rest turn and its
-    rotation -> its turn in its parent.
+    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) position of the root's head. turn: a bone's rest
+    rotation and its local rotation -> its rotation in its parent.
     """
     turned = turn(chain.turns, local)
     orientations = turned.copy()

@@ -34,7 +34,7 @@ def vector_to_matrix(vector_rad: FloatArray) -> FloatArray:
 
 
 def canonical_vector(vector_rad: FloatArray) -> FloatArray:
-    """The same rotation with an angle of at most half a turn, (..., 3): of all that mean it, the shortest."""
+    """The same rotation with an angle of at most half a turn, (..., 3): the shortest vector for this rotation."""
     angle = length(vector_rad)
     turns = np.round(angle / (2.0 * np.pi))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""The stages behind the network: limits, the published pose, forward kinematics, the effectors' errors.
+"""The stages after the network: limits, the published pose, forward kinematics, the effectors' errors.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
@@ -26,9 +26,11 @@ EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
 _DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
 _COUNT = len(BONES)
 _QUATERNION, _BONE, _DISTANCE = 16, 48, 8
-"""Longest chains: half an angle, its sine, a product; one bone of a chain: rotation, two matrix products, a sum; a distance."""
+"""Operations of the longest chains: half an angle, its sine, a product; per bone a rotation, two matrix products, a
+sum; a distance."""
 _LONGEST_CHAIN, _REACH_M = 8, 2.0
-"""Bones from the hips to a hand; no head is farther from the hips than the lengths between them add up to."""
+"""Number of bones from the hips to a hand. The distance of a head from the hips is at most the sum of the bone
+lengths."""
 
 
 def _rig_chain(contract: Any) -> Chain:
@@ -95,21 +97,21 @@ def limited(frames: Frames) -> FloatArray:
 
 
 def pose(frames: Frames) -> FloatArray:
-    """What the engine applies to its bones: unit quaternions from rest, (N, 92)."""
+    """The pose that the engine applies to its bones: unit quaternions from rest, (N, 92)."""
     vectors = frames["limited"].astype(np.float64).reshape(-1, _COUNT, 3)
     quaternions = vector_to_quaternion(vectors * frames.pick(ROTATION_VECTOR))
     return stored(quaternions[..., frames.pick(QUATERNION_ORDER)].reshape(len(vectors), -1))
 
 
 def pose_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Components of unit length: known to rounding absolutely; a rotation vector of several turns to its own."""
+    """Components of a unit quaternion have an absolute rounding error; a vector of several turns adds its own."""
     vectors = np.abs(frames["limited"].astype(np.float64)).reshape(-1, _COUNT, 3)
     angle = np.repeat(vectors.sum(axis=2), 4, axis=1)
     return np.asarray(gamma(_QUATERNION) * np.maximum(1.0, angle))
 
 
 def positions(frames: Frames) -> FloatArray:
-    """Where forward kinematics put every bone's head, (N, 69) metres."""
+    """Positions of all bone heads by forward kinematics, (N, 69) metres."""
     vectors = frames[frames.pick(CLAMP_PLACE)].astype(np.float64).reshape(-1, _COUNT, 3)
     local = vector_to_matrix(vectors * frames.pick(ROTATION_VECTOR))
     root = frames.pick(FK_ROOT)(frames["root"][:, :3].astype(np.float64))
@@ -119,13 +121,13 @@ def positions(frames: Frames) -> FloatArray:
 
 
 def positions_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Every bone above adds its own rounding, times how far the head is from it; then the sum with the root."""
+    """Every bone above adds its rounding, times its distance from the head; then the sum with the root is rounded."""
     root = np.abs(frames["root"][:, :3].astype(np.float64)).max(axis=1, keepdims=True)
     return np.broadcast_to(gamma(_BONE) * _LONGEST_CHAIN * _REACH_M + gamma(4) * root, rows.shape)
 
 
 def effector_error(frames: Frames) -> FloatArray:
-    """How far each effector's bone is from its target, (N, 5) metres."""
+    """Distance of each effector's bone from its target, (N, 5) metres."""
     effectors, root, heads = (frames[name].astype(np.float64) for name in ("effectors", "root", "positions"))
     targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root)
     reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
@@ -133,7 +135,7 @@ def effector_error(frames: Frames) -> FloatArray:
 
 
 def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A difference of world positions is known to the rounding of the larger."""
+    """A difference of world positions has the rounding error of the larger one."""
     world = np.abs(frames["effectors"].astype(np.float64)).reshape(-1, len(EFFECTORS), 7)[..., :3].max(axis=2)
     return np.asarray(gamma(_DISTANCE) * (world + np.abs(rows.astype(np.float64)) + 1.0))
 

@@ -1,1 +1,1 @@
-"""The enemy animation: the engine's loop, frame by frame, and how far two correct loops may differ."""
+"""The enemy animation: the engine's loop, frame by frame, and the tolerances between two correct loops."""

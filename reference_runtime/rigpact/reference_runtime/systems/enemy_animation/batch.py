@@ -1,7 +1,7 @@
-"""A teacher-driven clip in one go: the inputs of every frame are known beforehand, so the network is called once.
+"""A teacher-driven clip in one batch: the inputs of all frames are known, so the network is called once.
 
-Stage functions take leading axes: given the same `y_norm`, every stage has the bits that a loop over the frames computes.
-`y_norm` itself agrees with a loop's to `stage_tolerances`: for another number of rows the network adds up its matrix
+Stage functions accept leading axes: with the same `y_norm`, every stage has the same bits as in a loop over the frames.
+`y_norm` itself agrees with the loop's within `stage_tolerances`: for another number of rows the network sums its matrix
 products in another order, which changes the last bits of float32.
 """
 
@@ -24,7 +24,7 @@ from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: str | None = None) -> Trace:
     """Every stage of a teacher-driven run over the whole clip, (T, width), with one call of the network.
 
-    UnusableInput for a network that answers with another number of rows or channels than it was asked for.
+    UnusableInput if the network returns a wrong number of rows or channels.
     """
     contract = with_history_length(contract, network, clip)
     rows = clip_rows(clip, contract)
@@ -41,7 +41,7 @@ def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: s
 
 
 def _answers(contract: Contract, network: Network, stages: Stages, count: int) -> FloatArray:
-    if isinstance(network, ReplayNetwork):  # it answers by frame, one at a time
+    if isinstance(network, ReplayNetwork):  # it answers one frame at a time
         answers = network.outputs[:count]
     else:
         vectors = [stages[name] for name in contract.conventions.input_order]
@@ -56,8 +56,8 @@ def _answers(contract: Contract, network: Network, stages: Stages, count: int) -
 def _published(outputs: OutputStages, y_norm: FloatArray, previous6d: FloatArray) -> Stages:
     """The stages after the network.
 
-    A lost axis takes the one of the pose published one frame before, which this function computes too. So it repeats the
-    stages until no pose changes: once for every frame in a row that lost the same axis.
+    A lost axis is replaced by the axis of the pose published one frame before, and this function computes that pose
+    too. So it repeats the stages until no pose changes: one pass for each consecutive frame that lost the same axis.
     """
     identity = outputs.identity_pose()[None]
     published = np.repeat(identity, len(y_norm), axis=0)

@@ -1,8 +1,8 @@
-"""What a clip gives the loop: one row a frame for every input stage.
+"""The clip's part of the loop: one row per frame for every input stage.
 
-`ClipRows` are the facts of a clip under a contract. `TeacherInputs` and `FreeRunInputs` turn them, frame by frame, into the
+`ClipRows` holds a clip under a contract. `TeacherInputs` and `FreeRunInputs` turn the rows, frame by frame, into the
 stages before the network. Teacher-driven: every row comes from the clip. Free-run: the pose comes from the loop's own
-output; the player's intent (condition) and the contacts come from the clip, which starts again at its end.
+output; the player's intent (condition) and the contacts come from the clip, which loops.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class ClipRows:
     is_raw: bool = True
 
     def rows(self, stage: str) -> FloatArray | None:
-        """What the clip gives of a stage, (N, width); None where it gives nothing."""
+        """The clip's rows of a stage, (N, width); None if it has none."""
         found: FloatArray | None = getattr(self, stage, None)
         return found
 
 
 def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
-    """Lay a clip out under a contract."""
+    """Compute a clip's rows under a contract."""
     normaliser = StateNormaliser(contract)
     rotations = contract.state[ROTATIONS].range
     if isinstance(clip, RawClip):
@@ -91,18 +91,18 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
 
 
 def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
-    """What drives a run by a clip, under whatever contract is looked at."""
+    """A function from a contract to the clip's rows."""
     return lambda contract: clip_rows(clip, contract)
 
 
 class TeacherInputs:
-    """Teacher-driven: each frame's input stages, and the pose that ΔR is applied to, come from the clip.
+    """Teacher-driven: the clip gives each frame's input stages and the pose that ΔR is applied to.
 
     stages: (T, width) by name; previous_poses: (T, 6·B).
     """
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
-        """Compute every row at once; `at` only picks one."""
+        """Compute all rows at once; `at` only selects one."""
         lag = int(contract.conventions.previous_pose_lag)
         available = len(rows.poses) - max(lag, 0)
         self.frame_limit: int | None = min(rows.steps, available)
@@ -132,7 +132,7 @@ class TeacherInputs:
         return pose
 
     def advance(self, frame: int, y_out: FloatArray) -> FloatArray | None:
-        """The next raw state: the next teacher frame replaces it; None after a teacher file's last row."""
+        """The next raw state: the next teacher frame; None after a teacher file's last row."""
         return self._x_raw[frame + 1] if frame + 1 < len(self._x_raw) else None
 
 
@@ -151,7 +151,7 @@ def _pose_history_rows(contract: Contract, rows: ClipRows, steps: int) -> Stages
 
 
 class FreeRunInputs:
-    """Free-run: the state is the loop's own output; condition and contacts come from the clip, again and again."""
+    """Free-run: the state is the loop's own output; condition and contacts come from the clip, which loops."""
 
     frame_limit: int | None = None
 
@@ -186,7 +186,7 @@ class FreeRunInputs:
     @current.setter
     def current(self, state: FloatArray) -> None:
         self._current = state
-        self._known: tuple[FloatArray, FloatArray] | None = None  # the inputs of another state
+        self._known: tuple[FloatArray, FloatArray] | None = None  # these inputs belong to another state
 
     def at(self, frame: int) -> Stages:
         """The input stages of one frame, from the carried state."""
@@ -202,15 +202,15 @@ class FreeRunInputs:
         }
 
     def driven(self, frame: int) -> Stages:
-        """What the clip gives a free run: the player's intent and the contacts."""
+        """The clip's inputs of a free run: the player's intent and the contacts."""
         row = frame % self._rows.steps
         cond_raw = self._rows.cond_raw[row]
         return {"cond_raw": cond_raw, "cond": self._window.push(cond_raw), "contacts": self._rows.contacts[row]}
 
     def _state_and_angvel(self) -> tuple[FloatArray, FloatArray]:
-        """The State and AngVel inputs, arrays of their own.
+        """The State and AngVel inputs, as new arrays.
 
-        After a write-back only the slices that it wrote are computed again: no channel depends on another one.
+        After a write-back only the written slices are recomputed: no channel depends on another.
         """
         if self._known is None or self._renewed is None:
             state = self._normaliser.normalise(self._current)
@@ -225,14 +225,14 @@ class FreeRunInputs:
         return state.copy(), angvel.copy()
 
     def angular_velocity(self, state: FloatArray) -> FloatArray:
-        """The AngVel input, from the current state or from what stands for it in free-run."""
+        """The AngVel input, from the current state or from its substitute in a free run."""
         frames = self._angvel_frames(self)
         states = state[None] if self._angvel_frames is _current else self._normaliser.normalise(frames)
         row: FloatArray = self._angvel.rows(Motion(frames, states, self._rows.fps, 1))[0]
         return row
 
     def previous6d(self, frame: int) -> FloatArray:
-        """The pose that ΔR is applied to: the carried one; one frame older or the clip's target under a lag."""
+        """The pose that ΔR is applied to: the carried pose; with a lag, one frame older or the clip's target."""
         if self._lag > 0:
             return target_pose(self._rows, frame)
         carried: FloatArray = (self.before if self._lag < 0 else self._current)[..., self._rotations]
@@ -244,7 +244,7 @@ class FreeRunInputs:
         if following is self._current:
             following = following.copy()
         following.setflags(write=False)  # a caller that changes a stage must not change the run
-        self.before, self._current = self._current, following  # not by the setter: the known inputs are renewed
+        self.before, self._current = self._current, following  # no setter: it would drop the known inputs
         self._recent.append(following[..., self._rotations])
         return following
 
@@ -267,7 +267,7 @@ def _current(inputs: FreeRunInputs) -> FloatArray:
 
 
 FREE_RUN_FRAMES: Mapping[str, Callable[[FreeRunInputs], FloatArray]] = {
-    # free-run knows no future frame: the newest pair of poses serves every lag
+    # a free run has no future frame: every lag uses the newest pair of poses
     "rotations": lambda inputs: np.stack((inputs.before, inputs.current)),
     "frozen": lambda inputs: inputs.seed[None],
 }

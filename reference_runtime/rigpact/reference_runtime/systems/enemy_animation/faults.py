@@ -1,8 +1,8 @@
-"""Injected faults: what goes wrong inside an engine that no file shows. For free-run only.
+"""Injected faults: defects inside an engine that no file shows. For free runs only.
 
-A fault is data; `faulty_contract` and `faulty_parts` turn it into a loop that has it. Here belongs missing guards (a floor,
-a fallback axis, a tanh written out by hand) and damaged memory (history, state). Files with bad numbers need no fault.
-To add one: a row in `KINDS`, and its effect in the part that it concerns.
+A fault is data; `faulty_contract` and `faulty_parts` build a loop with the fault. Faults are missing guards (a floor, a
+fallback axis, a tanh written by hand) and damaged memory (history, state). Bad numbers in files need no fault. To add
+one: a row in `KINDS`, and its effect in the affected part.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SMALLEST_SCALE = 0.0
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: its kind, and frame, channel and value where it overwrites something."""
+    """One fault: its kind; and frame, channel and value if it overwrites a number."""
 
     kind: str
     frame: int = 0
@@ -57,7 +57,7 @@ class Fault:
             raise UnusableInput(f"--perturb {self.kind}", "an unknown kind", f"one of {', '.join(KINDS)}")
 
     def __str__(self) -> str:
-        """As `parse_fault` reads it."""
+        """The form that `parse_fault` reads."""
         return f"{self.kind}@{self.frame}:{self.channel}={self.value!r}"
 
 
@@ -74,16 +74,16 @@ def parse_fault(word: str) -> Fault:
 
 
 class UnflooredStatistics(Statistics):
-    """Statistics of an implementation that forgot the floor."""
+    """Statistics of an implementation without the floor."""
 
     @property
     def std_floored(self) -> FloatArray:
-        """The deviation itself."""
+        """The deviation without a floor."""
         return self.std
 
 
 def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:
-    """The contract as an implementation with these faults acts on it."""
+    """The effective contract of an implementation with these faults."""
     kinds = {fault.kind for fault in faults}
     if "no-reprojection" in kinds:
         contract = contract.with_conventions({"reproject": "none"})
@@ -98,7 +98,7 @@ def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:
 
 
 def faulty_parts(faults: Iterable[Fault]) -> LoopParts:
-    """The halves of a loop that has these faults."""
+    """The parts of a loop with these faults."""
     kept = tuple(faults)
     kinds = {fault.kind for fault in kept}
     if not kept:
@@ -122,7 +122,7 @@ def _exponential_tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Squashing:
-    """How an implementation with these faults squashes: which tanh, and whether the scale is floored."""
+    """The squash of an implementation with these faults: the kind of tanh, and whether the scale has a floor."""
 
     kinds: frozenset[str]
 
@@ -148,7 +148,7 @@ class FaultyNormaliser(StateNormaliser):
     """State normalisation without its floor, or with a tanh written by hand."""
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Change the scales and the squashing that the engine's own normaliser looked up."""
+        """Replace the scales and the squash of the engine's normaliser."""
         super().__init__(contract)
         scales = (contract.rootvel_scales, contract.angvel_scales)
         self._squashed = [
@@ -161,7 +161,7 @@ class FaultyHistory(PoseHistory):
     """Pose history without its floors, or with a tanh written by hand."""
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Replace the normalisation where it is the contract's."""
+        """Replace the normalisation if the contract has one."""
         super().__init__(contract)
         if contract.conventions.pose_history_norm == "tanh_zscore":
             self._normalise = lambda value: squashing.auxiliary(value, self._statistics, 1e-6)
@@ -171,7 +171,7 @@ class FaultyAngularVelocity(AngularVelocityInput):
     """Angular-velocity input without its floors, or with a tanh written by hand."""
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Keep the way of squashing."""
+        """Keep the squash."""
         super().__init__(contract)
         self._squashing = squashing
 
@@ -185,7 +185,7 @@ class FaultyInputs(FreeRunInputs):
     """Free-run's inputs with injected faults."""
 
     def __init__(self, contract: Contract, rows: ClipRows, faults: tuple[Fault, ...]) -> None:
-        """Put the missing guards into the parts, and the damage into the memory."""
+        """Remove the guards from the parts, and damage the memory."""
         super().__init__(contract, rows)
         squashing = _Squashing(frozenset(fault.kind for fault in faults))
         self._normaliser = FaultyNormaliser(contract, squashing)
@@ -222,7 +222,7 @@ def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
 
 
 class UnguardedRot6d(Rot6d):
-    """Gram–Schmidt that divides by the length whatever it is: 0 / 0 is NaN."""
+    """Gram–Schmidt that always divides by the length: 0 / 0 is NaN."""
 
     def __init__(self, conventions: Conventions) -> None:
         """Leave out the guards that the conventions name."""

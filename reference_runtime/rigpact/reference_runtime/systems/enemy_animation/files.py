@@ -43,7 +43,7 @@ from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mo
 
 
 class EnemyFiles(DeclaredFiles):
-    """Reads what an enemy animation's project holds, and runs the engine's loop."""
+    """Reads the files of an enemy animation, and runs the engine's loop."""
 
     clip_endings = (".json",)
     probe = "rigpact.fixtures.probe:probe_clip"
@@ -71,7 +71,7 @@ class EnemyFiles(DeclaredFiles):
         return read_replay(path)
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
-        """Recorded answers of the network at some frames; UnusableInput where a frame is missing."""
+        """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
         outputs = read_replay(path).outputs
         if frame[-1] >= len(outputs):
             raise UnusableInput(path, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
@@ -94,7 +94,7 @@ class EnemyFiles(DeclaredFiles):
         return Lockstep(contract, network, clip, starts)
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
-        """Write a teacher prediction, for a name that ends in .json."""
+        """Write a teacher prediction, if the name ends in .json."""
         if not out.name.endswith(".json"):
             expected = "a name ending in .trace.jsonl, .trace.safetensors or .json"
             raise UnusableInput(out, f"the name {out.name}", expected)
@@ -112,7 +112,7 @@ class EnemyFiles(DeclaredFiles):
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
     def default_number(self, contract: Contract, column: str, index: int) -> float:
-        """0, and no rotation for a bone."""
+        """0, or the identity for a rotation."""
         return float(Rot6d(contract.conventions).identity(1)[index % 6]) if column == "rotations6d" else 0.0
 
     def write_clip(self, clip: Clip, folder: Path, contract: Contract) -> Path:

@@ -1,7 +1,7 @@
-"""Foot contacts from where the feet are: forward kinematics over a floor plane, so that a free run has real contacts.
+"""Foot contacts from forward kinematics over a floor plane, so that a free run has real contacts.
 
-The deployed engine measures its feet against the world; without a world the floor is the plane z = 0 of the clip. The
-actor moves as the clip's root does. Thresholds and timers are those of contacts.py.
+The deployed engine measures its feet against the world. Here the floor is the plane z = 0 of the clip. The actor moves
+like the clip's root. Thresholds and timers are those of contacts.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FeetInWorld:
     """World positions of both feet, (..., 2, 3) in centimetres, from a pose and the root's place."""
 
     def __init__(self, contract: Contract) -> None:
-        """Find the feet; UnusableInput for a character without a skeleton or without them."""
+        """Find the feet; UnusableInput if the character has no skeleton or no feet."""
         self._skeleton = _skeleton_with_feet(contract)
         self._feet = [self._skeleton.names.index(name) for name in FEET]
         self._codec = Rot6d(contract.conventions)
@@ -43,9 +43,9 @@ class FeetInWorld:
 
 
 class RootPath:
-    """Where the actor is at each frame of an endless run: the clip's start, moved on by the clip's own velocity.
+    """Position of the actor at each frame of an endless run: the clip's start plus its integrated velocity.
 
-    Each lap starts where the last one ended, turned as far as it had turned; the plane's points are complex numbers.
+    Each lap starts at the position and heading where the last lap ended. Points of the plane are complex numbers.
     """
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
@@ -72,7 +72,7 @@ class RootPath:
         return np.array([place.real, place.imag, self._height[row]]), np.asarray(self._yaw[row] + lap * self._turn)
 
     def distance_m(self, frames: int) -> float:
-        """How far the actor travels in the first `frames` frames."""
+        """Distance that the actor travels in the first `frames` frames."""
         places = [self.at(frame)[0][:2] for frame in range(frames + 1)]
         return float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
 
@@ -97,7 +97,7 @@ class FloorContacts:
 
 
 class GroundedInputs(FreeRunInputs):
-    """Free-run whose contacts are measured on the loop's own pose, whitened where the schema has the slice."""
+    """Free run with contacts measured on the loop's own pose; z-scored if the schema has a Contacts slice."""
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
         """Put the character on the floor."""

@@ -1,7 +1,7 @@
-"""What to look for in the code when a convention differs: one line of C++ and one of Python for each knob.
+"""What to look for in the code if a convention differs: one line of C++ and one of Python for each value.
 
-A line shows what the value *found* looks like in code.
-To add a knob's hint: a row in `HINTS`; a test asks for one for every value.
+A line shows the code of the value that was *found*.
+To add a knob's hint: a row in `HINTS`; a test requires one for every value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Hint(NamedTuple):
-    """What the found value looks like in C++ (the engine) and in Python (the training side)."""
+    """The code of the found value in C++ (the engine) and in Python (the training side)."""
 
     cpp: str
     python: str
@@ -179,6 +179,6 @@ _SAME_SQUASH = {"angvel_squash": "rootvel_squash"}
 
 
 def knob_hints(knob: str) -> dict[str, str]:
-    """For each value of a knob one line for people with the source open: what it looks like on both sides."""
+    """For each value of a knob one line that shows its code on both sides."""
     rows = HINTS.get(_SAME_SQUASH.get(knob, knob), {})
     return {value: f"C++: {hint.cpp}; Python: {hint.python}" for value, hint in rows.items()}

@@ -1,7 +1,8 @@
-"""The conventions of the enemy animation: what each is called, what it says, and the table of what its values do.
+"""The conventions of the enemy animation: the name, the meaning and the table of effects of each knob.
 
-A table stands beside the operation that it changes; its keys are the knob's values, the contract's own first. To add a value: a
-row in that table. To add a knob: its table, a row here, and its name at the stage that looks at it (stages.py).
+A table is in the module of the operation that it changes. Its keys are the knob's values, the contract's own value
+first. To add a value: a row in that table. To add a knob: its table, a row here, and its name at the stage that reads
+it (stages.py).
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ MATH = Knob(
     is_benign=True,
 )
 CODEC = (ROT6D_COLUMNS, ROT6D_PACKING, DERIVED_AXIS)
-"""How six numbers hold a rotation."""
+"""The knobs of the six numbers of a rotation."""
 KNOBS: Mapping[str, Knob] = {
     knob.name: knob
     for knob in (

@@ -1,4 +1,4 @@
-"""What the enemy animation's vectors hold, field by field, under a contract."""
+"""The fields of the enemy animation's vectors under a contract."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ def state(contract: Contract) -> FieldLayout:
 
 
 def output(contract: Contract) -> FieldLayout:
-    """The network's answer, or what is published."""
+    """The network's answer, or the published output."""
     return _vector(contract.output, contract.bone_names, is_raw=True)
 
 
 def condition(_contract: Contract) -> FieldLayout:
-    """What the player wants."""
+    """The player's intent."""
     names = CONDITION_NAMES[:CONDITION_WIDTH]
     return FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
 
 
 def contacts(contract: Contract) -> FieldLayout:
-    """One number a foot."""
+    """One number per foot."""
     width = contract.state[CONTACTS].size if CONTACTS in contract.state else len(FEET)
     names = [FEET[place] if place < len(FEET) else f"contact {place}" for place in range(width)]
     return FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
 
 
 def angular_velocities(contract: Contract) -> FieldLayout:
-    """The AngVel input: three numbers a bone."""
+    """The AngVel input: three numbers per bone."""
     size, kind, _ = _PER_BONE[ANGULAR_VELOCITIES]
     count = contract.state[ANGULAR_VELOCITIES].size // size
     return FieldLayout(tuple(_bone_fields(ANGULAR_VELOCITIES, 0, _names(contract.bone_names, count), size, kind)))
 
 
 def pose_history(contract: Contract) -> FieldLayout:
-    """Past poses; empty where only the network knows how many."""
+    """Past poses; empty if only the network gives their number."""
     width = 6 * contract.bone_count
     found: list[Field] = []
     for entry in range(contract.pose_history_length or 0):
@@ -68,12 +68,12 @@ def pose_history(contract: Contract) -> FieldLayout:
 
 
 def pose(contract: Contract) -> FieldLayout:
-    """Six numbers a bone."""
+    """Six numbers per bone."""
     return FieldLayout(tuple(_bone_fields(ROTATIONS, 0, contract.bone_names, 6, FieldKind.ROT6D)))
 
 
 def quaternions(contract: Contract) -> FieldLayout:
-    """Four numbers a bone."""
+    """Four numbers per bone."""
     return FieldLayout(tuple(_bone_fields("", 0, contract.bone_names, 4, FieldKind.QUATERNION_XYZW)))
 
 

@@ -1,7 +1,7 @@
-"""Many free runs of one character at once: R starts or R clips, one network call a frame.
+"""Many free runs of one character at once: R starts or R clips, one network call per frame.
 
-The stages are those of `FreeRunInputs`, with a leading axis of runs. Row r is what a `Loop` of its own would compute, up to
-the rounding of a batched network.
+The stages are those of `FreeRunInputs`, with a leading axis of runs. Row r equals the result of a separate `Loop`, up
+to the rounding of a batched network.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputRun, OutputStages
 
 ROWWISE_ANGVEL = {"aux_stats", "state_slice", "zeros"}
-"""Sources that read one frame of one run: all runs are computed at once. The others are computed run by run."""
+"""Sources that read only one frame of a run: all runs are computed at once. Other sources are computed run by run."""
 
 
 class LockstepInputs(FreeRunInputs):
     """Free-run's inputs for R carried states (R, Dx)."""
 
     def __init__(self, contract: Contract, sources: Sequence[ClipRows], starts: FloatArray) -> None:
-        """Seed every run with its own raw state; condition and contacts come from its own clip, or from the only one."""
+        """Seed every run with its raw state; condition and contacts come from its own clip, or the only clip."""
         super().__init__(contract, sources[0])
         self._sources = sources
         self._windows = [ConditionWindow(contract) for _ in sources]
@@ -44,14 +44,14 @@ class LockstepInputs(FreeRunInputs):
         poses = starts[:, self._rotations]
         source = contract.conventions.angvel_source
         self._is_rowwise, self._reads_pairs = source in ROWWISE_ANGVEL, source == "rotations"
-        # in free-run every lag reads the current frame; here the axis of frames holds the runs, a lag would mix them
+        # in a free run every lag reads the current frame; here the frame axis holds the runs, and a lag would mix them
         self._angvel = AngularVelocityInput(contract.with_conventions({"angvel_lag": "0"}))
         own_seed = contract.conventions.pose_history_start == "seed_pose"
         self._padding = poses if own_seed else self._spread([self._history.padding(rows.poses) for rows in sources])
         self._recent = deque([poses], maxlen=self._history.reach)
 
     def _spread(self, values: Sequence[FloatArray]) -> FloatArray:
-        """One vector a clip as one a run, (R, width)."""
+        """One vector per clip, repeated to one per run, (R, width)."""
         return np.stack(values) if len(values) > 1 else np.repeat(values[0][None], len(self.current), axis=0)
 
     def previous6d(self, frame: int) -> FloatArray:
@@ -61,7 +61,7 @@ class LockstepInputs(FreeRunInputs):
         return super().previous6d(frame)
 
     def driven(self, frame: int) -> Stages:
-        """What the clips give the runs, each (R, width)."""
+        """The clips' inputs of the runs, each (R, width)."""
         cond_raw = [rows.cond_raw[frame % rows.steps] for rows in self._sources]
         cond = [window.push(row) for window, row in zip(self._windows, cond_raw, strict=True)]
         contacts = [rows.contacts[frame % rows.steps] for rows in self._sources]
@@ -84,14 +84,14 @@ class LockstepInputs(FreeRunInputs):
 
 
 class Lockstep:
-    """R free runs of one contract and network; `step` gives every stage with a leading axis of runs."""
+    """R free runs of one contract and network; `step` returns every stage with a leading axis of runs."""
 
     def __init__(
         self, contract: Contract, network: Network, clips: Clip | Sequence[Clip], starts: FloatArray | None = None
     ) -> None:
         """clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames.
 
-        UnusableInput where the clips differ in frame rate, or in number from the starts.
+        UnusableInput if the clips differ in frame rate, or if their number differs from the number of starts.
         """
         sources = [clip_rows(clip, contract) for clip in (clips if isinstance(clips, Sequence) else (clips,))]
         seeds = np.stack([rows.x_raw[0] for rows in sources]) if starts is None else starts.astype(np.float32)
@@ -114,7 +114,7 @@ class Lockstep:
         return stages | self._outputs.stages_of(run) | {"x_raw_next": following}
 
     def advance(self) -> FloatArray:
-        """Run one frame of every run and return what they publish, y_out (R, Dy)."""
+        """Run one frame of every run and return the published output, y_out (R, Dy)."""
         return self._run_frame()[1].y_out
 
     @QUIETLY

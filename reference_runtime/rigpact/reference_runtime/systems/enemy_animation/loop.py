@@ -1,8 +1,8 @@
 """The engine's loop: input stages, network, output stages, next state.
 
-Mirrors `UEnemyAnimInstance` frame by frame. `Loop.step` returns every stage by name; keeping them is the caller's choice
-and cannot change a bit of them. Modes: `teacher` (every frame's input from the clip), `free` (the loop feeds itself),
-`playback` (no network: the recorded pose is published).
+Mirrors `UEnemyAnimInstance` frame by frame. `Loop.step` returns every stage by name. The caller may keep them; this
+never changes a result. Modes: `teacher` (every frame's input from the clip), `free` (the loop feeds itself), `playback`
+(no network: the recorded pose is published).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
 
 
 class Inputs(Protocol):
-    """Where a frame's input stages come from."""
+    """The source of a frame's input stages."""
 
     frame_limit: int | None
 
@@ -61,7 +61,7 @@ INPUTS_OF_MODE: Mapping[str, Callable[[Contract, ClipRows], Inputs]] = {
 
 @dataclass(frozen=True)
 class LoopParts:
-    """The halves of a loop, to be replaced by contacts from a floor or by injected faults; None is the mode's own."""
+    """The replaceable parts of a loop, for contacts from a floor or injected faults; None: the mode's own part."""
 
     inputs: Callable[[Contract, ClipRows], Inputs] | None = None
     outputs: Callable[[Contract], OutputStages] = OutputStages
@@ -75,7 +75,7 @@ class Loop:
     ) -> None:
         """Look up every convention once and seed the state with the clip's first frame.
 
-        A bundle without pose-history statistics takes the history's length from the network, as the engine does.
+        Without pose-history statistics in the bundle, the network gives the history's length, as in the engine.
         """
         parts = parts or LoopParts()
         self.contract = with_history_length(contract, network, clip)
@@ -92,7 +92,7 @@ class Loop:
 
     @property
     def frame_limit(self) -> int | None:
-        """How many frames there are; None in free-run, which goes on for ever."""
+        """Number of frames; None in a free run, which has no end."""
         return self._inputs.frame_limit
 
     def step(self) -> Stages:
@@ -104,12 +104,12 @@ class Loop:
         return stages
 
     def advance(self) -> FloatArray:
-        """Run one frame and return what it publishes, y_out (Dy,): the frame of `step`, without keeping its stages."""
+        """Run one frame as `step` does, but return only the published output, y_out (Dy,)."""
         published: FloatArray = self._run_frame()[1].y_out[0]
         return published
 
     def record(self, frames: Iterable[int]) -> Stages:
-        """Run the frames and return every stage, (T, width): bit for bit what as many calls of `step` give."""
+        """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
         rows, runs = [], []
         for _ in frames:
             stages, run, following = self._run_frame()
@@ -124,7 +124,7 @@ class Loop:
 
     @QUIETLY
     def _run_frame(self) -> tuple[Stages, OutputRun, FloatArray | None]:
-        """The stages up to the network's answer, the run of those after it, and the next raw state."""
+        """The stages up to the network's answer, the run of the stages after it, and the next raw state."""
         inputs, frame = self._inputs, self.frame
         stages = inputs.at(frame)
         y_norm = self._infer(stages)
@@ -148,7 +148,7 @@ class Loop:
         return y_norm
 
     def _note_alignments(self, vectors: list[FloatArray]) -> None:
-        """A vector has the same width in every frame: what is cut or padded is known from the first."""
+        """Record cut and padded vectors at the first frame: a vector has the same width in every frame."""
         bound_widths = self.network.bound_widths
         for position, (name, vector, bound) in enumerate(zip(self._order, vectors, bound_widths, strict=True)):
             if bound not in (None, vector.shape[-1]):
@@ -156,13 +156,13 @@ class Loop:
 
 
 class Playback:
-    """Recorded poses published without a network; loops at the end, as the engine's playback does."""
+    """Recorded poses, published without a network. It loops at the end, like the engine's playback."""
 
     frame_limit: int | None = None
     mode: Mode = "playback"
 
     def __init__(self, contract: Contract, clip: Clip) -> None:
-        """Find the poses: a prediction's, a batch's targets, or the frames after the first of a raw clip."""
+        """Find the poses: of a prediction, the targets of a batch, or the frames after the first of a raw clip."""
         self.contract = contract
         self.fps = clip.fps
         self._outputs = OutputStages(contract)
@@ -208,7 +208,7 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
 def start_run(
     contract: Contract, network: Network | None, clip: Clip, mode: Mode, parts: LoopParts | None = None
 ) -> Loop | Playback:
-    """Build what a mode needs; UnusableInput when a network is missing."""
+    """Build the run of a mode; UnusableInput if a network is missing."""
     if mode == "playback":
         return Playback(contract, clip)
     if network is None:
@@ -217,7 +217,7 @@ def start_run(
 
 
 def with_history_length(contract: Contract, network: Network, clip: Clip) -> Contract:
-    """A contract without pose-history statistics takes the history's length from the network, as the engine does."""
+    """The contract; without pose-history statistics, the network gives the history's length, as in the engine."""
     if contract.pose_history_length is not None:
         return contract
     widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)

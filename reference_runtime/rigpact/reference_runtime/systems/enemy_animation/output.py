@@ -1,7 +1,7 @@
 """From the network's output to the published pose: denormalise, reproject, compose, encode, publish.
 
 Engine: `DenormY_Z_To_Raw`, `Reproject6D`, the delta composition and `FPoseMailbox`. `OutputStages` is built once from a
-contract; each stage is then a pure function of the stages before it. The stages of the rotations stand in pose_plan.py. To
+contract; each stage is then a pure function of the stages before it. The rotation stages are in pose_plan.py. To
 add a value of a knob: a row in its table, here or in bound_rotations.py.
 """
 
@@ -34,7 +34,7 @@ DENORM: Mapping[str, Callable[[Statistics, Statistics], Affine]] = {
     "state_stats": lambda _own, state: (state.std, state.mean),
 }
 ADDS_MEAN: Mapping[str, bool] = {"delta": True, "residual": False, "absolute": True}
-"""Whether MuY is added to the rotations. It is a mean pose, so it has no place in a residual."""
+"""Whether MuY is added to the rotations. MuY is a mean pose, so it must not be added to a residual."""
 ADDS_IDENTITY: Mapping[str, bool] = {"delta": False, "residual": True, "absolute": False}
 REPROJECTS: Mapping[str, tuple[bool, bool]] = {
     "both": (True, True),
@@ -63,16 +63,16 @@ class OutputRun(NamedTuple):
     y_out: FloatArray
 
     def kept(self) -> OutputRun:
-        """The same numbers in arrays that the next run does not overwrite."""
+        """A copy that the next run does not overwrite."""
         return self._replace(delta=self.delta.copy(), next=self.next.copy())
 
 
 class OutputStages:
     """The stages after the network, under one contract. float32 in, float32 out, leading axes broadcast.
 
-    `run` computes all stages of R frames; a call runs an array of any size, block by block. The methods that are named after
-    a stage run one step of the same plan on recorded inputs. All of them share buffers: one object serves one thread at a
-    time.
+    `run` computes all stages of R frames; a call runs an array of any size, block by block. A method with the name of a
+    stage runs one step of the same plan on recorded inputs. All methods share buffers: only one thread at a time may
+    use an object.
     """
 
     codec_type: type[Rot6d] = Rot6d
@@ -108,8 +108,8 @@ class OutputStages:
     def run(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> OutputRun:
         """All stages of R frames at once; (R, Dy), (R, 6·B), (R, 6·B).
 
-        The next run overwrites `delta` and `next` of the answer. The caller turns numpy's warnings off: numbers that are
-        not finite go on, and the rules find them.
+        The next run overwrites `delta` and `next` of the answer. The caller turns off numpy's warnings: numbers that
+        are not finite pass on, and the rules find them.
         """
         y_raw = self._denormalise(y_norm)
         plan = self._plan(len(y_norm))
@@ -119,7 +119,7 @@ class OutputStages:
         return OutputRun(y_raw, plan.delta, plan.next, y_out)
 
     def stages_of(self, run: OutputRun) -> dict[str, FloatArray]:
-        """Every stage of the latest run of R frames by name, from y_raw on; (R, width), arrays of their own."""
+        """Every stage of the latest run of R frames by name, from y_raw on; (R, width), as new arrays."""
         return self.stages_of_kept([run])
 
     def stages_of_kept(self, runs: Sequence[OutputRun]) -> dict[str, FloatArray]:
@@ -142,13 +142,13 @@ class OutputStages:
         return self._denormalise(y_norm)
 
     def y_norm_of(self, y_raw: FloatArray) -> FloatArray:
-        """The network output that a y_raw came from, float64; 0 on channels without spread."""
+        """The network output of a y_raw, float64; 0 on channels without spread."""
         return self._denormalise.undo(y_raw)
 
     def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
-        """ΔR of each bone, (..., 6·B), reprojected; None when the output is the pose itself.
+        """ΔR of each bone, (..., 6·B), reprojected; None if the output is the pose itself.
 
-        published6d: (..., 6·B), the pose published one frame before, where degenerate axes come from.
+        published6d: (..., 6·B), the pose published one frame before; it replaces degenerate axes.
         """
         return None if self._own.is_pose else self._step(PosePlan.turn, y_raw[..., self.rotations], published6d)
 
@@ -157,17 +157,17 @@ class OutputStages:
         return y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
 
     def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
-        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is taken as it stands where nothing reprojects it before."""
+        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is used unchanged if the conventions do not reproject it."""
         return self._step(PosePlan.compose, delta6d, previous6d)
 
     def y_out(self, y_raw: FloatArray, next6d: FloatArray, published6d: FloatArray) -> FloatArray:
-        """What the engine publishes as `Y_denorm`: reprojected rotations in its bone order and handedness."""
+        """The output that the engine publishes as `Y_denorm`: reprojected rotations in its bone order and handedness."""
         published = y_raw.copy()
         published[..., self.rotations] = self._step(PosePlan.publish, next6d, published6d)
         return published
 
     def quat(self, y_out: FloatArray) -> FloatArray:
-        """Local rotations as unit quaternions, (..., 4·B); of a reflection, those of its proper twin."""
+        """Local rotations as unit quaternions, (..., 4·B); a reflection is first made a proper rotation."""
         quats = self._proper_codec.decode_to_quat(y_out[..., self.rotations].astype(self._dtype))
         return stored(quats[..., self._components].reshape(*quats.shape[:-2], -1))
 
@@ -192,7 +192,7 @@ class OutputStages:
 
     @property
     def looked_back(self) -> bool:
-        """Whether any stage so far took a lost axis from the pose published before."""
+        """Whether any stage so far replaced a lost axis by the published pose's axis."""
         return self._looked_back or any(plan.looked_back for plan in self._plans.values())
 
 
@@ -226,10 +226,10 @@ class Denormalisation:
         affine = DENORM[conventions.denorm](contract.output_statistics, _state_statistics_for_output(contract))
         self._factor, self._summand = (values.astype(self._dtype) for values in affine)
         if not ADDS_MEAN[conventions.output_mode]:
-            # not times zero: a MuY that is NaN must have no effect where it is not used
+            # no product with zero: an unused MuY that is NaN must have no effect
             self._summand[contract.output[ROTATIONS].range] = 0.0
         self._inverse = _inverse_features(contract, self._dtype)
-        # two float32 have an exact product in float64: rounded once, it is their product in float32
+        # the product of two float32 is exact in float64; one rounding gives the float32 product
         self._factor32 = self._factor.astype(np.float32)
         adds_nothing = not self._summand.any() and not self._inverse
         self._is_product = adds_nothing and bool(np.array_equal(self._factor32, self._factor))
@@ -260,7 +260,7 @@ class Denormalisation:
 
 
 def _state_statistics_for_output(contract: Contract) -> Statistics:
-    """The X statistics of the slices that state and output share; the output's own elsewhere."""
+    """The X statistics for slices that state and output share; the output's own statistics for the others."""
     mean, std = contract.output_statistics.mean.copy(), contract.output_statistics.std.copy()
     for entry in contract.output:
         if entry.name in contract.state and contract.state[entry.name].size == entry.size:
@@ -271,7 +271,7 @@ def _state_statistics_for_output(contract: Contract) -> Statistics:
 
 
 class _Inverse(NamedTuple):
-    """How one slice of the output undoes its feature, before and after it is scaled by StdY and MuY; and the way back."""
+    """How one slice of the output inverts its feature, before and after the scaling by StdY and MuY, and the reverse."""
 
     place: slice
     undo_after: Callable[[FloatArray], FloatArray]
@@ -281,7 +281,7 @@ class _Inverse(NamedTuple):
 
 
 def _inverse_features(contract: Contract, dtype: type[np.floating]) -> list[_Inverse]:
-    """Inverse transforms of the yaw and velocity slices that an output may hold; scales are not floored here."""
+    """Inverse transforms of the yaw and velocity slices of an output; scales have no floor here."""
     conventions = contract.conventions
     inverses = []
     if ROOT_YAW in contract.output:

@@ -1,8 +1,8 @@
 """The rotation stages after the network, bound to buffers: ΔR, the composed pose, the published pose.
 
-A `PosePlan` serves R frames at a time. It keeps every stage as float32 lanes until its next run: a recorder only reads them.
-Between stages the numbers are rounded to float32, as the engine rounds on storing. `OutputStages` makes one plan for each
-number of frames.
+A `PosePlan` serves R frames at a time. It keeps every stage as float32 lanes until its next run, and a recorder reads
+them. Between stages the numbers are rounded to float32, as in the engine. `OutputStages` makes one plan for each number
+of frames.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 
 @dataclass(frozen=True, eq=False)
 class PoseConventions:
-    """What the conventions say about the rotations of an output, looked up once.
+    """The conventions of an output's rotations, looked up once.
 
     offset (6·B,) is added to the output's rotations, None adds nothing. is_pose: these rotations are the next pose, not a
-    delta. before, after: where Gram–Schmidt runs. signs: the diagonal of the mirror. order: for each published bone, the
-    rotation that it takes.
+    delta. before, after: where Gram–Schmidt runs. signs: the diagonal of the mirror. order: for each published bone,
+    the index of its rotation.
     """
 
     codec: Rot6d
@@ -40,7 +40,7 @@ class PoseConventions:
 
 
 class PosePlan:
-    """The stages of R frames, in buffers that every run fills again.
+    """The stages of R frames, in buffers that every run overwrites.
 
     delta, next, out: float32 lanes (2, 3, R, B) of the stages `delta6d`, `next6d` and of the rotations of `y_out`. A step
     takes the lanes of the stage before it and returns its own; every other vector is flat, (R, 6·B).
@@ -66,7 +66,7 @@ class PosePlan:
 
     @property
     def looked_back(self) -> bool:
-        """Whether a lost axis was ever taken from the published pose."""
+        """Whether a lost axis was ever replaced by the published pose's axis."""
         return self._reproject.looked_back
 
     def run(self, rotations: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> None:

@@ -1,7 +1,7 @@
 """The stages of the enemy animation, in the order of the engine's loop.
 
-Each is computed from the stages before it by the operation that the engine has for it. A stage that looks at other frames asks
-for them (`Frames.at`, `timeline`): so one declaration serves a clip in one batch and the replay of a recording.
+Each stage is computed from the stages before it by the engine's operation. A stage that reads other frames requests
+them (`Frames.at`, `timeline`). So one declaration serves a batch run of a clip and the replay of a recording.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CLIP = "--clip with the raw clip that drove the run"
 
 
 def x_raw(frames: ReplayedFrames) -> FloatArray:
-    """From the teacher clip; in free-run, what the frame before wrote back."""
+    """From the teacher clip; in a free run, the state written back by the previous frame."""
     if frames.mode == "teacher":
         return frames.driven("x_raw")
     before = frames.recorded_at("x_raw_next", -1)
@@ -48,7 +48,7 @@ def state(frames: ReplayedFrames) -> FloatArray:
 
 
 def condition(frames: ReplayedFrames) -> FloatArray:
-    """The window starts with the run: a recording that starts later cannot show what a z-score looked back on."""
+    """The window starts with the run, so a recording that starts later has an unknown window."""
     cond_raw = frames["cond_raw"]
     window = ConditionWindow(frames.contract)
     rows = np.stack([window.push(row) for row in cond_raw])
@@ -58,10 +58,10 @@ def condition(frames: ReplayedFrames) -> FloatArray:
 
 
 def angvel(frames: ReplayedFrames) -> FloatArray:
-    """The AngVel input, from the raw states of the frames around."""
+    """The AngVel input, from the raw states of neighbouring frames."""
     timeline, contract = frames.timeline("x_raw"), frames.contract
     source, is_free = contract.conventions.angvel_source, frames.mode == "free"
-    if is_free:  # there is no future: the newest pair of poses, or the current state
+    if is_free:  # a free run has no future frame: use the newest pair of poses, or the current state
         contract = contract.with_conventions({"angvel_lag": "-1" if source == "rotations" else "0"})
     operation = AngularVelocityInput(contract)
     known = timeline if np.isfinite(timeline[-1]).all() else timeline[:-1]
@@ -72,16 +72,14 @@ def angvel(frames: ReplayedFrames) -> FloatArray:
     rows: FloatArray = operation.rows(Motion(known, normalised, frames.fps, frames.end))[frames.frame]
     if is_free and source == "rotations":
         rows[frames.frame == 0] = np.nan  # no pair yet
-    elif (
-        not is_free and not frames.has_drive
-    ):  # where the run ended, and what stood for the frames after it, is not known
+    elif not is_free and not frames.has_drive:  # the end of the run, and the values after it, are not known
         ahead = int(contract.conventions.angvel_lag) + (source == "rotations")
         rows[frames.frame + ahead >= len(known)] = np.nan
     return rows
 
 
 def poses(frames: ReplayedFrames) -> FloatArray:
-    """Rotations of frames 0 … end, (end + 1, 6·B): of the raw states, else of the recorded state's z-scores."""
+    """Rotations of frames 0 … end, (end + 1, 6·B): from the raw states, else from the recorded state's z-scores."""
     place = frames.contract.state[ROTATIONS].range
     try:
         return frames.timeline("x_raw")[:, place]
@@ -114,7 +112,7 @@ def pose_history(frames: ReplayedFrames) -> FloatArray:
 
 
 def network_answer(frames: ReplayedFrames) -> FloatArray:
-    """The five inputs through the network, in the order in which they are bound."""
+    """The network's answer to the five inputs, in the order in which they are bound."""
     vectors = [frames[name] for name in frames.contract.conventions.input_order]
     network = frames.network
     rows: FloatArray = network.run(aligned(vectors, network.bound_widths), 0)
@@ -128,7 +126,7 @@ def y_raw(frames: ReplayedFrames) -> FloatArray:
 
 
 def published_before(frames: ReplayedFrames) -> FloatArray:
-    """The pose published one frame before, (N, 6·B); no rotation where it is not known."""
+    """The pose published one frame before, (N, 6·B); the identity if it is not known."""
     outputs = frames.built(OutputStages)
     before = frames.recorded_at("y_out", -1) if "y_out" in frames.recorded else None
     rows = np.tile(outputs.identity_pose(), (len(frames.frame), 1))
@@ -165,7 +163,7 @@ def next6d(frames: ReplayedFrames) -> FloatArray:
 
 
 def y_out(frames: ReplayedFrames) -> FloatArray:
-    """What is published: reprojected, in the engine's bone order and handedness."""
+    """The published output: reprojected, in the engine's bone order and handedness."""
     pose, raw, outputs = frames["next6d"], frames.get("y_raw"), frames.built(OutputStages)
     if raw is None:
         if frames.contract.output.width != pose.shape[1]:
@@ -180,7 +178,7 @@ def quaternions(frames: ReplayedFrames) -> FloatArray:
 
 
 def x_raw_next(frames: ReplayedFrames) -> FloatArray:
-    """The next raw state: written back in free-run, the clip's next frame under a teacher."""
+    """The next raw state: written back in a free run, the clip's next frame in a teacher-driven run."""
     if frames.mode == "free":
         write = WriteBack(frames.contract, frames.fps)
         return write(frames["x_raw"], frames["y_out"])

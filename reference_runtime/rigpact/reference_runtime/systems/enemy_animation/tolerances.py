@@ -1,11 +1,11 @@
-"""How far two correct implementations may differ, channel by channel: derived, not chosen.
+"""The largest difference of two correct implementations, channel by channel: derived, not chosen.
 
-The rounding model is operations/rounding.py. Errors are multiplied by the conditioning of what follows: 1/std of a z-score,
-1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. Where a decision (wrapping, a degenerate axis) lies within
-rounding of its threshold, both answers are right and the tolerance spans them.
+The rounding model is in operations/rounding.py. Errors are multiplied by the conditioning of the next operation: 1/std
+of a z-score, 1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. If a decision (wrapping, a degenerate
+axis) is within rounding of its threshold, both results are correct, and the tolerance includes both.
 
 A tolerance is computed from recorded values, so a near-constant channel gets a wide bound and a well-conditioned one a
-narrow bound. `stage_tolerances` bounds two runs that were given the same inputs; upstream bounds are propagated.
+narrow bound. `stage_tolerances` bounds two runs with the same inputs; upstream bounds are propagated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
 ROTATION_RANGE = 2.0
-"""Entries of two rotations cannot differ by more than this."""
+"""Largest difference of any entry of two rotations."""
 _COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
 """Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
 
@@ -44,9 +44,9 @@ Values = Mapping[str, FloatArray]
 def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> dict[str, FloatArray]:
     """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
 
-    stages: recorded values by stage name, (T, width). Stages that upstream bounds are needed from but that were not
-    recorded count with the bound of a value stored once.
-    given: stages whose very values the later ones were computed from; nothing is inherited from them.
+    stages: recorded values by stage name, (T, width). If an upstream stage was not recorded, its bound is that of a
+    value stored once. given: stages whose exact values were the inputs of the later stages; no error is inherited from
+    them.
     """
     bounds: dict[str, FloatArray] = {}
     upstream: dict[str, FloatArray] = {}
@@ -64,7 +64,7 @@ def _known(frames: Any, stage: str, otherwise: FloatArray) -> FloatArray:
 
 
 def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """A value that is stored once on each side."""
+    """Bound of a value that is stored once on each side."""
     return gamma(_COPY) * np.abs(rows, dtype=np.float64)
 
 
@@ -72,7 +72,7 @@ raw_state = copied
 
 
 def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | None = None) -> FloatArray:
-    """Bound of (p - mean) / std: p and mean are known to their rounding, the difference is divided by std.
+    """Bound of (p - mean) / std: p and mean have their rounding errors, and the difference is divided by std.
 
     feature_error: absolute error of p beyond its own rounding.
     """
@@ -86,9 +86,9 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
 
 
 def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """A z-score of a feature; a heading near the seam of its encoding may lie on either side."""
+    """Bound of a feature's z-score; a heading near the seam of its encoding may be on either side."""
     contract = frames.contract
-    # the entries of unit axes are known to rounding absolutely, not relative to themselves
+    # entries of unit axes have an absolute, not a relative, rounding error
     axis_error = np.zeros(contract.state.width)
     axis_error[contract.state[ROTATIONS].range] = gamma(_COPY)
     bound = _zscore(rows, contract.state_statistics, axis_error)
@@ -98,10 +98,10 @@ def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArray:
-    """What wrapping adds to the heading's bound.
+    """The part of the heading's bound that comes from wrapping.
 
-    A heading of many turns is known to its own rounding, not to the feature's. One within rounding of ±π may be wrapped to
-    either side: the feature jumps from one end of its range to the other.
+    A heading of many turns has its own rounding error, which is larger than the feature's. A heading within rounding of
+    ±π may be wrapped to either side: the feature jumps from one end of its range to the other.
     """
     contract = frames.contract
     yaw = contract.state[ROOT_YAW].range
@@ -119,12 +119,12 @@ def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArra
 
 
 def raw_condition(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """A direction of unit length."""
+    """Bound of a direction of unit length."""
     return gamma(_DIRECTION) * np.abs(rows, dtype=np.float64) + gamma(_COPY) * UNIT_ROUNDOFF
 
 
 def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """The raw condition, or its z-score over a window."""
+    """Bound of the raw condition, or of its z-score over a window."""
     contract = frames.contract
     cond = np.abs(rows, dtype=np.float64)
     if contract.conventions.condition_norm == "raw":
@@ -135,7 +135,7 @@ def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """The state's own slice, or a squashed rotation vector."""
+    """Bound of the state's own slice, or of a squashed rotation vector."""
     contract = frames.contract
     z, source = rows, contract.conventions.angvel_source
     own = contract.state_statistics
@@ -144,7 +144,7 @@ def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
         return np.zeros(z.shape)
     if contract.angular_velocity is None or source == "state_slice":
         return _zscore(z, Statistics(own.mean[place], own.std[place]))
-    if source == "rotations":  # a difference of two rotations, each known to gamma(GS) absolutely, times fps
+    if source == "rotations":  # a difference of two rotations, each with the absolute error gamma(GS), times fps
         return _squashed(z, contract.angular_velocity, np.asarray(gamma(_GRAM_SCHMIDT) * contract.fps))
     if contract.conventions.angvel_frame == "local":
         return _squashed(z, contract.angular_velocity, _turned_error(z, contract.angular_velocity))
@@ -152,7 +152,7 @@ def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-    """Absolute error of a vector that was turned into another frame: each component is a sum over the vector's length."""
+    """Absolute error of a vector rotated into another frame: each component is a sum over the vector's components."""
     own = auxiliary.statistics
     feature = np.clip(z.astype(np.float64) * own.std_floored + own.mean, -1.0 + UNIT_ROUNDOFF, 1.0 - UNIT_ROUNDOFF)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
@@ -161,23 +161,23 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
 
 
 def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
-    """Bound of a squashed z-score whose raw value is known to `raw_error` absolutely: tanh' = 1 - tanh²."""
+    """Bound of a squashed z-score whose raw value has the absolute error `raw_error`: tanh' = 1 - tanh²."""
     own = auxiliary.statistics
     feature = np.clip(np.abs(z.astype(np.float64) * own.std_floored + own.mean), 0.0, 1.0)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     shifted = np.minimum(raw_error / scale, 1.0)
-    # the slope is taken at the nearer end of the interval: tanh flattens outwards
+    # the slope is taken at the end of the interval nearest to 0, where it is largest
     slope = 1.0 - np.maximum(feature - shifted, 0.0) ** 2
     return _zscore(z, own, slope * shifted)
 
 
 def raw_history(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """The engine keeps rotations and encodes them again: unit axes, known to rounding absolutely."""
+    """The engine keeps rotations and encodes them again: unit axes with an absolute rounding error."""
     return np.full(rows.shape, gamma(_GRAM_SCHMIDT))
 
 
 def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """A squashed z-score of the raw history."""
+    """Bound of the squashed z-score of the raw history."""
     contract = frames.contract
     z = rows
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
@@ -188,14 +188,14 @@ def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
 
 
 def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """Same weights, same inputs, another summation order: inner products as long as all inputs together."""
+    """Same weights and inputs, another summation order: inner products are as long as all inputs together."""
     contract = frames.contract
     largest = np.abs(rows, dtype=np.float64).max(axis=-1, keepdims=True)
     return np.asarray(np.broadcast_to(gamma(_network_depth(contract)) * largest, rows.shape))
 
 
 def y_raw(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """y_norm · StdY + MuY, with what y_norm may be off by."""
+    """Bound of y_norm · StdY + MuY, including the error of y_norm."""
     contract = frames.contract
     own = contract.output_statistics
     std, mean = np.abs(own.std, dtype=np.float64), np.abs(own.mean, dtype=np.float64)
@@ -208,9 +208,9 @@ def y_raw(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def _undone(frames: Any, rows: FloatArray, bound: FloatArray) -> FloatArray:
-    """Bound of slices that undo a feature: atanh is steep near its limit, so both ends of the interval are computed.
+    """Bound of slices that invert a feature: atanh is steep near its limit, so both ends of the interval are computed.
 
-    bound: of the feature, which is at most 1.
+    bound: the bound of the feature, which is at most 1.
     """
     contract = frames.contract
     outputs = OutputStages(contract)
@@ -223,9 +223,9 @@ def _undone(frames: Any, rows: FloatArray, bound: FloatArray) -> FloatArray:
 
 
 def _network_unseen(contract: Contract, value: FloatArray, place: slice) -> FloatArray:
-    """Bound of y_norm·std when the network's output was not recorded: its z is read off the pose that it led to.
+    """Bound of y_norm·std if the network's output was not recorded: the resulting pose gives its z.
 
-    value: (T, width) of the output's channels `place`. Channels without spread say nothing about z.
+    value: (T, width) of the output's channels `place`. Channels without spread give no z.
     """
     own = contract.output_statistics
     std, mean = np.abs(own.std[place], dtype=np.float64), own.mean[place].astype(np.float64)
@@ -250,14 +250,14 @@ def _gram_schmidt(codec: Rot6d, six: FloatArray, upstream: FloatArray | float) -
         rest = length(perpendicular(b, a / length_a))
         first = error_a / length_a + gamma(_GRAM_SCHMIDT)
         second = (error_b + length_b * first) / rest + gamma(_GRAM_SCHMIDT)
-    # shorter than the engine's threshold, or within rounding of it: the axis is replaced, or not
+    # if an axis is shorter than the engine's threshold, or within rounding of it, either side may replace it
     first = np.where(length_a > _decided(error_a), np.minimum(first, ROTATION_RANGE), ROTATION_RANGE)
     second = np.where(rest > _decided(error_b + length_b * first), np.minimum(second, ROTATION_RANGE), ROTATION_RANGE)
     return codec.join(np.broadcast_to(first, a.shape), np.broadcast_to(second, a.shape))
 
 
 def _decided(error: FloatArray) -> FloatArray:
-    """The length above which both sides certainly find an axis long enough."""
+    """The length above which both sides certainly keep an axis."""
     return np.asarray(KINDA_SMALL_NUMBER * (1.0 + gamma(_GRAM_SCHMIDT)) + error)
 
 
@@ -271,9 +271,9 @@ def _axis_errors(codec: Rot6d, bound: FloatArray | float, shape: tuple[int, ...]
 
 
 def _rotation_errors(codec: Rot6d, bound: FloatArray) -> FloatArray:
-    """How far a rotation may turn, (T, B, 1) radians, from the bounds of its two axes.
+    """Bound of a rotation's angle error, (T, B, 1) radians, from the bounds of its two axes.
 
-    One axis fixes two components of the turn, the other the third: at most the root of the sum of squares.
+    One axis fixes two components of the rotation, the other axis the third: at most the root of the sum of squares.
     """
     error_a, error_b = _axis_errors(codec, bound, bound.shape)
     return np.asarray(np.minimum(np.hypot(error_a, error_b) / np.sqrt(3.0), ROTATION_RANGE))
@@ -289,18 +289,18 @@ def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
 
 
 def delta6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """Gram–Schmidt of the denormalised answer."""
+    """Bound after Gram–Schmidt of the denormalised answer."""
     contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     if frames.get("y_raw") is None:
         return _gram_schmidt(codec, rows, gamma(_COPY))
-    # conditioning is that of the vector before it was made orthonormal
+    # the conditioning depends on the vector before it was made orthonormal
     offset = codec.identity(contract.bone_count) if contract.conventions.output_mode == "residual" else 0.0
     return _gram_schmidt(codec, frames["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds))
 
 
 def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """ΔR·R_prev turns by what ΔR turns by; R_prev is given. An absolute pose is a copy."""
+    """The angle error of ΔR·R_prev is that of ΔR, because R_prev is given. An absolute pose is a copy."""
     contract = frames.contract
     if contract.conventions.output_mode == "absolute":
         return _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(rows)
@@ -312,11 +312,11 @@ def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """Gram–Schmidt of the composed pose; other slices are copied."""
+    """Bound after Gram–Schmidt of the composed pose; other slices are copied."""
     contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
-    if "y_raw" in bounds:  # the other slices are y_raw's, whose undone features may be known less well than a copy
+    if "y_raw" in bounds:  # other slices come from y_raw: inverted features may have larger errors
         bound = np.maximum(bound, bounds["y_raw"])
     if "next6d" in bounds and contract.conventions.output_mode != "absolute":
         bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
@@ -329,7 +329,7 @@ def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """A quaternion moves by half the angle that its rotation turns by."""
+    """A quaternion changes by half the angle error of its rotation."""
     contract = frames.contract
     if "y_out" not in bounds:
         return np.full(rows.shape, gamma(_QUATERNION) + gamma(_COMPOSE))
@@ -338,7 +338,7 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """A copy of the state, and of what is published where both have a slice."""
+    """A copy of the state, and of the published slices that the state also has."""
     contract = frames.contract
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
     if "y_out" in bounds:
@@ -350,9 +350,9 @@ def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:
-    """Bound of published poses (T, 6·B) when no bundle tells the statistics.
+    """Bound of published poses (T, 6·B) without a bundle and its statistics.
 
-    Six numbers of a rotation lie in [-1, 1], so their std is at most 1 and the network's rounding enters undiminished;
+    The six numbers of a rotation are in [-1, 1], so their std is at most 1 and the network's rounding is not reduced;
     2048 is the longest inner product assumed.
     """
     return np.full(poses.shape, gamma(2048) + gamma(_COMPOSE) + gamma(_GRAM_SCHMIDT))

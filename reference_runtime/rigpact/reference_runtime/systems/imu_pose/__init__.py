@@ -1,1 +1,1 @@
-"""Pose from one inertial sensor: what stands before and behind the network, and the window that feeds it."""
+"""Pose from one inertial sensor: the stages before and after the network, and the window of samples."""

@@ -1,6 +1,6 @@
-"""The IMU pose system: sensor in, joint positions and their spread out.
+"""The IMU pose system: sensor in, joint positions and their standard deviations out.
 
-Nothing is fed back: the sensor gives every sample, and a window is evaluated as a whole.
+Nothing is fed back: the sensor gives every sample, and each window is evaluated as a whole.
 """
 
 from __future__ import annotations

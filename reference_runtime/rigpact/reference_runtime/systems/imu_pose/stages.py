@@ -1,4 +1,4 @@
-"""The stages of the IMU pose system: scale the sensor's numbers, run the network, take its head apart.
+"""The stages of the IMU pose system: scale the sensor's numbers, run the network, split its head.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
@@ -35,7 +35,7 @@ ANGULAR_RATE_UNIT = Knob(
     "angular_rate_unit", {"rad_s": 1.0, "deg_s": float(np.pi / 180.0)}, "the unit of angular rates that come in",
     {"deg_s": "the gyroscope gives degrees: multiply by pi/180"},
 )  # fmt: skip
-"""What one of the sensor's units is in the contract's; a side that mistakes the unit divides by it."""
+"""One unit of the sensor in units of the contract. A side with the wrong unit divides by this factor."""
 GRAVITY = Knob(
     "gravity", {"subtracted_at_rest": STANDARD_GRAVITY_M_S2, "kept": 0.0}, "what is taken off the vertical acceleration",
     {"kept": "the network was trained with 9.81 taken off the vertical axis"},
@@ -59,7 +59,7 @@ SENSOR_AXES = Knob(
         "z_down": "specific force at rest is +9.81 on z; iOS reports gravity with the other sign",
     },
 )
-"""Rows are the sensor's axes as the other side has them: all are proper rotations."""
+"""Rows are the sensor's axes in the other convention: all are proper rotations."""
 INPUT_DIVISOR = Knob(
     "input_scale", {"fifth": INPUT_SCALE, "none": 1.0}, "what both vectors are divided by before the network",
     {"none": "divide both by 5 before the network"},
@@ -113,7 +113,7 @@ TEMPERATURE = Knob(
 
 
 def model_input(frames: Frames) -> FloatArray:
-    """What the network sees, (N, 6): both vectors in the sensor's frame, gravity at rest taken off, a fifth of the unit."""
+    """The network's inputs, (N, 6): both vectors in the sensor's frame, minus gravity at rest, divided by 5."""
     imu, axes = frames["imu"].astype(np.float64), frames.pick(SENSOR_AXES)
     acceleration, rate = (imu[:, part] for part in frames.pick(IMU_ORDER))
     acceleration = acceleration @ axes.T / frames.pick(ACCELERATION_UNIT)
@@ -132,7 +132,7 @@ def input_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArr
 
 
 def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Another order of summation moves an output by about the root of the longest sum's length, in ulp of the largest."""
+    """Another order of summation changes an output by about sqrt(length of the longest sum), in ulp of the largest."""
     largest = np.abs(rows.astype(np.float64)).max(axis=0, keepdims=True) + 1.0
     return np.broadcast_to(np.sqrt(_LONGEST_SUM) * 2.0 * UNIT_ROUNDOFF * largest, rows.shape)
 
@@ -144,7 +144,7 @@ def _joints(frames: Frames, part: int) -> FloatArray:
 
 
 def pose(frames: Frames) -> FloatArray:
-    """Joint positions in metres, (N, 51): chosen and turned by axes of zeros and ones."""
+    """Joint positions in metres, (N, 51): selected and rotated by matrices of zeros and ones."""
     joints = _joints(frames, 0) @ frames.pick(WORLD_AXES).T
     return stored(joints.reshape(len(joints), -1))
 

@@ -1,7 +1,8 @@
-"""A stream of samples as the windows that the network wants.
+"""A stream of samples as windows for the network.
 
-The network is no causal filter: its first answer depends on its last sample. So a runtime keeps the last samples and evaluates
-all of them; the newest row of the answer is the pose of now, with a whole window behind it and nothing ahead.
+The network is not a causal filter: its first row depends on its last sample. So a runtime keeps the last samples and
+evaluates them all. The newest row of the answer is the current pose; it depends on a full window of past samples and on
+no future sample.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ class SampleWindow:
     """The last `length` rows of a stream, oldest first."""
 
     def __init__(self, length: int, width: int) -> None:
-        """Begin empty; nothing is padded."""
+        """Start empty; the window is not padded."""
         if length < 2:
             raise UnusableInput("window", f"{length} samples", "at least two")
-        self._rows = np.zeros((2 * length, width), np.float32)  # every row twice: the window is always one piece
+        self._rows = np.zeros((2 * length, width), np.float32)  # every row is stored twice: the window is contiguous
         self.length, self._count = length, 0
 
     @property
     def full(self) -> bool:
-        """Whether as many samples have come as a window has; before that there is no answer."""
+        """Whether the window has received enough samples; before that there is no answer."""
         return self._count >= self.length
 
     def push(self, row: FloatArray) -> None:
@@ -37,7 +38,7 @@ class SampleWindow:
 
     @property
     def rows(self) -> FloatArray:
-        """The window, (length, width), a view that the next `push` changes; UnusableInput while it is not full."""
+        """The window, (length, width): a view that the next `push` changes. UnusableInput while it is not full."""
         if not self.full:
             raise UnusableInput("window", f"{self._count} samples", f"{self.length}", "a short window is never padded")
         place = self._count % self.length
@@ -47,7 +48,8 @@ class SampleWindow:
 def stream(
     samples: FloatArray, length: int, evaluate: Callable[[FloatArray], FloatArray], hop: int = 1
 ) -> tuple[FloatArray, FloatArray]:
-    """Evaluate every `hop`-th full window of a stream as it comes: the index of each newest sample (N,), its row (N, width).
+    """Evaluate every `hop`-th full window of a stream. Returns the index of each newest sample (N,) and its row (N,
+    width).
 
     evaluate: a window (length, width) -> its rows (length, out).
     """

@@ -1,1 +1,1 @@
-"""NeuraRig's loop: the engine's pose into a packet, the network, its rotations into a reply, the legs; and the datagrams."""
+"""NeuraRig's loop (engine pose, packet, network, rotations, reply, legs) and its datagrams."""

@@ -1,4 +1,4 @@
-"""From a packet to a reply by the system's own stages: what every learner answers with."""
+"""From a packet to a reply by the system's own stages, for every learner."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def answer_with(contract: SystemContract, evaluate: Evaluate) -> Callable[[Float
 
 
 class FixedModel:
-    """A `Learner` that has learned: a model answers, and nothing changes it."""
+    """A `Learner` that does not learn: a fixed model answers."""
 
     def __init__(self, contract: SystemContract, evaluate: Evaluate) -> None:
         """Keep the model."""
         self._answer = answer_with(contract, evaluate)
 
     def learn(self, values: FloatArray) -> float | None:
-        """Nothing is learned."""
+        """Do nothing: the model is fixed."""
         return None
 
     def answer(self, values: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""An engine's side of the wire: send frames at a rate, keep what comes back beside what was sent."""
+"""The engine's side of the protocol: send frames at a rate, and keep the replies with their frames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST_REPLY_S = 0.5
 
 @dataclass
 class Played:
-    """What a client sent and got. replies (N, reply floats), `frame_of` (N,) the frame each is taken to answer."""
+    """Data of a client's session. replies (N, reply floats); `frame_of` (N,): the assumed frame of each reply."""
 
     sent: int = 0
     refused: int = 0
@@ -42,7 +42,8 @@ def play(
 ) -> Played:  # fmt: skip
     """Shake hands, send rows (T, frame floats) at a rate and collect the replies.
 
-    The protocol numbers nothing: a reply is taken to answer the frame before it, in order, from the first that is answered.
+    The protocol has no message numbers. Replies are assigned to frames in order, beginning with the first answered
+    frame.
     """
     played = Played()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
@@ -50,7 +51,7 @@ def play(
             wire.connect((host, port))
         except (OSError, OverflowError) as error:
             raise UnusableInput(f"{host}:{port}", f"an address that cannot be reached ({error})", "a server") from None
-        wire.settimeout(0.0)  # nothing waits for a reply
+        wire.settimeout(0.0)  # receiving never blocks
         start = time.monotonic()
         _send(wire, encode_handshake(profile.bones), (host, port))
         for index, row in enumerate(frames):
@@ -72,12 +73,12 @@ def _send(wire: socket.socket, datagram: bytes, address: tuple[str, int]) -> Non
         wire.send(datagram)
     except ConnectionRefusedError:
         raise UnusableInput(
-            f"{address[0]}:{address[1]}", "nobody who listens", "a server", "rigpact neurarig serve"
+            f"{address[0]}:{address[1]}", "no server", "a server that listens there", "rigpact neurarig serve"
         ) from None
 
 
 def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
-    """Take everything that has come; whether there was anything."""
+    """Take all received datagrams; return whether there was any."""
     found = False
     while True:
         try:
@@ -85,7 +86,7 @@ def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
         except BlockingIOError:
             return found
         except (ConnectionRefusedError, ConnectionResetError):
-            return found  # the next send says so
+            return found  # the next send reports the error
         found = True
         if isinstance(message, Reply):
             played.replies.append(message.values)
@@ -94,7 +95,7 @@ def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
 
 
 def _collect_last(wire: socket.socket, played: Played, profile: Profile) -> None:
-    """Wait for the last replies, as long as any still come."""
+    """Wait for the last replies until no more arrive."""
     deadline = time.monotonic() + LAST_REPLY_S
     while time.monotonic() < deadline and len(played.replies) < played.sent:
         if _collect(wire, played, profile):

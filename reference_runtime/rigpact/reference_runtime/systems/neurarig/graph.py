@@ -1,7 +1,7 @@
 """NeuraRig as a system: the engine's pose in; packet, rotations, reply, joints and the feet's errors out.
 
-The engine turns its bones as the reply says, so the next packet holds these rotations; pelvis, ground and targets come from the
-animation again.
+The engine applies the rotations of the reply, so the next packet contains them. Pelvis, ground and targets always come
+from the animation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quaternions xyzw in float64, as this system's formulas have them. Leading axes are free; nothing here is a convention."""
+"""Quaternions xyzw in float64, with this system's formulas. Leading axes are free; no knob changes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 
 SHORTEST = 1e-8
-"""A quaternion shorter than this says nothing; it counts as the identity."""
+"""A quaternion shorter than this has no direction and is replaced by the identity."""
 
 
 def rotated(quaternion: FloatArray, vector: FloatArray) -> FloatArray:
@@ -23,7 +23,7 @@ def conjugate(quaternion: FloatArray) -> FloatArray:
 
 
 def product(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Hamilton's product: turning by it is turning by `right` first."""
+    """Hamilton's product: it rotates by `right` first."""
     u, v = left[..., :3], right[..., :3]
     a, b = left[..., 3:], right[..., 3:]
     vector = a * v + b * u + np.cross(u, v)
@@ -31,7 +31,7 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def normalised(quaternion: FloatArray) -> FloatArray:
-    """Unit quaternions; one too short to have a direction becomes the identity."""
+    """Unit quaternions; a quaternion that is too short becomes the identity."""
     length = np.sqrt(np.sum(quaternion**2, axis=-1, keepdims=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = quaternion / length
@@ -41,7 +41,8 @@ def normalised(quaternion: FloatArray) -> FloatArray:
 def rotator_deg_to_quaternion(rotator_deg: FloatArray) -> FloatArray:
     """Unreal's pitch, yaw, roll in degrees (..., 3) as xyzw: roll about x, then pitch, then yaw, in a left-handed space.
 
-    The right-handed formula has x and y of the other sign: up to 180 degrees apart for the same three angles.
+    The right-handed formula has the opposite sign of x and y: the results differ by up to 180 degrees for the same
+    angles.
     """
     half = np.deg2rad(np.asarray(rotator_deg, np.float64)) / 2.0
     (sp, sy, sr), (cp, cy, cr) = (np.moveaxis(part, -1, 0) for part in (np.sin(half), np.cos(half)))

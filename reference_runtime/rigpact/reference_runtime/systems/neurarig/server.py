@@ -1,4 +1,4 @@
-"""A UDP socket around a session. It ends when it is told to, and through nothing that comes in."""
+"""A UDP socket around a session. Only `stop` or the number of frames ends it; no datagram can."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rigpact.reference_runtime.systems.neurarig.wire import LARGEST_DATAGRAM, Re
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 6003
 RECEIVE_BUFFER_BYTES = 4 << 20
-"""Asked of the system, which may give less: four seconds of frames of a hundred clients."""
+"""Requested buffer size: four seconds of frames from a hundred clients. The operating system may give less."""
 _LOOK_UP_S = 0.1
 
 
@@ -19,7 +19,7 @@ class Server:
     """Receives, hands to the session, sends back. `address` is where it listens; port 0 takes a free one."""
 
     def __init__(self, session: Session, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> None:
-        """Bind; UnusableInput where the address cannot be had."""
+        """Bind; UnusableInput if the address is not available."""
         self.session = session
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
@@ -36,7 +36,7 @@ class Server:
         self.not_sent = 0
 
     def serve(self, frames: int | None = None) -> None:
-        """Serve until `stop`, or until so many frames were taken."""
+        """Serve until `stop`, or until `frames` frames were received."""
         while not self._stop.is_set() and (frames is None or self.session.counts.frames < frames):
             self._serve_one()
 
@@ -45,26 +45,26 @@ class Server:
             datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
         except TimeoutError:
             return
-        except ConnectionResetError:  # Windows, where an answer reached a port that is closed by now
+        except ConnectionResetError:  # on Windows: an answer reached a closed port
             self.not_sent += 1
             return
         except OSError as error:
             if self._stop.is_set():
                 return
-            self.session.refuse(Reason.TOO_LARGE, str(error), ("?", 0))  # Windows, where it does not fit the buffer
+            self.session.refuse(Reason.TOO_LARGE, str(error), ("?", 0))  # on Windows: larger than the buffer
             return
         answer = self.session.receive(datagram, sender)
         if answer is not None:
             try:
                 self._socket.sendto(answer, sender)
-            except OSError:  # whoever asked cannot be reached; that is no reason to stop for the others
+            except OSError:  # this client cannot be reached; the others are still served
                 self.not_sent += 1
 
     def stop(self) -> None:
-        """End `serve` after the datagram in hand."""
+        """End `serve` after the current datagram."""
         self._stop.set()
 
     def close(self) -> None:
-        """Give the address back."""
+        """Release the address."""
         self.stop()
         self._socket.close()

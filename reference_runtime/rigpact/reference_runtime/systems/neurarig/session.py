@@ -1,7 +1,8 @@
-"""One server's memory: who shook hands, what was refused and how often, whether the network still learns or solves.
+"""The state of a server: clients after a handshake, counts of refusals, and whether the network still learns or already
+solves.
 
-No sockets here: datagrams go in with the address they came from, answers come out. So every malformed byte can be tried in a
-test, and the same code runs under any transport.
+This module has no sockets: datagrams go in with their sender's address, answers come out. So a test can try every
+malformed byte, and the same code runs over any transport.
 """
 
 from __future__ import annotations
@@ -30,22 +31,23 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
 
 logger = logging.getLogger(__name__)
 MOST_PEERS = 64
-"""Handshakes that are remembered; the one not heard of for longest is forgotten first."""
+"""Number of remembered handshakes; the client that was silent for the longest time is removed first."""
 LOGGED_EACH = 20
-"""Refusals of one reason that are logged one by one; then only every hundredth."""
+"""The first refusals of each reason are logged one by one, later only every hundredth."""
 UNIT_WITHIN, LARGEST_VALUE = 1e-2, 1e5
 STEADY_FRAMES = 30
-"""Frames whose loss must stay below the threshold before the network solves: one lucky frame is none."""
+"""Number of consecutive frames with a loss below the threshold before the network solves: one good frame is not
+enough."""
 _QUATERNIONS = [each.start for each in _FRAME if each.name.endswith("_quat")]
 _DEAD_TAIL = _FRAME["ground_normal_r"].start
 Address = tuple[str, int]
 
 
 class Learner(Protocol):
-    """What stands behind the session: something that answers, and may learn."""
+    """The network of a session: it answers and may learn."""
 
     def learn(self, values: FloatArray) -> float | None:
-        """Take one step on a frame and return its loss before the step; None where nothing is learned."""
+        """Take one step on a frame and return its loss before the step; None if it does not learn."""
         ...
 
     def answer(self, values: FloatArray) -> FloatArray:
@@ -55,7 +57,7 @@ class Learner(Protocol):
 
 @dataclass
 class Counts:
-    """What came in and went out."""
+    """Counts of received and sent messages."""
 
     frames: int = 0
     pings: int = 0
@@ -65,18 +67,18 @@ class Counts:
 
     @property
     def datagrams(self) -> int:
-        """Everything that came in."""
+        """Number of all received datagrams."""
         return self.frames + self.pings + self.handshakes + sum(self.refused.values())
 
 
 class Session:
-    """Datagrams in, answers out; nothing that comes in ends it."""
+    """Datagrams in, answers out. No datagram can end a session."""
 
     def __init__(
         self, learner: Learner, profile: Profile = LEGS, solve_below: float | None = None,
         on_frame: Callable[[int, float], None] | None = None,
     ) -> None:  # fmt: skip
-        """solve_below: the loss from which on frames are answered; None answers from the first one, without learning."""
+        """solve_below: the loss below which frames are answered; None: answer from the first frame and do not learn."""
         self.profile, self.counts = profile, Counts()
         self.solving = solve_below is None
         self.switched_at: int | None = None
@@ -87,7 +89,7 @@ class Session:
         self._before: FloatArray | None = None
 
     def receive(self, datagram: bytes, sender: Address) -> bytes | None:
-        """Handle one datagram; the reply to send back, if there is one."""
+        """Handle one datagram; returns the reply, if there is one."""
         message = decode_at_server(datagram, self.profile)
         if isinstance(message, Frame):
             refusal = self._frame_refusal(message, sender)
@@ -103,7 +105,7 @@ class Session:
         return None
 
     def refuse(self, reason: Reason, detail: str, sender: Address) -> None:
-        """Count and log what the transport itself could not take."""
+        """Count and log a datagram that the transport could not take."""
         self._refuse(Refusal(reason, detail), sender)
 
     def _handshake(self, message: Handshake, sender: Address) -> None:
@@ -126,7 +128,7 @@ class Session:
             self._peers.popitem(last=False)
 
     def _frame_refusal(self, message: Frame, sender: Address) -> Refusal | None:
-        """Why a frame must not be learned from, if there is a reason."""
+        """The reason to refuse a frame, or None."""
         if sender not in self._peers:
             return Refusal(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
         self._peers.move_to_end(sender)
@@ -143,7 +145,7 @@ class Session:
         return encode_reply(self._learner.answer(values))
 
     def _judge(self, values: FloatArray, loss: float) -> None:
-        """Switch once the loss has stayed low on frames that could have shown that it is not."""
+        """Switch to solving once the loss stays low on frames whose loss depends on the answer."""
         self.last_loss = loss
         if self._on_frame is not None:
             self._on_frame(self.counts.frames, loss)
@@ -168,7 +170,7 @@ class Session:
 
 
 def frame_refusal(values: FloatArray, profile: Profile) -> Refusal | None:
-    """What is wrong with the numbers of a frame, if anything; a frame of another profile than the legs has no fields."""
+    """The problem with the numbers of a frame, or None. Only frames of the legs profile have fields to check."""
     if np.abs(values).max() > LARGEST_VALUE:
         return Refusal(Reason.TOO_LARGE_VALUE, f"float {int(np.argmax(np.abs(values)))}")
     if profile is not LEGS:
@@ -184,7 +186,7 @@ def frame_refusal(values: FloatArray, profile: Profile) -> Refusal | None:
 
 
 def shows_something(values: FloatArray, profile: Profile) -> bool:
-    """Whether the loss of this frame depends on the answer: without a hit under a foot it is masked away."""
+    """Whether the loss of this frame depends on the answer: without a hit under any foot the loss is masked."""
     if profile is not LEGS:
         return True
     return any(values[_FRAME[f"has_hit_{side}"].start] > 0.0 for side in ("r", "l"))

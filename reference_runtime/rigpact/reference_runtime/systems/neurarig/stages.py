@@ -1,4 +1,4 @@
-"""The stages of NeuraRig, each with what another reading of the contract would make of it.
+"""The stages of NeuraRig, each with the variants of other conventions.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64. Centimetres.
 """
@@ -23,10 +23,10 @@ _QUATERNIONS = [field.start for field in _FRAME if field.name.endswith("_quat")]
 _PELVIS, _PELVIS_QUAT = _FRAME["pelvis_pos"].range, _FRAME["pelvis_quat"].range
 _LEG_BEGIN, _LEG_END = _FRAME["thigh_r_pos"].start, _FRAME["ground_normal_r"].start
 TURNED_FIELDS = tuple(f"{bone}_quat" for bone in BONES)
-"""The fields of the engine's pose that the reply's rotations are written to, in the reply's order."""
+"""The fields of the engine's pose that receive the reply's rotations, in the reply's order."""
 _TURNED = [channel for name in TURNED_FIELDS for channel in range(ENGINE_POSE[name].start, ENGINE_POSE[name].stop)]
 _ROTATE, _KINEMATICS, _NORMALISE = 24, 96, 12
-"""Operations on the longest chain: a difference turned; two joints down a leg; a length, its root, a quotient."""
+"""Operations of the longest chains: a rotated difference; two joints of a leg; a length, its root, a quotient."""
 
 
 def _tail(*names: str) -> list[int]:
@@ -59,7 +59,7 @@ NORMAL_SPACE = Knob(
     {"world": "ground normals are sent in the pelvis' space, turned and not moved"},
 )
 _XYZW, _W_FIRST = [0, 1, 2, 3], [3, 0, 1, 2]
-"""Where a reader that has w last, or first, finds x, y, z, w of four numbers."""
+"""Positions of x, y, z, w among four numbers, with w last or w first."""
 QUATERNION_ORDER = Knob(
     "quaternion_order", {"xyzw": _XYZW, "wxyz": _W_FIRST}, "the order of a quaternion's components in the packet",
     {"wxyz": "w is last; glm and Eigen constructors take it first"},
@@ -151,7 +151,7 @@ ERROR_TARGET = Knob(
 
 
 def packet(frames: Frames) -> FloatArray:
-    """What is sent, (N, 63): targets and normals in the pelvis' space, everything else as the engine has it."""
+    """The sent packet, (N, 63): targets and normals in the pelvis' space, all other fields as in the engine's pose."""
     frame = frames["engine_pose"].astype(np.float64)
     p, q = frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT])
     sent: FloatArray = frame.copy()
@@ -169,7 +169,7 @@ def packet(frames: Frames) -> FloatArray:
 
 
 def _reordered(rows: FloatArray, starts: Iterable[int], order: Sequence[int]) -> FloatArray:
-    """Rows in which the four numbers from each start on stand in another order."""
+    """Rows in which the four numbers from each start are reordered."""
     result = rows.copy()
     for start in starts:
         result[:, start : start + 4] = rows[:, start : start + 4][:, order]
@@ -177,7 +177,7 @@ def _reordered(rows: FloatArray, starts: Iterable[int], order: Sequence[int]) ->
 
 
 def packet_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A target is the difference of two places, turned: off by a rounding of either, whatever the size of the difference."""
+    """A target is a rotated difference of two positions: its error is the rounding of the positions."""
     frame = np.abs(frames["engine_pose"].astype(np.float64))
     largest = frame[:, _PELVIS].sum(axis=1, keepdims=True)
     reach = np.maximum(*(frame[:, _FRAME[f"foot_{side}_target"].range].sum(axis=1, keepdims=True) for side in SIDES))
@@ -187,14 +187,14 @@ def packet_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatAr
 
 
 def model_input(frames: Frames) -> FloatArray:
-    """What the network sees of the packet, (N, 63)."""
+    """The network's inputs from the packet, (N, 63)."""
     rows = first_bytes(frames["packet"], frames.pick(INPUT_COPY))
     scale = frames.pick(INPUT_SCALE)(frames.numbers.position_scale)
     return stored(np.where(_POSITIONS, scale, 1.0) * rows.astype(np.float64))
 
 
 def first_bytes(rows: FloatArray, count: int) -> FloatArray:
-    """Rows of float32 of which only the first `count` bytes, little-endian, were copied; the rest is zero."""
+    """Rows of float32 with only the first `count` bytes copied (little-endian); the rest is zero."""
     raw = np.ascontiguousarray(rows, "<f4").view(np.uint8).copy()
     raw[:, count:] = 0
     return raw.view("<f4").astype(np.float32)
@@ -213,7 +213,7 @@ def rotations(frames: Frames) -> FloatArray:
 
 
 def rotations_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A unit quaternion's roundings; of one whose w is zero within them, the sign is a matter of chance and not judged."""
+    """Roundings of a unit quaternion. If w is zero within rounding, the sign is undefined and not judged."""
     quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
     bound = np.broadcast_to(gamma(_NORMALISE) * np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0), quats.shape)
     undecided = np.abs(quats[..., 3:]) <= gamma(_NORMALISE)
@@ -221,7 +221,7 @@ def rotations_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> Flo
 
 
 def reply(frames: Frames) -> FloatArray:
-    """What arrives at the engine, (N, 24), read as it is sent."""
+    """The reply as the engine reads it, (N, 24)."""
     rows = frames["rotations"]
     rows = _reordered(rows, range(0, rows.shape[1], 4), frames.pick(REPLY_ORDER))
     rows[:, frames.pick(REPLY_LENGTH) :] = 0.0
@@ -229,7 +229,7 @@ def reply(frames: Frames) -> FloatArray:
 
 
 def joints(frames: Frames) -> FloatArray:
-    """Where the reply puts the legs: hip, knee and foot of each, (N, 18) in world space."""
+    """Hip, knee and foot of both legs under the reply, (N, 18) in world space."""
     frame, answer, rig = frames["engine_pose"].astype(np.float64), frames["reply"].astype(np.float64), frames.numbers
     pelvis = frames.pick(FK_SPACE)(frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT]))
     lengths = frames.pick(LEG_LENGTHS)(rig.femur_cm, rig.tibia_cm)
@@ -265,7 +265,7 @@ def leg_joints(
 
 
 def joints_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """The bound of a place: roundings of everything that is added up on the way to it."""
+    """The bound of a position: the roundings of all terms in its sum."""
     frame = np.abs(frames["engine_pose"].astype(np.float64))
     hips = [frame[:, _FRAME[f"thigh_{side}_pos"].range].sum(axis=1) for side in SIDES]
     reach = float((frames.numbers.femur_cm + frames.numbers.tibia_cm).max())
@@ -285,7 +285,7 @@ def foot_error(frames: Frames) -> FloatArray:
 
 
 def error_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """The distance of two stored places is known to a rounding of the larger of them."""
+    """The distance of two stored positions has the rounding error of the larger one."""
     places, frame = (np.abs(frames[name].astype(np.float64)) for name in ("joints", "engine_pose"))
     bounds = []
     for side in SIDES:
@@ -302,7 +302,7 @@ def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> Float
 
 
 def engine_pose_next(frames: Frames) -> FloatArray:
-    """The engine's pose after it turned its bones as the reply says, (N, 63); everything else stays as it was given."""
+    """The engine's pose with the rotations of the reply, (N, 63); all other fields stay unchanged."""
     rows = frames["engine_pose"].copy()
     rows[:, _TURNED] = frames["reply"]
     return rows

@@ -5,7 +5,7 @@
     0x03 reply       float32s of the rotations; 1 + 24 * 4 = 97 bytes
     0 or 1 byte      a ping
 
-Decoding is total: every sequence of bytes is a message or a `Refusal`. No float is looked at here before its length is known.
+Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rigpact.contract.systems.neurarig import BONES, PACKET, RAW_ROTATIONS
 
 HANDSHAKE, FRAME, REPLY = 0x01, 0x02, 0x03
 LARGEST_DATAGRAM = 32_768
-"""The server's buffer; nothing that it is meant to get is a hundredth of it."""
+"""Size of the server's buffer. Every valid message is less than a hundredth of it."""
 LONGEST_NAME, MOST_BONES = 256, 256
 _BONE = struct.Struct("<ii")
 
@@ -59,7 +59,7 @@ class Profile:
 
 LEGS = Profile("legs", ("pelvis", *BONES), PACKET.width, RAW_ROTATIONS.width)
 TWO_BONE = Profile("two-bone", ("foot_r", "foot_l"), 12, 6)
-"""The build whose losses were published: two input and two target vectors in, two vectors out."""
+"""The build with the published losses: two input and two target vectors in, two vectors out."""
 PROFILES = {profile.name: profile for profile in (LEGS, TWO_BONE)}
 
 
@@ -91,7 +91,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A datagram that is no message here, and why."""
+    """A datagram that is not a valid message, and the reason."""
 
     reason: Reason
     detail: str
@@ -101,7 +101,7 @@ Message = Ping | Handshake | Frame | Reply | Refusal
 
 
 def decode_at_server(datagram: bytes, profile: Profile) -> Message:
-    """What a client sent."""
+    """A client's datagram as a message or a `Refusal`."""
     if len(datagram) > LARGEST_DATAGRAM:
         return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
@@ -116,7 +116,7 @@ def decode_at_server(datagram: bytes, profile: Profile) -> Message:
 
 
 def decode_at_client(datagram: bytes, profile: Profile) -> Message:
-    """What the server sent; a reply of another length (the published bug sent 25 bytes) is refused."""
+    """The server's datagram as a message or a `Refusal`, also for a wrong length (the published bug: 25 bytes)."""
     if len(datagram) <= 1:
         return Ping()
     expected = 1 + 4 * profile.reply_floats
@@ -140,7 +140,7 @@ def encode_frame(values: FloatArray) -> bytes:
 
 
 def encode_reply(values: FloatArray) -> bytes:
-    """0x03 and the floats: four bytes each, which is what the published build forgot."""
+    """0x03 and the floats: four bytes each. The published build used one byte each."""
     return bytes([REPLY]) + np.ascontiguousarray(values, "<f4").tobytes()
 
 
@@ -167,7 +167,7 @@ def _handshake(datagram: bytes) -> Message:
 
 
 def _bone(datagram: bytes, offset: int, place: int) -> str | Refusal:
-    """The name at an offset, which must be that of bone `place`."""
+    """The name at an offset; it must be the name of bone `place`."""
     left = len(datagram) - offset - _BONE.size
     if left < 0:
         return Refusal(Reason.HANDSHAKE_CUT_OFF, f"{len(datagram) - offset} bytes left at byte {offset}")

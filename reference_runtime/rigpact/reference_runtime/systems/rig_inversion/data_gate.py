@@ -1,4 +1,4 @@
-"""What training data of a rig must not be: meshes that its parameters do not make, or meshes of another rig."""
+"""Checks of a rig's training data: each mesh must come from its parameters, and from this rig."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME_MESH, FEWEST = 1e-5, 2
 
 
 def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Iterator[Problem]:
-    """What is wrong with a recording that holds meshes, alone or with the parameters that make them."""
+    """Problems of a recording with meshes, alone or with their parameters."""
     mesh, parameters = (
         stages[name].astype(np.float64) if name in stages else None for name in ("mesh", "rig_parameters")
     )
@@ -27,7 +27,7 @@ def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Itera
 
 
 def mesh_problems(mesh: FloatArray) -> Iterator[Problem]:
-    """What shows in meshes alone, rows (N, 24): the duplicate vertex must be one in every row."""
+    """Problems of meshes alone, rows (N, 24): in every row the duplicate vertex must have one position."""
     if mesh.ndim != 2 or mesh.shape[1] != 3 * len(VERTICES) or not len(mesh):
         yield Problem("mesh", f"shape {mesh.shape}", f"(N, {3 * len(VERTICES)})", "numbers would be read as others")
         return
@@ -46,7 +46,7 @@ def mesh_problems(mesh: FloatArray) -> Iterator[Problem]:
 
 
 def data_problems(parameters: FloatArray, mesh: FloatArray, rig: RigConstants) -> Iterator[Problem]:
-    """What shows in pairs, parameters (N, 6) and meshes (N, 24): each mesh must be what the rig makes of its parameters."""
+    """Problems of pairs, parameters (N, 6) and meshes (N, 24): each mesh must be the rig's mesh for its parameters."""
     found = list(mesh_problems(mesh))
     yield from found
     if parameters.ndim != 2 or parameters.shape[1] != len(PARAMETERS) or len(parameters) != len(mesh):

@@ -1,6 +1,6 @@
 """Rig inversion as a system: mesh in, the rig's own mesh and its distance from the given one out.
 
-In a free run the mesh that the rig makes of the answer is the next frame's mesh: what is lost in each inversion adds up.
+In a free run the rig's mesh for the answer is the next frame's input, so the errors of all inversions add up.
 """
 
 from __future__ import annotations

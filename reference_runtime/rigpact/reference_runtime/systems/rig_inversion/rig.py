@@ -14,7 +14,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.rig_inversion import RigConstants
 
 _PLANES = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
-"""A positive turn about an axis takes the first of its two others to the second."""
+"""For each axis: a positive turn takes the first of these two axes to the second."""
 
 
 def turned(points: FloatArray, axis: str, angle_rad: FloatArray) -> FloatArray:

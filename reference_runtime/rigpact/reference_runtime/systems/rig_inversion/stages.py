@@ -1,4 +1,4 @@
-"""The stages of rig inversion: order the mesh, run the network, read its answer as the rig does, build the mesh again.
+"""The stages of rig inversion: order the mesh, run the network, convert its answer to a transform, rebuild the mesh.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64.
 """
@@ -18,7 +18,8 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.systems.rig_inversion.rig import rotated
 
 _ANGLE_OPERATIONS, _MESH_OPERATIONS, _ERROR_OPERATIONS = 6, 32, 8
-"""Longest chains: difference, two products and a store; sine, cosine and three turns of a scaled vertex; a distance."""
+"""Operations of the longest chains: difference, two products and a store; sine, cosine and three turns of a scaled
+vertex; a distance."""
 
 
 def _mended(vertices: FloatArray) -> FloatArray:
@@ -62,7 +63,7 @@ MESH_AXES = Knob(
         "y_up": "the mesh comes y up: turn it before the network",
     },
 )
-"""Rows are the axes as the other side has them."""
+"""Rows are the axes in the other convention."""
 PARAMETER_ORDER = Knob(
     "parameter_order",
     {"rotations_first": [0, 1, 2, 3, 4, 5], "scales_first": [3, 4, 5, 0, 1, 2], "interleaved": [0, 2, 4, 1, 3, 5]},
@@ -140,7 +141,7 @@ VERTEX_TABLE = Knob(
 )  # fmt: skip
 VERTEX_SIDE = Knob(
     "vertex_side",
-    # v R is the inverse rotation: turned back, the last turn first
+    # v R is the inverse rotation: the last turn is undone first
     {"column": lambda angles, order: (angles, order), "row": lambda angles, order: (-angles, order[::-1])},
     "whether vertices are columns or rows beside a rotation matrix",
     {"row": "vertices are columns: v' = R v; with rows it is v' = v R^T, not v R"},
@@ -161,15 +162,15 @@ ERROR_MEASURE = Knob(
 
 
 def model_input(frames: Frames) -> FloatArray:
-    """The mesh as the network is given it, (N, 24): moved and turned by zeros and ones."""
+    """The mesh as the network's input, (N, 24): reordered by matrices of zeros and ones."""
     mesh = _vertices(frames["mesh"]) @ frames.pick(MESH_AXES).T
     return stored(frames.pick(FLATTENING)(mesh[:, frames.pick(VERTEX_ORDER)]))
 
 
 def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Another order of summation of 536 products moves a pre-activation by sqrt(536) · 2⁻²³ times its operands.
+    """Another order of summation of 536 products changes a pre-activation by sqrt(536) · 2⁻²³ times its operands.
 
-    Those stay below 16; the sigmoid takes a quarter of it.
+    The operands stay below 16; the sigmoid reduces the change to a quarter.
     """
     return np.full(rows.shape, 1e-5)
 
@@ -184,7 +185,7 @@ def transform(frames: Frames) -> FloatArray:
 
 
 def transform_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A parameter and the origin taken off it are at most 1, so the difference is known to u; then times the range.
+    """A parameter and its subtracted origin are at most 1, so the error of their difference is u, times the range.
 
     2.5 covers the scale's range; an angle's is at most that in radians, and larger where it is not the contract's.
     """
@@ -192,7 +193,7 @@ def transform_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> Flo
 
 
 def reconstruction(frames: Frames) -> FloatArray:
-    """What the rig itself makes of the answer, (N, 24)."""
+    """The rig's own mesh for the answer, (N, 24)."""
     values = frames["transform"].astype(np.float64)
     angles, scales = values[:, :3] * frames.pick(ROTATION_SENSE), values[:, None, 3:]
     angles, order = frames.pick(VERTEX_SIDE)(angles, frames.pick(ROTATION_ORDER))
@@ -209,12 +210,12 @@ def reconstruction_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) ->
 
 
 def vertex_error(frames: Frames) -> FloatArray:
-    """Distance of every vertex between the given and the built mesh, (N, 8)."""
+    """Distance of every vertex between the given and the rebuilt mesh, (N, 8)."""
     return stored(frames.pick(ERROR_MEASURE)(_vertices(frames["reconstruction"]) - _vertices(frames["mesh"])))
 
 
 def error_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """The difference of two stored coordinates is exact to a rounding of the larger of them."""
+    """The difference of two stored coordinates has the rounding error of the larger one."""
     one, other = (np.abs(_vertices(frames[name])).max(axis=2) for name in ("reconstruction", "mesh"))
     return np.asarray(gamma(_ERROR_OPERATIONS) * (one + other))
 

@@ -1,1 +1,1 @@
-"""What only the enemy animation can be asked about a run: floors, faults, feet, an ideal network."""
+"""Investigations that only the enemy animation supports: floors, faults, feet, an ideal network."""

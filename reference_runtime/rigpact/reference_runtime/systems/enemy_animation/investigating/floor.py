@@ -15,16 +15,17 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import RootPath, contact_flags, feet_positions_cm
 
 _STANDING_M = 0.01
-"""A root that travels less than that stands: a drift per metre would mean nothing."""
+"""A root that travels less than this stands still: a drift per metre has no meaning."""
 
 
 @dataclass(frozen=True)
 class FloorReport:
-    """What a run's feet do on the floor, beside what the clip's own do.
+    """The feet of a run on the floor, with the clip's own feet for comparison.
 
     Slide is in cm for each second of contact: of the run, of the clip, and of the run where the clip has contact.
-    root drift: how far feet in contact are carried along, added up as a vector, for each metre that the root travels.
-    F1 compares the run's contacts, and the clip's own under the same hysteresis, with the clip's scores; None without.
+    root drift: vector sum of the movement of feet in contact, for each metre that the root travels. F1 compares the
+    run's contacts with the clip's scores; `clip_contact_f1` does so for the clip's own contacts under the same
+    hysteresis. None if the clip has no scores.
     """
 
     slide_cm_per_s: float
@@ -42,7 +43,7 @@ class FloorReport:
 
     @property
     def words(self) -> str:
-        """In one line."""
+        """The report in one line."""
         drift = "" if self.root_drift_cm_per_m is None else f"; root drift {self.root_drift_cm_per_m:.2f} cm/m"
         planned = (
             ""
@@ -61,7 +62,7 @@ class FloorReport:
 
 
 def measure_floor(subject: Subject, poses6d: FloatArray) -> FloorReport:
-    """Measure a free run's poses (T, 6·B), frame t being the pose after step t; UnusableInput without feet."""
+    """Measure a free run's poses (T, 6·B); row t is the pose after step t. UnusableInput without feet."""
     contract, rows = subject.contract, subject.rows()
     run = np.concatenate((rows.poses[:1], poses6d))
     flags, own_flags = contact_flags(run, contract, rows), contact_flags(rows.poses, contract, rows)
@@ -85,15 +86,15 @@ def measure_floor(subject: Subject, poses6d: FloatArray) -> FloorReport:
 
 
 def _planned_slide(feet_cm: FloatArray, planned: FloatArray, rows: ClipRows) -> float:
-    """Slide per second where the clip has the foot down: a foot that slides all the time is in no contact of its own."""
+    """Slide per second of contact in the clip: a run whose foot slides all the time has no contacts of its own."""
     seconds = float(planned[1:].sum()) / rows.fps
     return foot_slide(feet_cm, planned)[0] / seconds if seconds else 0.0
 
 
 def foot_slide(feet_cm: FloatArray, flags: FloatArray) -> tuple[float, float, float]:
-    """Planar path of feet while they touch (T, 2, 3 and T, 2): its length, the longest single contact's, its net vector.
+    """Planar path of feet in contact (T, 2, 3 and T, 2): length, length of the longest contact, size of the net vector.
 
-    A step counts when the foot touches at both of its ends.
+    A step counts if the foot is in contact at both ends.
     """
     steps = np.diff(feet_cm[..., :2], axis=0)
     both = (flags[1:] > 0) & (flags[:-1] > 0)
@@ -112,7 +113,7 @@ def _longest(lengths: FloatArray, touching: Any) -> float:
 
 
 def teacher_contacts(subject: Subject, frames: int, rows: ClipRows) -> FloatArray | None:
-    """The clip's own scores as flags for each frame of an endless run; None where the clip measured no feet."""
+    """The clip's own scores as flags for each frame of an endless run; None if the clip has no scores."""
     clip = subject.clip
     scores = clip.contact_scores if isinstance(clip, RawClip) else clip.contacts
     if scores is None:
@@ -122,7 +123,7 @@ def teacher_contacts(subject: Subject, frames: int, rows: ClipRows) -> FloatArra
 
 
 def f1_score(found: FloatArray, truth: FloatArray) -> float:
-    """Harmonic mean of precision and recall of flags of the same shape; 1 where neither has any."""
+    """Harmonic mean of precision and recall of flags of the same shape; 1 if neither has a contact."""
     hits = float(np.sum((found > 0) & (truth > 0)))
     either = float(np.sum(found > 0) + np.sum(truth > 0))
     return 2.0 * hits / either if either else 1.0

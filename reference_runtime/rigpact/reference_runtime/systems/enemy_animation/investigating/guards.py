@@ -1,7 +1,7 @@
-"""Counterfactual runs of the enemy animation: the engine's own guards put back, statistics as training has them.
+"""Counterfactual runs of the enemy animation: with the engine's guards restored, or with training's statistics.
 
-Each takes a `Subject` and returns the changed one with words, or None where it would change nothing. To add one: a row in
-`GUARDS`.
+Each function takes a `Subject` and returns the changed subject with a text, or None if nothing would change. To add
+one: a row in `GUARDS`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _library_tanh(subject: Subject) -> Changed | None:
 
 
 def _own_value(knob: str, fault: str, words: str) -> Callable[[Subject], Changed | None]:
-    """The engine's own value of a knob, and no fault that acts like another."""
+    """The engine's own value of a knob, without the faults that act like another value."""
 
     def guard(subject: Subject) -> Changed | None:
         without = _without(subject, fault) or subject
@@ -79,13 +79,13 @@ def _merged_statistics(subject: Subject) -> Changed | None:
         return None
     changes = subject.contract.conventions.changes_from(merged.conventions)
     if subject.contract.angular_velocity is None:
-        changes.pop("angvel_source", None)  # without statistics the default is another
+        changes.pop("angvel_source", None)  # without statistics the default differs
     contract = merged.with_conventions(changes)
     return replace(subject, contract=contract, companion=None), "statistics of the companion file merged in"
 
 
 def _training_scales(subject: Subject) -> Changed | None:
-    """The scale that training squashes with is the companion's: its merge overwrites the bundle's."""
+    """Training squashes with the companion's scale: its merge overwrites the bundle's scale."""
     contract = subject.contract
     auxiliary = contract.angular_velocity
     if auxiliary is None or auxiliary.origin == str(contract.path) or auxiliary.width != len(contract.angvel_scales):

@@ -1,4 +1,4 @@
-"""What a network answers that predicts a clip almost exactly, and what a raw clip never shows."""
+"""The answers of a network that predicts a clip almost exactly, and the limits of a raw clip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NETWORK_ERROR_Z = 0.05
 def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
     """y_norm rows (T, Dy) of a network that predicts a clip almost exactly, under the contract's own output mode.
 
-    Almost: a perfect ΔR is already orthonormal, and then nothing shows whether it is reprojected.
+    Why only almost: a perfect ΔR is already orthonormal, so the result would be the same with and without reprojection.
     """
     rows = clip_rows(clip, contract)
     outputs, statistics = OutputStages(contract), contract.output_statistics
@@ -34,7 +34,7 @@ def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
 
 
 def clip_limits(clip: Clip) -> list[str]:
-    """What a raw clip never shows, in words with the number that says so."""
+    """The limits of a raw clip in words, each with its number."""
     if not isinstance(clip, RawClip):
         return []
     found = []

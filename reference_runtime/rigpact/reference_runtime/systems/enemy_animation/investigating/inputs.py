@@ -1,4 +1,4 @@
-"""Which inputs the deployed engine leaves frozen or zero in free-run, and what that does to the model's output."""
+"""The inputs that the deployed engine leaves frozen or zero in a free run, and the effect on the model's output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAMPLES = 32
 
 @dataclass(frozen=True)
 class InputUse:
-    """An input of the deployed free run: what the engine feeds, what it could, and how far a step's pose moves (degrees).
+    """An input of the deployed free run: the engine's value, an alternative, and the change of a step's pose (degrees).
 
     state: `frozen`, `zero` or `live`, as measured.
     """
@@ -35,7 +35,7 @@ class InputUse:
     largest_deg: float | None
 
     def __str__(self) -> str:
-        """In words."""
+        """The result in words."""
         words = f"input {self.name} is {self.state} in free-run ({self.deployed})"
         if self.mean_deg is None or self.largest_deg is None:
             return words
@@ -46,7 +46,7 @@ class InputUse:
 
 
 def input_uses(subject: Subject, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
-    """Look at the inputs of sampled frames (each (1, width), with x_raw and frame)."""
+    """Measure the inputs of sampled frames (each (1, width), with x_raw and frame)."""
     chosen = [sampled[int(index)] for index in np.unique(np.linspace(0, len(sampled) - 1, _SAMPLES).astype(int))]
     return (_angular_velocity(subject, chosen), _contacts(subject, chosen))
 
@@ -102,7 +102,7 @@ def _next_pose(subject: Subject, stages: OutputStages, inputs: Inputs) -> FloatA
 def _moved(
     subject: Subject, sampled: Sequence[Inputs], name: str, changed: Sequence[FloatArray]
 ) -> tuple[float, float]:
-    """Mean and largest angle between the poses of a step with the input as it was and as it could be."""
+    """Mean and largest angle between the poses of a step with the original and with the alternative input."""
     stages = OutputStages(subject.contract)
     angles = []
     for inputs, other in zip(sampled, changed, strict=True):

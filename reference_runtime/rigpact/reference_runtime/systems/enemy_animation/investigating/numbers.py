@@ -1,4 +1,4 @@
-"""The numbers of a schema bundle by the names that its files have for them."""
+"""The numbers of a schema bundle by their names in the files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACES: Mapping[str, Sequence[str]] = {
     "StdAngVel": ("angular_velocity", "statistics", "std"),
     "tanh_scales_angvel of AngVel": ("angular_velocity", "scale"),
 }
-"""Where the contract holds each array of the bundle or its companion."""
+"""The place of each array of the bundle or its companion in the contract."""
 
 
 def bundle_numbers(contract: Contract) -> dict[str, FloatArray]:
@@ -41,7 +41,7 @@ def bundle_numbers(contract: Contract) -> dict[str, FloatArray]:
 
 
 def with_bundle_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
-    """The contract with another array of that name."""
+    """The contract with another array under that name."""
     changed: Contract = _replaced(contract, PLACES[name], values.astype(np.float32))
     return changed
 

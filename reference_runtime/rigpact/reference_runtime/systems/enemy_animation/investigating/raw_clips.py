@@ -1,4 +1,4 @@
-"""A raw clip as columns that can be cut and left out one by one, and as the file that it is read from."""
+"""A raw clip as columns, which can be shortened and removed one by one, and as a file."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ COLUMNS: Mapping[str, str] = {
     "rotations6d": "BoneRotations6D", "angular_velocity_rad_s": "BoneAngularVelocities", "action_bits": "",
     "contact_scores": "Contacts",
 }  # fmt: skip
-"""What a raw clip holds, and the state's field that it seeds."""
+"""The columns of a raw clip, each with the state's field that it seeds."""
 
 
 def clip_columns(clip: Clip) -> dict[str, FloatArray]:
-    """The columns of a raw clip, (N, width) each; nothing for a teacher file, whose rows belong together."""
+    """The columns of a raw clip, (N, width) each; empty for a teacher file, whose columns depend on each other."""
     if not isinstance(clip, RawClip):
         return {}
     return {name: getattr(clip, name) for name in COLUMNS if getattr(clip, name) is not None}
 
 
 def with_columns(clip: Clip, columns: Mapping[str, FloatArray], rows: Any) -> Clip:
-    """The clip with other columns, of which some rows are taken."""
+    """The clip with selected rows of other columns."""
     changes = {name: values[rows] for name, values in columns.items()}
     if not isinstance(clip, RawClip):
         raise UnusableInput(clip.path, "a teacher file", "a raw clip")
@@ -42,7 +42,7 @@ def seeded_columns(contract: Contract) -> dict[str, slice]:
 
 
 def write_clip(clip: RawClip, path: Path) -> None:
-    """Write a raw clip. NaN and Infinity stay the words that Python writes and the reader takes: they are what is reproduced."""
+    """Write a raw clip. NaN and Infinity are kept as words, because they must be reproduced; the reader accepts them."""
     document = {
         "NumFrames": clip.frame_count, "FPS": clip.fps, "ClipAction": "Repro",
         "Frames": [_frame(clip, row) for row in range(clip.frame_count)],

@@ -1,6 +1,6 @@
-"""What announces trouble in the enemy animation: features beyond the clamp, saturated tanh, axes near zero.
+"""Early signs of trouble in the enemy animation: features beyond the clamp, saturated tanh, axes near zero.
 
-Thresholds are derived, one place each: `CLAMP_Z`, `TANH_SATURATION`, `NEAR_DEGENERATE`.
+Thresholds are derived at `CLAMP_Z`, `TANH_SATURATION`, `NEAR_DEGENERATE`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, le
 from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, OutputStages
 
 CLAMP_Z = 16.0
-"""The exporter's graph clamps state and condition there."""
+"""The exporter's graph clamps state and condition at this value."""
 TANH_SATURATION = 9.02
-"""Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal any more."""
+"""Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal."""
 NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
-"""Ten times the length below which the engine replaces an axis: one decade of warning."""
+"""Ten times the length below which the engine replaces an axis."""
 
 
 def watches(contract: Contract) -> Iterator[Watch]:
-    """What is watched under a contract."""
+    """The watched quantities under a contract."""
     for name in ("state", "cond"):
         yield Watch("clamp", name, CLAMP_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
     for name, scales in ((ROOT_VELOCITY, contract.rootvel_scales), (ANGULAR_VELOCITIES, contract.angvel_scales)):
@@ -41,7 +41,7 @@ def _saturation(place: slice, scale: FloatArray) -> Watch:
 
 
 class _AxisLengths:
-    """For each channel of the answered rotations the length of the axis that it belongs to, before it is normalised."""
+    """For each channel of the answered rotations: the length of its axis before normalisation."""
 
     def __init__(self, contract: Contract) -> None:
         self._outputs = OutputStages(contract)
