@@ -63,7 +63,9 @@ def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
             declared += 1
             missing += any(_within(part, place) or _within(place, part) for place in places)
     model_parts = len(subject.model.inputs) + max(len(subject.model.outputs), 1) if subject.model else 0
-    unread = int(bool(subject.model and subject.model.graph_not_read))  # its nodes and weights, which most rules are about
+    unread = int(
+        bool(subject.model and subject.model.graph_not_read)
+    )  # its nodes and weights, which most rules are about
     return Ledger(declared + model_parts + unread, declared - missing + model_parts)
 
 

@@ -204,12 +204,15 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
+        worst = error.worst_channel
         verdicts.append(
             StageVerdict(
                 stage.name,
                 local_error=largest_in_unit(error, contract),
                 inherited_error=_inherited(whole, error, contract),
-                **error.worst_channel,
+                channel_error=worst.error,
+                tolerance=worst.tolerance,
+                ratio=worst.ratio,
                 ok=error.ok,
                 unit=unit,
             )

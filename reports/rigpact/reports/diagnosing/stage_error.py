@@ -7,7 +7,7 @@ judged; recorded values that are not finite never fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,14 @@ PRINTED = 8.0
 """Half last digits r that a composed rotation can be off by when its factors were printed: an axis of three printed numbers
 is off by √3·r, ΔR turns by at most √2 of that, R_prev by twice that through Gram–Schmidt, and the result is printed too:
 (√2 + 2 + 1)·√3 = 7.7."""
+
+
+class WorstChannel(NamedTuple):
+    """Error, tolerance and their ratio at one place; None where nothing finite could be judged."""
+
+    error: float | None
+    tolerance: float | None
+    ratio: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +88,14 @@ class StageError:
         return row, int(np.nanargmax(self.excess[row]))
 
     @property
-    def worst_channel(self) -> dict[str, float | None]:
+    def worst_channel(self) -> WorstChannel:
         """Error, tolerance and their ratio at one place: the finite value that is worst in tolerances."""
         excess = np.where(np.isfinite(self.excess), self.excess, -1.0)
         place = np.unravel_index(int(np.argmax(excess)), excess.shape)
         if excess[place] < 0.0:
-            return {"channel_error": None, "tolerance": None, "ratio": None}
+            return WorstChannel(None, None, None)
         tolerance, ratio = float(self.tolerance[place]), float(excess[place])
-        return {"channel_error": ratio * tolerance, "tolerance": tolerance, "ratio": ratio}
+        return WorstChannel(ratio * tolerance, tolerance, ratio)
 
     def row(self, row: int) -> StageError:
         """The error of one recorded frame."""

@@ -285,8 +285,8 @@ def _inverse_features(contract: Contract, dtype: type[np.floating]) -> list[_Inv
     conventions = contract.conventions
     inverses = []
     if ROOT_YAW in contract.output:
-        encode, decode = YAW[conventions.yaw_encoding]
-        inverses.append(_Inverse(contract.output[ROOT_YAW].range, _as_it_is, decode, encode, _as_it_is))
+        yaw = YAW[conventions.yaw_encoding]
+        inverses.append(_Inverse(contract.output[ROOT_YAW].range, _as_it_is, yaw.decode, yaw.encode, _as_it_is))
     for name, scales, choice in (
         (ROOT_VELOCITY, contract.rootvel_scales, conventions.rootvel_squash),
         (ANGULAR_VELOCITIES, contract.angvel_scales, conventions.angvel_squash),
