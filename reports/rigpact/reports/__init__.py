@@ -1,4 +1,4 @@
-"""What can be said about two runs, and the ways to say it: comparisons, renderers, the command line.
+"""Comparisons of two runs, diagnoses, the gate, the renderers and the command line.
 
-Reads findings, traces and contracts; nothing imports this room.
+Reads findings, traces and contracts. No other folder of the package imports this one.
 """

@@ -1,1 +1,1 @@
-"""`rigpact check`: files judged by the rules, with the account of what could be judged."""
+"""`rigpact check`: judge files by the rules, and count what could be judged."""

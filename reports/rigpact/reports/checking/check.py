@@ -1,4 +1,4 @@
-"""`rigpact check` of any system: the files that belong together, judged by the rules that need them."""
+"""`rigpact check` of any system: judge files that belong together by the rules that apply to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.contract.rules import Subject, check
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """Files to judge together, JSON artefacts read already, the model and recordings by their paths."""
+    """Files to judge together: JSON artefacts already read, the model and the recordings as paths."""
 
     documents: Sequence[Document]
     recordings: Sequence[Path] = ()
@@ -25,7 +25,7 @@ class CheckRequest:
 
 
 def check_files(request: CheckRequest) -> FindingsReport:
-    """Judge a bundle or a system's contract file and everything that goes with it.
+    """Judge a bundle or a system's contract file, and the files that belong to it.
 
     Raises UnusableInput for files that do not belong together.
     """
@@ -76,6 +76,6 @@ def _only(documents: list[Document], what: str) -> Document | None:
 
 
 def refuse_second(paths: list[Path], what: str) -> None:
-    """UnusableInput where there is more than one of something."""
+    """Raise UnusableInput where more than one file of a kind is given."""
     if len(paths) > 1:
         raise UnusableInput(paths[1], f"{len(paths)} {what}", "one", "check each with the files that belong to it")

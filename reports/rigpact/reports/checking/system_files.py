@@ -1,4 +1,4 @@
-"""The files of a declared system: its contract file, a model, recordings and data sets, with the account of all of it."""
+"""Judge the files of a declared system: its contract file, a model, recordings and data sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNREADABLE = frozenset(structure.RULES)
 
 
 def check_system_files(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
-    """Judge everything that is given; what cannot be judged for want of a readable contract is missing."""
+    """Judge every given file. A file that needs the contract counts as missing where the contract is unreadable."""
     findings = list(systems.check_contract_file(document))
     declared, compared = _contract_account(document, findings)
     files = [_listed(document.path, document.kind.value, document.file.sha256)]
@@ -57,8 +57,8 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
 def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
     """Yield every finding about one recording or data set of a system.
 
-    A data set is a recording that holds what stands before the network and its answer, and nothing behind it: its answers
-    are labels, and are judged as such.
+    A data set is a recording that holds only the stages before the network and the network's answer. Its answers are
+    labels, and are judged as labels.
     """
     system = contract.system
     if trace.header.system != system.name:
@@ -96,7 +96,7 @@ def first_not_finite(contract: SystemContract, trace: Trace, path: Path) -> Iter
 
 
 def _before_the_model(system: System) -> set[str]:
-    """The model's inputs and every stage that they are computed from."""
+    """The model's inputs, and every stage from which they are computed."""
     found: set[str] = set()
     open_names = list(system.inputs)
     while open_names:
@@ -107,7 +107,7 @@ def _before_the_model(system: System) -> set[str]:
 
 
 def _contract_account(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:
-    """Parts of the contract file: its vectors, knobs and constants; none of them was judged if its shape is wrong."""
+    """Count the parts of the contract file: vectors, knobs, constants. None counts as judged if its shape is wrong."""
     root = document.data
     sections = [root.get(name) for name in ("vectors", "conventions", "constants")]
     declared = 1 + sum(len(section) for section in sections if isinstance(section, dict))
@@ -128,7 +128,7 @@ def _readable(document: Document) -> SystemContract | None:
     try:
         return document_to_system_contract(document)
     except ContractRefused:
-        return None  # its findings are in the report already
+        return None  # the report already holds its findings
 
 
 def _tensors(signature: ModelSignature) -> int:

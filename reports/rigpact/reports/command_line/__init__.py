@@ -1,4 +1,4 @@
-"""The `rigpact` command: one module a command, registered here.
+"""The `rigpact` command: one module for each command, registered here.
 
 Heavy modules (numpy, onnxruntime, pandas, torch) are imported inside the commands, so that `rigpact --help` stays quick.
 Exit status everywhere: 0 pass, 1 findings, 2 could not judge, 3 a defect of rigpact itself.
@@ -41,7 +41,7 @@ app = typer.Typer(
     help="Keep the two halves of a neural animation runtime in agreement.",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,  # help in boxes takes three times as long to start as the plain one
+    rich_markup_mode=None,  # help in boxes makes the start three times as slow
     pretty_exceptions_enable=False,
 )
 for _command in (
@@ -104,8 +104,8 @@ class _ClosingPipe(io.RawIOBase):
 def run_command_line(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    Bad input is one line on stderr and status 2. Anything unforeseen is our defect: status 3, the traceback only with
-    RIGPACT_DEBUG set.
+    Bad input gives one line on stderr and status 2. Any other error is a defect of rigpact: status 3, with a traceback
+    only where RIGPACT_DEBUG is set.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS

@@ -1,4 +1,4 @@
-"""Options that several commands share, declared once."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OutputFormat(StrEnum):
-    """How a command answers."""
+    """The format of a command's output."""
 
     TEXT = "text"
     JSON = "json"
@@ -35,7 +35,7 @@ ConventionsFile = Annotated[
 def contract_files(
     bundle: Path | None, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> ContractFiles:
-    """What the options name a contract by; `open_contract` reads it."""
+    """The files and options that define a contract; `open_contract` reads them."""
     from rigpact.reference_runtime.files.contracts import ContractFiles
 
     return ContractFiles(bundle, companion, tuple(settings or ()), conventions)
@@ -44,7 +44,7 @@ def contract_files(
 def contract_from_options(
     bundle: Path, companion: Path | None, settings: list[str] | None, conventions: Path | None
 ) -> Any:
-    """The contract under the conventions that the options declare; `--set` wins over the file."""
+    """The contract with the conventions from the options; `--set` wins over the file."""
     from rigpact.reference_runtime.files.contracts import open_contract
 
     return open_contract(contract_files(bundle, companion, settings, conventions))

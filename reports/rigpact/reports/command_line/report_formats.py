@@ -1,6 +1,6 @@
-"""`--format` of the commands that judge: beside text and JSON, the formats of test views, code scanning and reviews.
+"""`--format` of the commands that judge: text, JSON, and the formats for test views, code scanning and reviews.
 
-The formats are those of `rigpact.reports.renderers`; none is named here but the two that every command prints itself.
+The formats come from `rigpact.reports.renderers`. This module names only the two that every command prints itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
 
 TEXT, JSON = "text", "json"
-"""For people, and the command's own document."""
+"""The two formats that a command prints itself: text for people, and its own JSON document."""
 CHOICES = (TEXT, *(name for name in FORMATS if name != "terminal"))
 
 
@@ -37,7 +37,7 @@ FormatOfReport = Annotated[
 
 
 def print_rendered(report: FindingsReport, name: str, title: str, output_format: str, *, strict: bool = False) -> None:
-    """Print one command's report in one of the renderers' formats, as UTF-8 whatever the console's encoding.
+    """Print one command's report in one of the renderers' formats, always as UTF-8.
 
     name, title: of the part that the report becomes; strict: warnings fail it too.
     """

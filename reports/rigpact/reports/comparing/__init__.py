@@ -1,1 +1,1 @@
-"""Two recordings side by side: measured, judged, addressed."""
+"""Compare two recordings: measure, judge, and name the places of differences."""

@@ -1,4 +1,4 @@
-"""Where in a character a channel of a stage lies: slice, bone, component, in words."""
+"""Name the place of a channel of a stage in words: slice, bone, component."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rigpact.contract.systems.layout import FieldKind
 
 @dataclass(frozen=True)
 class Address:
-    """A channel's place: the stage, its index, and the slice, bone and component where it has them."""
+    """A channel's place: stage and index, and slice, bone and component where the channel has them."""
 
     stage: str
     channel: int
@@ -21,13 +21,13 @@ class Address:
     component: str | None = None
 
     def __str__(self) -> str:
-        """In words, the bone first: people look for it."""
+        """The place in words, the bone first."""
         words = [word for word in (self.bone, self.slice, self.component) if word]
         return f"{', '.join(words)} (channel {self.channel})" if words else f"channel {self.channel}"
 
 
 def channel_address(stage: str, channel: int, contract: Any, bones: Sequence[str] = ()) -> Address:
-    """Name the place of one channel of a stage by its field; without a contract only published rotations can be named."""
+    """Name the place of one channel by its field. Without a contract, only published rotations have a name."""
     if contract is None:
         bone, offset = divmod(channel, 6)
         name = bones[bone] if bone < len(bones) else f"bone {bone}"

@@ -1,12 +1,15 @@
 """How far two recordings may differ, stage by stage.
 
-Side a's stage is within its bound of f(a's inputs), side b's of f(b's inputs): so the two may differ by both bounds and by
-|f(a's inputs) - f(b's inputs)|, no more. A stage that only inherits a difference is the same; the one that makes it is not.
-Nothing grows along the run: what a frame inherits from the frame before is seen in its own inputs.
+A stage computes f(inputs). Side a's value is within its bound of f(a's inputs), and side b's within its bound of f(b's
+inputs). So the two may differ by both bounds plus |f(a's inputs) - f(b's inputs)|. A stage that only inherits a
+difference passes; a stage that adds one fails. The tolerance does not grow along the run: the inputs of a frame already
+hold what it inherits from the frame before.
 
-A network's answer to inputs that differ cannot be judged without the model: it is allowed anything, and counted as not judged.
+Where a network's inputs differ, its answers cannot be judged without the model: the tolerance is infinite, and the
+values count as not judged.
 
-f is evaluated only where a difference is larger than the smaller of both sides' bounds, which need recorded values alone.
+f is evaluated only where a difference is larger than the smaller of the two bounds. The bounds need only recorded
+values.
 """
 
 from __future__ import annotations
@@ -30,14 +33,14 @@ Values = Mapping[str, FloatArray]
 
 
 class Allowance:
-    """The tolerances of a comparison, piece by piece.
+    """The tolerances of a comparison, for one piece of frames at a time.
 
-    back, ahead: how many frames before and after a piece are looked at. inheriting: the stages whose difference comes, in part
-    at least, from the stages before them.
+    back, ahead: how many frames before and after a piece are needed. inheriting: the stages whose difference comes, at
+    least in part, from the stages before them.
     """
 
     def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool) -> None:
-        """frames: the numbers of the compared frames; is_free: a side fed itself."""
+        """frames: the numbers of the compared frames; is_free: at least one side is a free run."""
         self._contract, self._frames, self._is_free = contract, frames, is_free
         self.inheriting: set[str] = set()
         reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
@@ -45,7 +48,7 @@ class Allowance:
         self.ahead = max((reach[1] for reach in reaches), default=0)
 
     def of(self, a: Values, b: Values, around: slice, part: slice) -> dict[str, FloatArray]:
-        """Tolerance of every stage that both sides have, for the frames of `part`; values are those of `around`."""
+        """Tolerance of every stage that both sides have, for the frames of `part`; `a` and `b` hold the frames of `around`."""
         inside = slice(part.start - around.start, part.stop - around.start)
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
@@ -75,14 +78,14 @@ class Allowance:
             inherited = _difference(stage, exact[0], exact[1])
         if (inherited > bound).any():
             self.inheriting.add(stage.name)
-        # where a bound is not known the very sign of a value is a matter of chance: it cannot be off by more than both sizes
+        # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
         unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
         return np.asarray(
             np.fmax(bound, np.where(np.isnan(own), unknown, own) + np.nan_to_num(inherited, posinf=np.inf))
         )
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
-        """What a stage inherits cannot be seen: in a free run it may be the rounding of every frame before it."""
+        """The inherited difference is unknown: in a free run it may be the rounding of all frames before."""
         if not self._is_free:
             return bound
         frames_before = np.arange(around.start, around.start + len(bound)) + 1.0
@@ -106,7 +109,7 @@ class _Side:
         return found
 
     def bound(self, stage: Stage) -> FloatArray:
-        """The bound of a recorded stage, with what the bounds of the recorded stages before it lead to."""
+        """The bound of a recorded stage, including the bounds of the recorded stages before it."""
         if stage.name not in self._bounds:
             rows = self.values[stage.name]
             upstream = {
@@ -114,13 +117,13 @@ class _Side:
             }
             try:
                 found = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
-            except NotKnown:  # what the stage was computed from was not recorded: it is given, stored once on each side
+            except NotKnown:  # the stage's inputs were not recorded: allow only the rounding of storing it, once on each side
                 found = stage_bound(replace(stage, bound=None), self._known, rows, {})
             self._bounds[stage.name] = found
         return self._bounds[stage.name]
 
     def recomputed(self, stage: Stage) -> FloatArray | None:
-        """The stage from this side's own values of the stages before it; None where they do not lead to it."""
+        """The stage, computed from this side's recorded values; None where they do not suffice."""
         if stage.compute is None or stage.is_answer:
             return None
         try:
@@ -135,7 +138,7 @@ class _Side:
 
 
 def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
-    """The frames in which the two networks were given different inputs, (T,)."""
+    """The frames in which the inputs of the two networks differ, (T,)."""
     found = np.zeros(len(a.values[stage.name]), bool)
     for name in stage.needs:
         if name in a.values and name in b.values:

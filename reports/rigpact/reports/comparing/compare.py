@@ -1,7 +1,7 @@
-"""Two recordings side by side: per stage, bone and frame, with the place where they first part.
+"""Compare two recordings per stage, bone and frame, and find the first divergence.
 
-Fails closed: every value that either side declares is compared, waived with a reason, or missing, and the ledger counts
-them. Here is only measured; findings are made of it in judgement.py. How far the sides may differ is for allowance.py.
+Every value that either side declares is compared, waived with a reason, or missing; the ledger counts all three. This
+module only measures: judgement.py makes findings, and allowance.py gives the tolerances.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from rigpact.reports.comparing.stage_comparison import StageComparison, StageMet
 from rigpact.reports.terminal import tracked
 
 FRAMES_AT_ONCE = 256
-"""Frames that are looked at together: what a comparison holds in memory, whatever the length of the recordings."""
+"""Frames per piece: bounds the memory of a comparison, whatever the length of the recordings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Mean geodesic error against the clip's own next pose, in degrees: each side, and copying the last pose."""
+    """Mean geodesic error in degrees against the clip's own next pose: of each side, and of copying the last pose."""
 
     a_deg: float
     b_deg: float
@@ -60,7 +60,7 @@ class Comparison:
     baseline: Baseline | None
     ledger: Ledger
     inheriting: Collection[str]
-    """Stages whose difference comes from the stages before them."""
+    """Stages that inherit a difference from the stages before them."""
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
@@ -68,17 +68,17 @@ class Comparison:
 
     @property
     def posed(self) -> str:
-        """The stage whose rotations move the bones."""
+        """The stage that holds the published rotations of the bones."""
         return _system_of(self.contract).posed
 
     @property
     def stage_order(self) -> Sequence[str]:
-        """Every stage that a recording may hold, in the order of the loop."""
+        """Every stage that a recording can hold, in the order of the loop."""
         return _system_of(self.contract).graph.names
 
     @property
     def first_divergence(self) -> tuple[int, str] | None:
-        """Frame and stage where the two sides first part; of one frame, the first stage of the loop."""
+        """The first frame that differs, and in it the first stage of the loop that differs."""
         order = list(self.stage_order)
         starts = [(result.first_frame_over, order.index(name)) for name, result in self.stages.items()]
         known = [(frame, place) for frame, place in starts if frame is not None]
@@ -98,9 +98,8 @@ def compare(
 ) -> Comparison:
     """Measure two recordings against each other, frame numbers aligned.
 
-    contract: gives tolerances, bone names and the skeleton; without it only poses can be judged.
-    only: stages to compare; the others count as waived.
-    Raises UnusableInput when `only` names a stage that neither side has.
+    contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
+    to compare; the others count as waived. Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
@@ -113,7 +112,7 @@ def compare(
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
-    # who asks for some stages wants to see what they inherit from the others
+    # the other stages show what the asked ones inherit
     known = chosen if only else [name for name in held if name not in missing]
     pairs = _Pairs(a, b, rows_a, rows_b, known)
     allowance = Allowance(contract, frames, is_free=pairs.is_free)
@@ -130,7 +129,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The rows that both sides have."""
+    """The frames that both sides have."""
 
     a: Recording
     b: Recording
@@ -139,7 +138,7 @@ class _Pairs:
     stages: Sequence[str]
 
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-        """Each side's values of some shared frames, by stage."""
+        """Each side's values by stage, for some shared frames."""
         sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
         of_a, of_b = (
             {name: side.trace.stages[name][rows] for name in self.stages if name in side.trace.stages}
@@ -149,15 +148,15 @@ class _Pairs:
 
     @property
     def is_free(self) -> bool:
-        """Whether either side fed itself."""
+        """Whether at least one side is a free run."""
         return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
 
     def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
-        """The side that knows the clip's own poses, and its rows."""
+        """The side that holds the clip's own poses, and its rows."""
         return (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
 
     def release(self) -> None:
-        """Give back the memory of what was read."""
+        """Free the memory of the rows that were read."""
         self.a.trace.release()
         self.b.trace.release()
 
@@ -217,7 +216,7 @@ def _measure(
 
 
 def _system_of(contract: Any) -> System:
-    """The system of a contract; without one recordings are those of the enemy animation."""
+    """The contract's system; without a contract, the enemy animation."""
     found: System = find_system(ENEMY_ANIMATION) if contract is None else contract.system
     return found
 
@@ -227,10 +226,10 @@ def _bone_names(a: Recording, b: Recording, contract: Any) -> Sequence[str]:
 
 
 class _PoseMeter:
-    """Errors of poses, frame by frame: of one side against the other, and of each against the clip's own next pose."""
+    """Pose errors of each frame: between the two sides, and of each side against the clip's own next pose."""
 
     def __init__(self, pairs: _Pairs, contract: Any, skeleton: Skeleton | None) -> None:
-        """Make room for every frame."""
+        """Allocate the arrays for all frames."""
         self._codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
         self._place = contract.output[ROTATIONS].range if contract else slice(None)
         self._skeleton = skeleton
@@ -243,7 +242,7 @@ class _PoseMeter:
         self._frames_against = 0
 
     def add(self, part: slice, a: FloatArray, b: FloatArray) -> None:
-        """Take in the `y_out` of both sides, (T, Dy)."""
+        """Add the `y_out` of both sides, (T, Dy)."""
         poses = a[:, self._place], b[:, self._place]
         with np.errstate(invalid="ignore", over="ignore"):
             between = pose_error(*poses, self._codec, self._skeleton)
@@ -264,7 +263,7 @@ class _PoseMeter:
         self._frames_against = place.stop
 
     def result(self) -> tuple[PoseError, Baseline | None]:
-        """Every frame's error, and the means against the clip over the frames where it is known."""
+        """The error of every frame, and the mean errors against the clip over the frames with a known next pose."""
         pose, frames = PoseError(self._deg, self._cm), self._frames_against
         if not frames:
             return pose, None
@@ -280,7 +279,7 @@ def _ledger(
     waived: Mapping[str, str],
     shared: int,
 ) -> Ledger:
-    """Count values: declared is what either side holds, over the frames of either side."""
+    """Count values. Declared values are those of either side, over the frames of either side."""
     frames = len(a.trace.frame) + len(b.trace.frame) - shared
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())

@@ -1,4 +1,4 @@
-"""A comparison for people: what differs where, in degrees and centimetres."""
+"""Print a comparison for people, in degrees and centimetres."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _stage_row(entry: Any) -> tuple[str, ...]:
 
 
 def _verdict(entry: Any) -> str:
-    """A stage that only inherits a difference computes the same on both sides."""
+    """The word for a stage. A stage that only inherits a difference counts as the same."""
     if not entry["ok"]:
         return "DIFFERS"
     return "inherits" if entry["inherits"] else "same"

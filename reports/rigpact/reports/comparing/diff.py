@@ -18,7 +18,7 @@ from rigpact.reports.comparing.judgement import judge
 
 @dataclass(frozen=True)
 class DiffRequest:
-    """Two recordings; `stages` empty for all; `table` where to write every error."""
+    """Two recordings. stages: empty for all. table: the file for the table of errors."""
 
     a: Path
     b: Path
@@ -28,14 +28,14 @@ class DiffRequest:
 
 
 def diff(request: DiffRequest) -> FindingsReport:
-    """Compare any two recordings of one system; without a contract only published poses."""
+    """Compare any two recordings of one system; without a contract, only published poses are compared."""
     contract = optional_contract(request.contract)
     first, second = _recordings(request, contract)
     comparison = compare(first, second, contract, only=tuple(request.stages))
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")
-        from rigpact.reports.comparing.error_table import write_error_table  # pandas
+        from rigpact.reports.comparing.error_table import write_error_table  # needs pandas
 
         write_error_table(comparison, request.table)
     return judge(comparison)

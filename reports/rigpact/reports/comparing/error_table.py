@@ -1,4 +1,4 @@
-"""The error of every bone in every frame as a table, for people who look with their own tools."""
+"""The error of every bone in every frame as a table, for other tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rigpact.reports.comparing.compare import Comparison
 
 
 def error_table(comparison: Comparison) -> pd.DataFrame:
-    """One row a frame and bone: frame, time_s, bone, deg, cm (absent without a skeleton).
+    """One row for each frame and bone: frame, time_s, bone, deg, cm (cm only with a skeleton).
 
     Raises UnusableInput when no poses were compared.
     """
@@ -34,7 +34,7 @@ def error_table(comparison: Comparison) -> pd.DataFrame:
 
 
 def write_error_table(comparison: Comparison, path: Path) -> None:
-    """Write the table as CSV, a temporary name first."""
+    """Write the table as CSV: first under a temporary name, then renamed."""
     if path.suffix.lower() != ".csv":
         raise UnusableInput(path, f"the name {path.name}", "a name ending in .csv")
     write_bytes(path, error_table(comparison).to_csv(index=False, lineterminator="\n").encode("utf-8"))

@@ -1,4 +1,4 @@
-"""From a comparison's measurements to findings and a summary."""
+"""Turn a comparison's measurements into findings and a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.reports.comparing.stage_comparison import StageComparison
 
 
 def judge(comparison: Comparison) -> FindingsReport:
-    """Turn a comparison into findings: what differs, what was not compared, what cannot be trusted."""
+    """Turn a comparison into findings: differences, stages not compared, values that cannot be trusted."""
     findings = (
         *_about_files(comparison),
         *comparison.missing.values(),
@@ -67,7 +67,7 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
 
 
 def _first_not_finite(trace: Trace, stage: str) -> tuple[int, int, int]:
-    """Row and channel of the first value of a stage that is not finite, and how many there are."""
+    """Row and channel of the first non-finite value of a stage, and the number of such values."""
     values, place, count = trace.stages[stage], (0, 0), 0
     for start in range(0, len(values), FRAMES_AT_ONCE):
         finite = np.isfinite(values[start : start + FRAMES_AT_ONCE])
@@ -94,7 +94,7 @@ def _differences(comparison: Comparison) -> Iterator[Finding]:
 
 
 def summarise(comparison: Comparison) -> dict[str, Any]:
-    """The measurements, for machines and for the renderers."""
+    """The measurements as plain values, for machines and for the renderers."""
     divergence = comparison.first_divergence
     return {
         "a": str(comparison.a.path),
@@ -128,7 +128,7 @@ def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str,
 
 
 def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every bone, worst first; errors in degrees and centimetres."""
+    """The errors of every bone in degrees and centimetres, the worst bone first."""
     pose = comparison.pose
     if pose is None:
         return []

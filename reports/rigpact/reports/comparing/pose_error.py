@@ -1,8 +1,8 @@
-"""Error between two poses in degrees and centimetres.
+"""The error between two poses, in degrees and in centimetres.
 
-Degrees: geodesic angle of each bone's local rotation. Centimetres: displacement of three points 3 cm off the bone along
-its axes, in component space, so that an error high up in the skeleton counts by what it moves further down.
-Source: the object-space metric of animation compression libraries.
+Degrees: geodesic angle of each bone's local rotation. Centimetres: displacement in component space of three points that
+lie 3 cm from the bone along its axes. So an error near the root counts as much as it moves the bones below. Source: the
+object-space metric of animation compression libraries.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def _chunk_error(a: FloatArray, b: FloatArray, codec: Rot6d, skeleton: Skeleton 
 
 
 def _shell(skeleton: Skeleton, local_rotations: FloatArray) -> FloatArray:
-    """Three points 3 cm off every bone, (T, B, 3 points, 3)."""
+    """Three points 3 cm from every bone, (T, B, 3 points, 3)."""
     positions, rotations = skeleton.forward_kinematics(local_rotations)
     return np.asarray(positions[..., None, :] + SHELL_M * np.swapaxes(rotations, -1, -2))

@@ -1,7 +1,8 @@
-"""One stage of two recordings, held against its tolerance piece by piece: only what a verdict needs is kept.
+"""Compare one stage of two recordings with its tolerance, one piece of frames at a time.
 
-A `StageMeter` is fed frames in order, in pieces of any length; the `StageComparison` it ends in does not depend on the
-length of the pieces. Kept are a few numbers a channel, so that a long comparison needs no more memory than a short one.
+A `StageMeter` takes frames in order, in pieces of any length. Its result, a `StageComparison`, does not depend on the
+length of the pieces. It keeps a few numbers for each channel, so a long comparison needs no more memory than a short
+one.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from rigpact.contract.systems.stage import Measure
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 _NOTHING = -1.0
-"""Below every error."""
+"""Smaller than every error."""
 
 
 @dataclass(frozen=True, eq=False)
 class StageComparison:
-    """One stage of both sides over the shared frames: the largest |a - b|, and what lies beyond its tolerance.
+    """One stage of both sides over the shared frames: the largest |a - b|, and the values beyond their tolerance.
 
-    `judged` (width,) marks the channels that can be judged at all; values that are not finite are infinitely wrong.
-    The worst value is the largest among those beyond their tolerance, if there are any. over: how many of `total` values.
+    `judged` (width,) marks the channels that can be judged. A non-finite value has an infinite error. The worst value
+    is the largest error beyond its tolerance, if there is one, else the largest error. over: how many of `total` values
+    are beyond their tolerance.
     """
 
     stage: str
@@ -37,9 +39,9 @@ class StageComparison:
     worst_error: float
     worst_tolerance: float
     unknown: int
-    """How many values of judged channels could not be judged: nothing bounds them."""
+    """How many values of judged channels could not be judged, because their tolerance is infinite."""
     frame_ratios: FloatArray
-    """(T,): the largest error of each frame divided by its tolerance, among values that can be judged by themselves."""
+    """(T,): the largest error of each frame divided by its tolerance, over the values that can be judged."""
 
     @property
     def judged_total(self) -> int:
@@ -53,7 +55,7 @@ class StageComparison:
 
 
 class _Extremes:
-    """Per channel of a stage: how many errors were of one sort, the first, the largest and the first largest."""
+    """Errors of one kind, per channel: their number, the first, the largest, and the first largest."""
 
     def __init__(self, width: int) -> None:
         self.count = np.zeros(width, np.int64)
@@ -63,7 +65,7 @@ class _Extremes:
         self.tolerance = np.zeros(width)
 
     def add_some(self, chosen: NDArray[np.bool_], error: FloatArray, tolerance: FloatArray, start: int) -> None:
-        """Take in the chosen errors of a piece that begins at row `start`."""
+        """Add the chosen errors of a piece that begins at row `start`."""
         if not chosen.any():
             return
         self.count += chosen.sum(axis=0)
@@ -72,7 +74,7 @@ class _Extremes:
         self.add_largest(np.where(chosen, error, _NOTHING), tolerance, start)
 
     def add_largest(self, error: FloatArray, tolerance: FloatArray, start: int) -> None:
-        """Keep what is larger than anything before; of equal errors the first stays."""
+        """Keep an error that is larger than all before; of equal errors, keep the first."""
         largest = error.max(axis=0)
         better = np.flatnonzero(largest > self.largest)
         rows = error[:, better].argmax(axis=0)
@@ -80,14 +82,14 @@ class _Extremes:
         self.tolerance[better] = tolerance[rows, better]
 
     def where(self, chosen: NDArray[np.bool_], other: _Extremes) -> _Extremes:
-        """These for the chosen channels, another's for the rest."""
+        """Take the chosen channels from self and the others from `other`."""
         mixed = _Extremes(len(chosen))
         for name, kept in vars(self).items():
             setattr(mixed, name, np.where(chosen, kept, getattr(other, name)))
         return mixed
 
     def worst(self) -> tuple[int, int, float, float] | None:
-        """Row, channel, error and tolerance of the largest error, the first of equal ones; None if there was none."""
+        """Row, channel, error and tolerance of the largest error; of equal errors the first. None if there is none."""
         if self.largest.max() == _NOTHING:
             return None
         candidates = np.flatnonzero(self.largest == self.largest.max())
@@ -109,7 +111,7 @@ class StageMeter:
         self._ratios: list[FloatArray] = []
 
     def add(self, a: FloatArray, b: FloatArray, tolerance: FloatArray) -> None:
-        """Take in the next frames: values of both sides and their tolerance, all (T, width)."""
+        """Add the next frames: values of both sides and their tolerance, all (T, width)."""
         a64: FloatArray = a.astype(np.float64)
         b64: FloatArray = b.astype(np.float64)
         if self._has_quaternions:
@@ -146,7 +148,7 @@ class StageMeter:
         np.minimum(self._smallest_beyond, np.where(within, np.inf, tolerance).min(axis=0), out=self._smallest_beyond)
 
     def _judged(self) -> NDArray[np.bool_]:
-        """Whether the median of each channel's tolerances is narrow enough to say something."""
+        """Whether the median tolerance of each channel is narrow enough for a judgement, (width,)."""
         if self._widest is None:
             return np.ones(len(self._within), bool)
         half = self._rows // 2
@@ -156,7 +158,7 @@ class StageMeter:
         return np.where(self._within == half, middle <= self._widest, self._within > half)
 
     def result(self, frames: NDArray[np.int64]) -> StageComparison:
-        """What was found over all the frames, whose numbers are `frames`."""
+        """The result over all frames; `frames` are their numbers."""
         judged = self._judged()
         over = self._over.where(judged, self._not_finite)
         found = over if over.count.any() else self._all.where(judged, _Extremes(len(judged)))

@@ -51,7 +51,7 @@ def check_each(
 
 
 def _requests(paths: Sequence[Path]) -> list[CheckRequest]:
-    """One for each artefact; what is passed over is named on stderr. UnusableInput for what cannot be read."""
+    """One request for each artefact; skipped files are named on stderr. UnusableInput for an unreadable file."""
     from rigpact.reports.checking.check import CheckRequest
 
     requests: list[CheckRequest] = []
@@ -78,7 +78,7 @@ def _pass_over(path: Path, reason: str) -> None:
 
 
 def _artefact(path: Path) -> Document | None:
-    """The file if it is an artefact, None if it is JSON of another kind; UnusableInput for what cannot be read."""
+    """The file if it is an artefact, None if it is other JSON; UnusableInput for an unreadable file."""
     from rigpact.contract.documents import file_to_document, kind_of
     from rigpact.contract.files import read_json
 
@@ -89,7 +89,7 @@ def _artefact(path: Path) -> Document | None:
 
 
 def _contracts_beside(model: Path) -> tuple[Document, ...]:
-    """The bundles and system contracts in the folder of a model; a neighbour that cannot be read is none."""
+    """The bundles and system contracts in the folder of a model; unreadable files are ignored."""
     from contextlib import suppress
 
     from rigpact.contract.documents import Kind
@@ -105,7 +105,7 @@ def _contracts_beside(model: Path) -> tuple[Document, ...]:
 
 
 def _joined(reports: Sequence[FindingsReport]) -> FindingsReport:
-    """One report of several; a file of which nothing could be judged stays missing in the account."""
+    """Join several reports into one; a file without any judgement stays missing in the account."""
     from rigpact.contract.findings import FindingsReport, Ledger
 
     ledgers = [report.ledger for report in reports]

@@ -1,4 +1,4 @@
-"""`rigpact gate`: everything that a change can break, in one command with one verdict."""
+"""`rigpact gate`: check everything that a change can break, with one command and one verdict."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def gate(
 
 
 def configuration_of_gate(config: Path | None) -> Configuration:
-    """The configuration that is named, else the nearest one; UnusableInput where there is none."""
+    """The given configuration, else the nearest one; UnusableInput where there is none."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.settings.configuration import FILE_NAME, find_configuration, read_configuration
 
@@ -81,7 +81,7 @@ def configuration_of_gate(config: Path | None) -> Configuration:
 
 
 def _here(configuration: Configuration, base: str | None, *, strict: bool) -> Configuration:
-    """The configuration as seen from its own folder, with what the command line says over it."""
+    """The configuration as seen from its own folder; options of the command line win over it."""
     from dataclasses import replace
 
     settings = configuration.gate
@@ -103,7 +103,7 @@ def _answer(configuration: Configuration, source: Path | None) -> tuple[GateMeas
 
 
 def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[tuple[str, Path]]:
-    """Format and absolute path of every file to write; read before anything is run."""
+    """Format and absolute path of every file to write; checked before anything runs."""
     from rigpact.reports.gate.answer.outputs import HTML, parse_output
 
     wanted = [parse_output(word) for word in report or ()]
@@ -120,7 +120,7 @@ def write_outputs(answer: GateReport, runs: Sequence[ComparedRun], outputs: Sequ
 
 
 def print_answer(answer: GateReport, output_format: str) -> None:
-    """Print the answer, as UTF-8 whatever the console's encoding where a machine reads it."""
+    """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
     from rigpact.reports.renderers import render
     from rigpact.reports.renderers.terminal import print_gate
     from rigpact.reports.terminal import stdout

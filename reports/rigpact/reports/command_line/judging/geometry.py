@@ -1,4 +1,4 @@
-"""`rigpact geometry`: a training side's own rotation functions, measured."""
+"""`rigpact geometry`: measure the training side's own rotation functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Library(StrEnum):
-    """What the functions are written in."""
+    """The array library of the functions."""
 
     NUMPY = "numpy"
     TORCH = "torch"
@@ -68,9 +68,10 @@ def geometry(
 def _declared(
     bundle: Path | None, companion: Path | None, settings: list[str] | None, file: Path | None
 ) -> Conventions:
-    """The conventions to hold the functions against.
+    """The conventions that the functions are compared with.
 
-    What a bundle says of `output_mode` is the network's; a training function takes a residual unless it is declared.
+    A bundle's `output_mode` describes the network. A training function takes a residual unless the user declares
+    otherwise.
     """
     from rigpact.contract import load_contract
     from rigpact.contract.conventions import declared_changes

@@ -1,4 +1,4 @@
-"""`rigpact nan`: where a value that is not finite is born, and whether a free run will survive."""
+"""`rigpact nan`: where a value first becomes non-finite, and whether a free run stays finite."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
 
 
 def _mode(contract: Any, *, teacher: bool) -> str:
-    """A free run where the system feeds itself; otherwise the clip drives it."""
+    """A free run for a system that feeds itself; otherwise the clip drives the run."""
     return "teacher" if teacher or not contract.system.graph.feeds_itself else "free"
 
 
@@ -116,7 +116,7 @@ def _subject(contract: Any, onnx: Path | None, replay: Path | None, clip: Path |
 
 
 def _companion_beside(files: ContractFiles) -> Path | None:
-    """The companion that was not given though it lies beside the bundle: the classic forgotten merge."""
+    """A companion file that lies beside the bundle but was not given: a common mistake."""
     path = None if files.bundle is None else files.bundle.with_name(COMPANION_NAME)
     return path if path is not None and files.companion is None and path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""`rigpact report`: kept results shown again, or held against older ones."""
+"""`rigpact report`: show an archive again, or compare it with an older one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rigpact selftest`: would the project's own gate notice?"""
+"""`rigpact selftest`: does the project's own gate notice injected defects?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rigpact.reports.command_line.options import Format, OutputFormat
 
 
 class PlantKind(StrEnum):
-    """Where a defect is planted."""
+    """The file in which a defect is injected."""
 
     BUNDLE = "bundle"
     COMPANION = "companion"

@@ -1,1 +1,1 @@
-"""Commands that make or tell something."""
+"""Commands that write files or print information."""

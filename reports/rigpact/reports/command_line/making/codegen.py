@@ -1,4 +1,4 @@
-"""`rigpact codegen`: a contract as a C++ header."""
+"""`rigpact codegen`: write a contract as a C++ header."""
 
 from __future__ import annotations
 

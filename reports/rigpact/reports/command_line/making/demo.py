@@ -1,4 +1,4 @@
-"""`rigpact demo`: the main job on the built-in bundle."""
+"""`rigpact demo`: check, run and compare the built-in bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rigpact describe`: the contract itself, for people and for the contract document."""
+"""`rigpact describe`: print the contract, for people and for the contract document."""
 
 from __future__ import annotations
 

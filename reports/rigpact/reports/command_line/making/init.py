@@ -1,4 +1,4 @@
-"""`rigpact init`: a commented configuration for what lies here."""
+"""`rigpact init`: write a commented configuration for the files in this folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def init(
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
-    """Parameters and bytes of the model, as far as they can be read."""
+    """Number of parameters and bytes of the model, where they can be read."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.file import read_model
 

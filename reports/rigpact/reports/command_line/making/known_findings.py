@@ -31,7 +31,7 @@ Expires = Annotated[
 
 
 def configuration_from_option(path: Path | None) -> Configuration | None:
-    """Read the configuration that is named, else the nearest one; None if there is none."""
+    """Read the given configuration, else the nearest one; None if there is none."""
     from rigpact.contract.settings.configuration import find_configuration, read_configuration
 
     found = path or find_configuration(Path.cwd())
@@ -39,7 +39,7 @@ def configuration_from_option(path: Path | None) -> Configuration | None:
 
 
 def configured(report: FindingsReport, configuration: Configuration | None) -> FindingsReport:
-    """The report as the project wants it today."""
+    """The report after the project's configuration is applied, with today's date."""
     from datetime import datetime
 
     from rigpact.contract.settings.baseline import configured_report
@@ -50,7 +50,7 @@ def configured(report: FindingsReport, configuration: Configuration | None) -> F
 def save_baseline(
     path: Path, report: FindingsReport, configuration: Configuration | None, about: Mapping[str, str | None]
 ) -> None:
-    """Write what fails today (errors and warnings that the configuration does not leave out) as known findings."""
+    """Write today's errors and warnings as known findings, without those that the configuration removes."""
     from dataclasses import replace
 
     from rigpact.contract.errors import UnusableInput

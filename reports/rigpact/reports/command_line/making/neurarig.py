@@ -23,7 +23,7 @@ ContractFile = Annotated[
 
 
 class ProfileName(StrEnum):
-    """What the datagrams hold."""
+    """The content of the datagrams."""
 
     LEGS = "legs"
     TWO_BONE = "two-bone"

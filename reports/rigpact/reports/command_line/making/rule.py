@@ -1,4 +1,4 @@
-"""`rigpact rule`: what one rule is about."""
+"""`rigpact rule`: explain one rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rigpact run`: drive the reference runtime and write what it did."""
+"""`rigpact run`: drive the reference runtime and record every stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rigpact.reports.command_line.options import (
 
 
 class RunMode(StrEnum):
-    """Who drives the character."""
+    """Whether the clip or the system's own output drives the run."""
 
     TEACHER = "teacher"
     FREE = "free"

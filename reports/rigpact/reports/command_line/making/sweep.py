@@ -1,4 +1,4 @@
-"""`rigpact sweep`: many clips, checkpoints and conventions, on this machine or on a cluster."""
+"""`rigpact sweep`: measure many clips, checkpoints and conventions, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rigpact.reports.command_line.options import (
 
 
 class SweepMode(StrEnum):
-    """Who drives the character in a cell."""
+    """Whether the clip or the system's own output drives the run of a cell."""
 
     TEACHER = "teacher"
     FREE = "free"

@@ -1,4 +1,4 @@
-"""`rigpact systems`: which systems are installed, their stages and their conventions."""
+"""`rigpact systems`: list the installed systems, their stages and their conventions."""
 
 from __future__ import annotations
 
