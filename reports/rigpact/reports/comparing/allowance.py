@@ -48,7 +48,7 @@ class Allowance:
         self.ahead = max((reach[1] for reach in reaches), default=0)
 
     def of(self, a: Values, b: Values, around: slice, part: slice) -> dict[str, FloatArray]:
-        """Tolerance of every stage that both sides have, for the frames of `part`; `a` and `b` hold the frames of `around`."""
+        """Tolerance of every shared stage for the frames of `part`; `a` and `b` hold the frames of `around`."""
         inside = slice(part.start - around.start, part.stop - around.start)
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
@@ -117,7 +117,7 @@ class _Side:
             }
             try:
                 found = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
-            except NotKnown:  # the stage's inputs were not recorded: allow only the rounding of storing it, once on each side
+            except NotKnown:  # inputs not recorded: allow the rounding of storing only
                 found = stage_bound(replace(stage, bound=None), self._known, rows, {})
             self._bounds[stage.name] = found
         return self._bounds[stage.name]

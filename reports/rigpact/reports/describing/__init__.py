@@ -1,1 +1,1 @@
-"""A contract in words, and what changed between two of them; the generated pages."""
+"""Describe a contract in words and tables, and the changes between two contracts."""

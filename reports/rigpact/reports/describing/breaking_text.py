@@ -1,4 +1,4 @@
-"""What changed between two bundles, for people; and the change record that it is written down in."""
+"""Print the changes between two bundles for people, and write the change record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLES = {
 
 
 def print_breaking(found: Compatibility, console: Console) -> None:
-    """Print every change, then who has to do what, then the version that it asks for."""
+    """Print every change, then who has to act and how, then the version that the changes require."""
     for each in found.changes:
         _print_change(each, console)
     for name, advice in found.duties.items():
@@ -49,7 +49,7 @@ def _print_change(each: Change, console: Console) -> None:
 
 
 def write_record(found: Compatibility, path: Path, day: date) -> bool:
-    """Add the entry to a change record, begun if it does not exist; False where it stands there already."""
+    """Add the entry to a change record, and create the file if needed; False if the entry is already there."""
     text = TITLE
     if path.exists():
         try:

@@ -1,8 +1,8 @@
 """A contract of any system as tables: stages, fields, tensors, conventions, feedback, numbers, the model.
 
-One list of sections is built from the system's stages; description_text.py renders it, so that the contract document can be
-generated instead of kept by hand. What only one system has, its `Description` yields. Nothing here judges; that is
-`rigpact check`'s.
+This module builds a list of sections from the system's stages, and description_text.py renders it. So the contract
+document can be generated instead of kept by hand. A system's `Description` adds the sections that only this system has.
+Nothing here judges; `rigpact check` does.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _HASH_CHARACTERS = 12
 
 
 def describe_contract(contract: Any, root: Mapping[str, Any], model: ModelSignature | None = None) -> list[Section]:
-    """Everything that can be said about a contract, and about a model if there is one.
+    """All sections about a contract, and about a model if there is one.
 
-    root: the JSON object of the contract's file, which tells what is declared and what is assumed.
+    root: the JSON object of the contract's file. It shows which values are declared and which are assumed.
     """
     system: System = contract.system
     layouts = {stage.name: stage.fields(contract) for stage in system.stages}
@@ -55,7 +55,7 @@ def _identity(contract: Any, root: Mapping[str, Any]) -> Section:
 
 
 def stages_section(system: System, layouts: Mapping[str, FieldLayout]) -> Section:
-    """The stages of a system in the order of its loop, with the numbers in each where the layout is known."""
+    """The stages of a system in the order of its loop, with their widths where the layout is known."""
     lines = ("A window of frames is evaluated as a whole.",) if system.windowed else ()
     rows = tuple(
         (stage.name, _width(layouts.get(stage.name)), origin(stage), ", ".join(knob.name for knob in stage.knobs))
@@ -65,7 +65,7 @@ def stages_section(system: System, layouts: Mapping[str, FieldLayout]) -> Sectio
 
 
 def origin(stage: Stage) -> str:
-    """What a stage is computed from, in words."""
+    """The sources of a stage, in words."""
     needs = ", ".join(stage.needs)
     if stage.is_answer:
         return f"the network, from {needs}"
@@ -79,7 +79,7 @@ def _width(layout: FieldLayout | None) -> str:
 
 
 def fields_section(layouts: Mapping[str, FieldLayout]) -> Section:
-    """Every field; stages of one layout stand together, fields that repeat bone after bone are one row."""
+    """Every field. Stages with the same layout share a table; fields that repeat for every bone share a row."""
     stages: dict[FieldLayout, list[str]] = {}
     for name, layout in layouts.items():
         stages.setdefault(layout, []).append(name)
@@ -89,7 +89,7 @@ def fields_section(layouts: Mapping[str, FieldLayout]) -> Section:
 
 
 def bone_runs(layout: FieldLayout) -> Iterator[list[Field]]:
-    """Neighbouring fields that differ in nothing but place and bone, together; any other field alone."""
+    """Group neighbouring fields that differ only in place and bone; any other field is a group of its own."""
     for (_, bone_less), run in groupby(enumerate(layout), lambda pair: _alike(*pair)):
         found = [field for _, field in run]
         yield from [[field] for field in found] if bone_less is not None else [found]
@@ -146,12 +146,12 @@ def _conventions(contract: Any, sources: Mapping[str, str]) -> Section:
 
 
 def value_text(value: object) -> str:
-    """A knob's value as people read it."""
+    """A knob's value as text for people."""
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def feedback_section(system: System) -> Section:
-    """What a frame takes over from the frame before it when the system feeds itself."""
+    """The stages that a frame takes from the frame before when the system feeds itself."""
     rows = tuple(
         (stage.name, stage.carried, ", ".join(stage.carried_fields) or "every field")
         for stage in system.stages

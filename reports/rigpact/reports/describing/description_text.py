@@ -1,4 +1,4 @@
-"""A description of the contract as text for the terminal, and as a Markdown page."""
+"""Render a contract's description as text for the terminal or as a Markdown page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def print_description(sections: Sequence[Section], console: Console) -> None:
 
 
 def _table(section: Section) -> Table:
-    """Columns of whole numbers to the right, everything else to the left."""
+    """A table: columns of whole numbers are right-aligned, all others left-aligned."""
     built = Table(header_style="dim", box=None, pad_edge=False, show_header=any(section.columns[:1]))
     for place, name in enumerate(section.columns):
         numbers = all(row[place].isdigit() for row in section.rows)
@@ -36,7 +36,7 @@ def _table(section: Section) -> Table:
 
 
 def description_markdown(sections: Sequence[Section]) -> str:
-    """The sections as a Markdown page: the same files give the same text."""
+    """The sections as a Markdown page; the same files give the same text."""
     return "\n".join(["# Contract", "", *(line for section in sections for line in _markdown(section))])
 
 

@@ -1,6 +1,6 @@
 """The section of one rule, as docs/rules.md and `rigpact rule` show it.
 
-Every word comes from the rule itself and from the example that is stored beside the rules.
+All text comes from the rule itself and from the example that is stored beside the rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rigpact.contract.rules import FAMILIES
 
 
 def rule_section(rule: Rule) -> str:
-    """One rule under its fixed headings."""
+    """The section of one rule, under fixed headings."""
     general = {"place": "FILE", "message": re.sub(r"\{[^{}]*\}", "…", rule.message)}
     example = examples().get(rule.code, general)
     shown = f"```text\n{example['place']}: {rule.code} {rule.severity.value}: {example['message']}\n```"
@@ -40,7 +40,7 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 
 
 def _family_of(rule: Rule) -> str:
-    """What a family's module says of itself behind its range of codes, first line."""
+    """The first line of the family module's docstring, without its range of codes."""
     family = next(family for family in FAMILIES if rule in family.rules)
     first = (sys.modules[family.module].__doc__ or "").partition("\n")[0]
     return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")

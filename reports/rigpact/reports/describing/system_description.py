@@ -1,4 +1,4 @@
-"""A system as it is declared, without any contract of it: what `rigpact systems` shows."""
+"""Describe a system without a contract: the tables that `rigpact systems` shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.reports.describing.description import feedback_section, fields_sect
 
 
 def systems_section(systems: Iterable[tuple[System, EntryPoint]]) -> Section:
-    """One row a system, with the package and the module that it comes from."""
+    """One row for each system, with its package and module."""
     rows = tuple(
         (
             system.name, system.title, str(len(system.stages)), str(len(system.knobs)), _rate(system), package_of(entry),
@@ -31,7 +31,7 @@ def _rate(system: System) -> str:
 
 
 def system_sections(system: System, entry: EntryPoint) -> list[Section]:
-    """One system in full: stages, fields, feedback, conventions with what to look for in code."""
+    """One system in full: stages, fields, feedback, and conventions with hints for a search in the code."""
     return [
         _identity(system, entry),
         stages_section(system, system.vectors),
@@ -65,7 +65,7 @@ def _hints(system: System) -> Section:
 
 
 def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:
-    """The same for machines."""
+    """The description of a system as plain values, for machines."""
     return {
         "name": system.name,
         "title": system.title,
@@ -97,7 +97,7 @@ def _stage_to_json(system: System, name: str) -> dict[str, Any]:
 
 
 def contract_template(system: System) -> bytes:
-    """A contract file of a system to start from, without constants; UnusableInput where layouts are a character's own."""
+    """A contract file to start from, without constants. UnusableInput where the layouts depend on the character."""
     if set(system.vectors) != set(system.graph.names):
         raise UnusableInput(
             "--write-contract", f"{system.name}, whose vectors are as wide as each character makes them",

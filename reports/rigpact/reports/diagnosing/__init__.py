@@ -1,1 +1,1 @@
-"""Which convention differs: each stage replayed from its own recorded inputs, and the search that explains what differs."""
+"""Find the convention that differs: replay each stage from its recorded inputs, and search the conventions."""

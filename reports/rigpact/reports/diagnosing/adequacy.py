@@ -1,9 +1,9 @@
-"""Which conventions a set of clips cannot tell apart, for any system.
+"""Find the conventions that a set of clips cannot tell apart, for any system.
 
-A comparison on a clip that never turns cannot show a bug in wrapping the heading. Each clip is run under the contract, then every
-other value of every knob is replayed on that run: the margin is the largest resulting error in tolerances. The network is the
-system's ideal one, else the model or the recorded answers. What no clip can separate, not even the probe made for it, is not held
-against them.
+For example, a clip that never turns cannot show a bug in wrapping the heading. Each clip is run under the contract.
+Then every other value of every knob is replayed on that run. The margin is the largest resulting error, in tolerances.
+The network is the system's ideal one, else the model or the recorded answers. A value that even the probe does not
+separate is not expected from the clips.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rigpact.reports.diagnosing.hypotheses import Hypotheses
 Choice = tuple[str, str]
 """A knob and one of its values."""
 CLEAR_MARGIN = 10.0
-"""A difference of ten tolerances shows whatever rounding does; between one and ten it may be missed."""
+"""Rounding cannot hide a difference of ten tolerances; it may hide one between one and ten."""
 _EXHAUSTIVE_CLIPS = 12
 _ANY_ADVICE = "synthesise a probe clip: rigpact adequacy --synthesise FILE"
 
 
 @dataclass(frozen=True, eq=False)
 class ClipAdequacy:
-    """Margin of every knob value on one clip, in tolerances; `limits` says in words what the clip never shows."""
+    """Margin of every knob value on one clip, in tolerances. limits: in words, what the clip never shows."""
 
     name: str
     margins: Mapping[Choice, float]
@@ -39,13 +39,13 @@ class ClipAdequacy:
 
     @property
     def separated(self) -> frozenset[Choice]:
-        """The values that this clip tells from the contract's, clearly."""
+        """The values that this clip clearly separates from the contract's."""
         return frozenset(choice for choice, margin in self.margins.items() if margin >= self.clear_margin)
 
 
 @dataclass(frozen=True, eq=False)
 class Adequacy:
-    """What a set of clips can show together. hints: what to add where a knob does not show, by knob."""
+    """The knob values that a set of clips separates together. hints: what to add to the clips, by knob."""
 
     clips: tuple[ClipAdequacy, ...]
     separable: frozenset[Choice]
@@ -61,7 +61,7 @@ class Adequacy:
         return tuple(choice for choice in asked if choice in self.separable - shown)
 
     def advice(self, choice: Choice) -> str:
-        """What to add so that a value shows."""
+        """What to add to the clips so that they separate a value."""
         return self.hints.get(choice[0]) or _ANY_ADVICE
 
     def to_json(self) -> dict[str, Any]:
@@ -82,30 +82,30 @@ class Adequacy:
 
 
 def assess(clips: Mapping[str, Any], probe: Any, contract: Any, network: Any = None) -> Adequacy:
-    """Measure what each clip separates; the probe says what is separable at all.
+    """Measure what each clip separates; the probe shows what can be separated at all.
 
-    network: what answers in a system that has no ideal network; None for the answers that the clips recorded.
+    network: the network for a system without an ideal one; None to use the answers recorded in the clips.
     """
     measured = [measure(name, clip, contract, network) for name, clip in clips.items()]
-    # recorded answers belong to their clip: a probe has its own
+    # recorded answers fit only their clip: the probe has its own
     model = None if hasattr(network, "outputs") else network
     return weigh(measured, measure("probe", probe, contract, model), advice_of(contract))
 
 
 def advice_of(contract: Any) -> dict[str, str]:
-    """What to add where a knob of the contract's system does not show, by knob."""
+    """What to add to the clips for each knob of the contract's system, by knob."""
     return {name: knob.advice for name, knob in contract.system.knobs.items() if knob.advice}
 
 
 def weigh(clips: Sequence[ClipAdequacy], probe: ClipAdequacy, hints: Mapping[str, str] | None = None) -> Adequacy:
-    """What measured clips show together, beside what the probe shows to be separable."""
+    """Combine the measured clips, and compare them with what the probe separates."""
     separable = probe.separated.union(*(clip.separated for clip in clips))
     inseparable = tuple(choice for choice in probe.margins if choice not in separable)
     return Adequacy(tuple(clips), separable, inseparable, _smallest_set(clips), hints or {})
 
 
 def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAdequacy:
-    """Margins of one clip, in every mode that the system has, the largest of them."""
+    """Margins of one clip: for each value, the largest over the system's modes."""
     files = files_of(contract)
     network, drive = files.judging_network(clip, contract) or network, files.drive_of(clip)
     margins = dict.fromkeys(_others(contract), 0.0)
@@ -120,9 +120,9 @@ def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAde
 
 
 def _others(contract: Any) -> Iterator[Choice]:
-    """Every value of every knob but the contract's own.
+    """Every value of every knob except the contract's own.
 
-    An order of the inputs is seen by the model alone: the canary of `rigpact check` judges it.
+    The order of the inputs is left out: only the model can show it, and the canary of `rigpact check` judges it.
     """
     for name, knob in contract.system.knobs.items():
         if not knob.is_benign and not isinstance(knob, InputOrder):
@@ -130,7 +130,7 @@ def _others(contract: Any) -> Iterator[Choice]:
 
 
 def _margin(hypotheses: Hypotheses, choice: Choice) -> float:
-    """Worst error over the stages that the choice can change; a value that this contract cannot have separates nothing."""
+    """Worst error over the stages that the choice can change; 0 for a value that this contract cannot have."""
     knob, value = choice
     stages = [stage for stage in hypotheses.judged if hypotheses.matters(knob, stage)]
     errors = [hypotheses.error(stage, {knob: value}) for stage in stages]
@@ -138,7 +138,7 @@ def _margin(hypotheses: Hypotheses, choice: Choice) -> float:
 
 
 def _smallest_set(clips: Sequence[ClipAdequacy]) -> tuple[str, ...]:
-    """The fewest clips that together separate all that any of them separates."""
+    """The smallest set of clips that separates as much as all clips together."""
     wanted = frozenset[Choice]().union(*(clip.separated for clip in clips))
     if len(clips) > _EXHAUSTIVE_CLIPS:
         return _greedy_set(clips, wanted)
@@ -150,7 +150,7 @@ def _smallest_set(clips: Sequence[ClipAdequacy]) -> tuple[str, ...]:
 
 
 def _greedy_set(clips: Sequence[ClipAdequacy], wanted: frozenset[Choice]) -> tuple[str, ...]:
-    """The clip that adds most, again and again: at most ln(n) times the fewest."""
+    """Take the clip that adds most, again and again: at most ln(n) times as many clips as needed."""
     chosen: list[str] = []
     open_choices = wanted
     while open_choices:

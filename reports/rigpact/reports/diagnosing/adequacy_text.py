@@ -1,4 +1,4 @@
-"""Adequacy in words."""
+"""Print the adequacy of clips for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rigpact.reports.terminal import plain, table
 
 
 def print_adequacy(adequacy: Adequacy, console: Console) -> None:
-    """Print what each clip separates, what no clip does with advice, and the smallest set."""
+    """Print what each clip separates, what no clip separates (with advice), and the smallest set."""
     total = len(adequacy.separable)
     rows = [
         (plain(Path(clip.name).name), f"{len(clip.separated & adequacy.separable)} of {total}", _weakest(clip))

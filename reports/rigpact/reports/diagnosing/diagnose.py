@@ -1,6 +1,6 @@
-"""Why two sides differ: each recorded stage judged, the convention that explains it named (explanation.py finds it).
+"""Find why two sides differ: judge each recorded stage, and name the convention that explains it (explanation.py).
 
-Defects that are no convention come out as `unexplained` with stage and address, never as a made-up cause.
+A defect that is not a convention gets the verdict `unexplained` with stage and address, never a false cause.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ EXIT_OF: Mapping[Verdict, int] = {
 
 @dataclass(frozen=True, eq=False)
 class StageVerdict:
-    """One stage: its own error and what it inherits, in its unit; why it was not judged if it was not.
+    """One stage: its own error and its inherited error in its unit, or the reason why it was not judged.
 
-    channel_error, tolerance and ratio are those of one channel, the worst in tolerances: |recorded - replayed|, how much that may
-    be, and the first divided by the second.
+    channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
+    tolerance, and the first divided by the second.
     """
 
     stage: str
@@ -50,7 +50,7 @@ class StageVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Divergence:
-    """Where a recording first leaves its replay."""
+    """The place where a recording first differs from its replay."""
 
     frame: int
     stage: str
@@ -61,10 +61,11 @@ class Divergence:
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """Changes of conventions that bring a stage, and all that depend on them, within rounding.
+    """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
 
-    In `frames_explained` of `frames` frames, that is; where it is not all of them, the verdict is `unexplained`.
-    `equivalents` do so just as well on this data. The errors are those of `stage`, without and with the changes.
+    They explain `frames_explained` of `frames` frames; if these are not all, the verdict is `unexplained`.
+    `equivalents` are other changes that explain this data equally well. The errors are those of `stage`, without and
+    with the changes.
     """
 
     stage: str
@@ -90,7 +91,7 @@ class Diagnosis:
 
     @property
     def exit_code(self) -> int:
-        """Exit status of the command."""
+        """The exit status of the command."""
         return EXIT_OF[self.verdict]
 
     def to_json(self) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def diagnose(
 def _verdict_without_failures(
     hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
 ) -> Verdict:
-    """`agrees` only where every recorded stage was judged, but for those that come from outside the evidence."""
+    """`agrees` only if every recorded stage was judged, except those that come from outside the evidence."""
     if first is not None:
         return "unexplained"
     evidence, graph = hypotheses.evidence, hypotheses.graph
@@ -163,7 +164,7 @@ def _verdict_without_failures(
 
 
 def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
-    """Whether a stage comes from a clip or from a network that is not at hand: it is given, and nothing can judge it."""
+    """Whether a stage comes from a missing clip or network: then it is an input, and cannot be judged."""
     found = graph[stage]
     if found.is_answer:
         return evidence.network is None
@@ -234,7 +235,7 @@ def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:
 
 
 def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float | None:
-    """How far the stage, rightly computed from what the engine had, is from the run as it should have been."""
+    """The inherited error: the stage correctly computed from the engine's inputs, against the correct run."""
     reference = whole.computed(error.stage)
     if reference is None:
         return None
@@ -243,7 +244,7 @@ def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float
 
 
 def _first_divergence(hypotheses: Hypotheses, not_finite: Divergence | None) -> Divergence | None:
-    """The first frame that differs and, in it, the first stage; a value that is not finite comes before all others."""
+    """The first frame that differs and, in it, the first stage. A non-finite value comes before all others."""
     evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
     found = []
     for stage in hypotheses.judged:
@@ -261,7 +262,7 @@ def _first_divergence(hypotheses: Hypotheses, not_finite: Divergence | None) -> 
 
 
 def _first_not_finite(evidence: Evidence, contract: Any) -> Divergence | None:
-    """The first recorded value that is not finite: of the first frame, in loop order."""
+    """The first non-finite recorded value: of the first such frame, the first stage of the loop."""
     found = []
     for place, name in enumerate(contract.system.graph.names):
         if name in evidence.recorded:
@@ -275,7 +276,7 @@ def _first_not_finite(evidence: Evidence, contract: Any) -> Divergence | None:
 
 
 def _indistinguishable(hypotheses: Hypotheses, accepted: Changes) -> list[tuple[str, Any]]:
-    """Single changes that this data could not tell from the conventions that fit."""
+    """Single changes that fit this data as well as the conventions that explain it."""
     found = []
     for changes in hypotheses.singles(hypotheses.judged, accepted):
         (knob,) = changes.keys() - accepted.keys()

@@ -1,4 +1,4 @@
-"""A diagnosis in words."""
+"""Print a diagnosis for people."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A pasted engine log as a partial recording.
+"""Read a pasted engine log as a partial recording.
 
-The deployed engine prints the first steps of bone 0: `[DeltaCompose] frame=… prevX=(…) … nextZ=(…)`, three decimals. That is
-enough to tell the composition order. Lines may carry the engine's prefix, CRLF and other text around them; a line that was
-cut off is passed over and counted.
+The deployed engine prints the first steps of bone 0: `[DeltaCompose] frame=… prevX=(…) … nextZ=(…)`, three decimals.
+That is enough to find the composition order. Lines may contain the engine's prefix, CRLF and other text. A line that
+was cut off is skipped and counted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PRINTED_HALF_DIGIT = 5e-4
 
 @dataclass(frozen=True, eq=False)
 class EngineLog:
-    """What a log tells: compositions of bone 0 by frame, declared widths, and lines that were cut off."""
+    """The content of a log: compositions of bone 0 by frame, declared widths, and the number of cut-off lines."""
 
     path: Path
     frames: tuple[int, ...]
@@ -61,7 +61,7 @@ def is_engine_log(path: str | Path) -> bool:
 
 
 def read_engine_log(path: str | Path) -> EngineLog:
-    """Read the lines that the engine's motion model writes; everything else is passed over."""
+    """Read the lines of the engine's motion model; skip all other lines."""
     text = read_bytes(path).decode("utf-8", "replace")
     matches = list(_COMPOSE.finditer(text))
     frames = [int(match[1]) for match in matches]
@@ -84,13 +84,13 @@ def read_engine_log(path: str | Path) -> EngineLog:
 
 
 def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
-    """Explain a log, which can do without a bundle."""
+    """Explain a log; a bundle is optional."""
     log = read_engine_log(path)
     notes = width_disagreements(log, contract) if contract else []
     if log.cut_off:
         notes.append(f"{log.cut_off} [DeltaCompose] lines are cut off and were passed over")
     declared = contract.conventions if contract else knobs.enemy_conventions(changes)
-    return diagnose(*log_evidence(log, declared), allow_unjudged=("delta6d",)), notes  # a factor that the log gives
+    return diagnose(*log_evidence(log, declared), allow_unjudged=("delta6d",)), notes  # the log gives this factor
 
 
 def log_evidence(log: EngineLog, conventions: Conventions) -> tuple[Evidence, Contract]:
@@ -137,13 +137,13 @@ def _one_bone(conventions: Conventions, path: Path) -> Contract:
         pose_history=None,
         angular_velocity=None,
         skeleton=None,
-        # the log prints the axes X and Z by name, whatever a bundle packs
+        # the log prints the axes X and Z by name, whatever the bundle's packing
         conventions=conventions.replaced({"rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros"}),
     )
 
 
 def width_disagreements(log: EngineLog, contract: Contract) -> list[str]:
-    """What the log says about widths and rate that the bundle does not, in words."""
+    """Where widths and rate in the log differ from the bundle, in words."""
     expected: dict[str, int | None] = {"output": contract.output.width, **contract.input_widths}
     found = [
         f"the engine reports {name} = {width}, the bundle gives {expected[name]}"

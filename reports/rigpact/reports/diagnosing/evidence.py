@@ -1,4 +1,4 @@
-"""Evidence for a diagnosis, gathered from the files that a user has."""
+"""Gather the evidence for a diagnosis from the user's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rigpact.reference_runtime.recordings.recording import Recording
 
 @dataclass(frozen=True)
 class EvidenceFiles:
-    """What a recording's inputs are rebuilt from: the clip that drove it, the model, recorded answers of the network."""
+    """The files from which a recording's inputs are rebuilt: clip, model, recorded answers of the network."""
 
     clip: Path | None = None
     onnx: Path | None = None
@@ -22,7 +22,7 @@ class EvidenceFiles:
 
 
 def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> tuple[Evidence, list[str]]:
-    """Read a recording and what its inputs are rebuilt from; returns notes that belong beside any verdict."""
+    """Read a recording and the files for its inputs. Also returns notes to show beside every verdict."""
     given, files = given or EvidenceFiles(), files_of(contract)
     recording = files.recording(path, contract)
     drive = None if given.clip is None else files.drive(given.clip, contract)
@@ -39,7 +39,7 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
 def recording_to_evidence(
     recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
 ) -> Evidence:
-    """What a replay can look at in a recording that was read already; UnusableInput for a stage of another width."""
+    """The evidence in a recording that is already read; UnusableInput for a stage with a wrong width."""
     trace = recording.trace
     check_widths(contract, trace.stages, recording.path)
     return Evidence(

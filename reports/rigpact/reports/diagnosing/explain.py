@@ -1,4 +1,4 @@
-"""`rigpact explain`: a recording of any system, or a pasted engine log, to the convention that differs."""
+"""`rigpact explain`: find the convention that differs in a recording of any system, or in a pasted engine log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rigpact.reports.terminal import working
 
 @dataclass(frozen=True)
 class ExplainRequest:
-    """A recording whose difference is to be named. allow_unjudged: recorded stages that may stay unjudged."""
+    """A recording to explain. allow_unjudged: recorded stages that may stay unjudged."""
 
     recording: Path
     contract: ContractFiles
@@ -26,7 +26,7 @@ class ExplainRequest:
 
 
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
-    """Replay every recorded stage from its recorded inputs and search the system's knobs; notes belong beside any verdict."""
+    """Replay every recorded stage from its recorded inputs, and search the system's knobs. Also returns the notes."""
     contract = optional_contract(request.contract)
     if is_engine_log(request.recording):
         return explain_log(request.recording, contract, request.contract.changes)

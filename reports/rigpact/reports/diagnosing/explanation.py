@@ -1,9 +1,9 @@
-"""The search for conventions that explain the stages that differ.
+"""Search the conventions that explain the stages that differ.
 
-All single changes, then all pairs (a greedy search misses pairs that interact). Where no pair explains everything, stage by
-stage: the first that differs is mended by a single change, by a product of its own few knobs or by a pair, then the rest is
-looked at again. A change counts only if it brings a stage within its derived tolerance and breaks none; nothing that merely
-helps is named.
+The search tries all single changes, then all pairs (a greedy search misses pairs that interact). If no pair explains
+everything, it goes stage by stage: it explains the first stage that differs by a single change, by a combination of
+that stage's own knobs, or by a pair. Then it looks at the remaining stages again. A change counts only if it brings a
+stage within its derived tolerance and breaks no other stage. A change that only makes the error smaller is not named.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 
 MAX_PRODUCT = 512
-"""Combinations of one stage's own knobs that are tried exhaustively: the AngVel input has 60, the state 80."""
+"""Up to this many combinations of one stage's own knobs are all tried: the AngVel input has 60, the state 80."""
 
 
 NEARLY = 0.9
-"""Share of frames from which on the rest are exceptions."""
+"""From this share of explained frames on, the other frames count as exceptions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Changes that mend `stage` on top of `base`, and others that do so just as well on this data."""
+    """Changes that explain `stage`, added to `base`, and other changes that explain this data equally well."""
 
     stage: str
     base: Changes
@@ -32,7 +32,7 @@ class Explanation:
 
 
 def search(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanation], list[str]]:
-    """Explanations in the order of their stages, and the stages that nothing explains."""
+    """Explanations in the order of their stages, and the stages without an explanation."""
     failing = hypotheses.failing({})
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in singles if hypotheses.explains(changes)]
@@ -62,9 +62,10 @@ def _stage_by_stage(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[E
 
 
 def _nearly(hypotheses: Hypotheses, stage: str, base: Changes) -> list[Explanation]:
-    """The single change that fits almost every frame of a stage that almost none fits without it; at most one.
+    """The single change that explains almost every frame of a stage, where almost no frame fits without it.
 
-    A tool that treats its first frame in another way is like this. It explains, but it does not settle.
+    At most one is returned. An example is a tool that treats its first frame differently. Such a change is named, but
+    the verdict stays `unexplained`.
     """
     frames = hypotheses.frame_count
     if hypotheses.frames_within(stage, base) > (1.0 - NEARLY) * frames:
@@ -77,7 +78,7 @@ def _nearly(hypotheses: Hypotheses, stage: str, base: Changes) -> list[Explanati
 
 
 def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
-    """The changes, on top of `base`, that mend a stage and break none; those that leave the fewest others open."""
+    """The changes, added to `base`, that explain a stage and break none; of them, those that leave the fewest stages open."""
     before = set(hypotheses.failing(base))
     singles = hypotheses.singles([stage], base)
 
@@ -98,7 +99,7 @@ def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: b
 
 
 def _explanation(hypotheses: Hypotheses, stage: str, base: Changes, candidates: Sequence[Changes]) -> Explanation:
-    """Fewest changes first, then the smallest error; more changes than needed are no alternative."""
+    """The explanation with the fewest changes, then the smallest error; larger sets are not alternatives."""
     fewest = min(len(changes) for changes in candidates)
     ranked = sorted(
         (changes for changes in candidates if len(changes) == fewest),

@@ -1,7 +1,7 @@
-"""What a diagnosis may suppose: changed conventions, and what each would do to the recorded stages.
+"""Hypotheses of a diagnosis: changed conventions, and their effect on the recorded stages.
 
-`Hypotheses` judges a set of changes against the evidence, remembering every stage replay by the knobs that matter to it, so
-that a pair of changes at different stages costs nothing once the singles are known.
+`Hypotheses` judges a set of changes against the evidence. It stores every stage replay by the knobs that matter to the
+stage. So a pair of changes at different stages costs nothing once the single changes are known.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rigpact.reports.diagnosing.stage_error import StageError, stage_error
 
 Changes = dict[str, Any]
 ENOUGH = 0.5
-"""Share of the values judged without a change that must still be judged under it: what cannot be looked at explains nothing."""
+"""A change must keep this share of the judged values judged: values that cannot be judged explain nothing."""
 FEW_FRAMES = 6
 
 
 class Hypotheses:
-    """Changes of conventions, judged on one body of evidence. judged: the recorded stages that can be, in loop order."""
+    """Changes of conventions, judged on one recording. judged: the recorded stages that can be judged, in loop order."""
 
     def __init__(self, evidence: Evidence, contract: Any) -> None:
-        """Find which recorded stages can be judged at all."""
+        """Find the recorded stages that can be judged."""
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
@@ -58,9 +58,9 @@ class Hypotheses:
         return knob in self._knobs_of[stage]
 
     def error(self, stage: str, changes: Mapping[str, Any]) -> StageError | None:
-        """A stage judged under some changes; None where it cannot be replayed under them.
+        """The error of a stage under some changes; None where the stage cannot be replayed.
 
-        Only what at most one change leads to is remembered: the pairs of a search would fill the memory.
+        Only results of at most one change are stored: all pairs of a search would fill the memory.
         """
         key = frozenset((knob, value) for knob, value in changes.items() if self.matters(knob, stage))
         if (stage, key) in self._errors:
@@ -71,7 +71,7 @@ class Hypotheses:
         return error
 
     def _replayed_error(self, stage: str, key: frozenset[tuple[str, Any]]) -> StageError | None:
-        """None also for a value that this contract cannot have, such as whitened contacts without their slice."""
+        """Also None for a value that this contract cannot have, such as whitened contacts without their slice."""
         try:
             contract = self.contract.with_conventions(dict(key))
             return stage_error(ReplayedFrames(self.evidence, contract, keep=self._keep), stage)
@@ -79,7 +79,7 @@ class Hypotheses:
             return None
 
     def _keep(self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None]) -> FloatArray | None:
-        """A computed stage that replays under different conventions have in common."""
+        """Store a computed stage that replays under different conventions share."""
         base = self.contract.conventions
         names = self._knobs_of[stage]
         changes = frozenset((name, conventions[name]) for name in names if conventions[name] != base[name])
@@ -91,7 +91,7 @@ class Hypotheses:
         return computed
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
-        """Worst error of a stage in tolerances; infinite where the changes make it impossible to replay."""
+        """Worst error of a stage in tolerances; infinite where the stage cannot be replayed under the changes."""
         error = self.error(stage, changes)
         return np.inf if error is None else error.worst_finite_excess
 
@@ -101,17 +101,17 @@ class Hypotheses:
         return 0 if error is None else error.frames_within
 
     def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether nothing that can be judged of a stage speaks against the changes."""
+        """Whether every judged value of a stage fits the changes."""
         return self.excess(stage, changes) <= 1.0
 
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether a stage is within its tolerance, and enough of it can be judged under the changes to say so."""
+        """Whether a stage is within its tolerance under the changes, and enough of its values can be judged."""
         error, before = self.error(stage, changes), self.error(stage, {})
         enough = 0.0 if before is None else ENOUGH * before.judged
         return self.may_fit(stage, changes) and error is not None and error.judged >= enough
 
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
-        """Judged stages beyond their tolerance, in loop order."""
+        """The judged stages that are beyond their tolerance, in loop order."""
         return [stage for stage in self.judged if not self.fits(stage, changes)]
 
     def explains(self, changes: Mapping[str, Any]) -> bool:
@@ -119,7 +119,7 @@ class Hypotheses:
         return all(self.fits(stage, changes) for stage in self.judged)
 
     def allows(self, changes: Mapping[str, Any]) -> bool:
-        """Whether nothing that can be judged speaks against the changes."""
+        """Whether every judged value of every stage fits the changes."""
         return all(self.may_fit(stage, changes) for stage in self.judged)
 
     def worst_excess(self, changes: Mapping[str, Any]) -> float:
@@ -127,7 +127,7 @@ class Hypotheses:
         return max((self.excess(stage, changes) for stage in self.judged), default=np.inf)
 
     def singles(self, stages: Iterable[str], base: Mapping[str, Any]) -> list[Changes]:
-        """Every single change, on top of `base`, that can matter to one of the stages."""
+        """Every single change, added to `base`, that can change one of the stages."""
         wanted = list(stages)
         return [
             {**base, name: value}
@@ -146,7 +146,7 @@ class Hypotheses:
         return knob.alternatives(self.contract.conventions[name])
 
     def _matched(self, name: str, changes: Mapping[str, Any]) -> Any:
-        """The order of parts that best maps a replayed stage to the recorded one; None where it is the declared one."""
+        """The order of parts that best maps a replayed stage to the recorded one; None if it is the declared order."""
         stage = next((each for each in self.judged if self._has_parts(each) and self.matters(name, each)), None)
         error = None if stage is None else self.error(stage, changes)
         return None if error is None else matched_order(error, self.contract)
@@ -155,14 +155,14 @@ class Hypotheses:
         return self.graph[stage].measure.parts is not None
 
     def pairs(self, singles: list[Changes], failing: Iterable[str]) -> Iterator[Changes]:
-        """Every pair of single changes of different knobs such that each failing stage is reached by one of them.
+        """Every pair of single changes of different knobs, where each failing stage depends on one of the two.
 
-        Where the network's answer was not recorded, of the input orders only exchanges of two inputs go into pairs.
+        If the network's answer was not recorded, pairs contain only input orders that exchange two inputs.
         """
         wanted = set(failing)
         if not set(self.graph.answers) & set(self.judged):
             singles = [changes for changes in singles if self._exchanges_two_inputs_at_most(changes)]
-        knobs = [list(changes)[-1] for changes in singles]  # the last is the new one, on top of a base
+        knobs = [list(changes)[-1] for changes in singles]  # the last change is the new one; the others are the base
         reach = {knob: {stage for stage in wanted if self.matters(knob, stage)} for knob in knobs}
         orders = {name for name, knob in self.contract.system.knobs.items() if isinstance(knob, ChannelOrder)}
         for (first, one), (second, other) in combinations(list(zip(singles, knobs, strict=True)), 2):
@@ -176,7 +176,7 @@ class Hypotheses:
                     yield {**changes, name: order}
 
     def _repairs(self, singles: list[Changes], wanted: set[str]) -> Iterator[Changes]:
-        """A change that reaches the failing stages and breaks another one, with a change that only mends that one."""
+        """Pairs of a change that explains the failing stages but breaks another stage, and a change that repairs only that stage."""
         for first in singles:
             broken = set(self.failing(first)) - wanted
             base = dict(list(first.items())[:-1])
@@ -193,10 +193,10 @@ class Hypotheses:
         return True
 
     def on_few_frames(self) -> Hypotheses | None:
-        """The same question about a handful of frames, for sieving: what fits all frames fits these.
+        """The same hypotheses on a few frames, as a fast filter: changes that fit all frames also fit these.
 
-        They are the ends of the recording, where histories and lags begin and end, and the frames about the worst. None for
-        short runs, and where a whole window is evaluated at once.
+        The frames are both ends of the recording, where histories and lags begin and end, and those around the worst
+        frame. None for short runs, and for systems that evaluate a whole window at once.
         """
         frames = len(self.evidence.frame)
         if frames <= 2 * FEW_FRAMES or self.contract.system.windowed:
@@ -211,7 +211,7 @@ class Hypotheses:
         return Hypotheses(self.evidence.at_rows(rows), self.contract)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:
-        """Every combination of more than two of the knobs that only this stage's own path depends on, where there are few."""
+        """Every combination of more than two of the knobs that affect only this stage, if there are few enough."""
         knobs = [
             knob
             for name, knob in self.contract.system.knobs.items()

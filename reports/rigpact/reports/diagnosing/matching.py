@@ -1,4 +1,4 @@
-"""An order of parts (bones, joints) read off a recording: each recorded part is matched with the replayed part that it equals."""
+"""Find an order of parts (bones, joints) in a recording: match each recorded part with the equal replayed part."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rigpact.reports.diagnosing.stage_error import StageError
 
 
 def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | None:
-    """The permutation that maps the replayed parts to the recorded ones; None where it is the declared one or none fits.
+    """The permutation from the replayed parts to the recorded ones; None if it is the declared one or none fits.
 
-    Matched by assignment: each recorded part to a replayed part that lies within its tolerance.
+    The matching assigns to each recorded part a replayed part within its tolerance.
     """
     order = _matched(*_part_values(error, contract))
     if order is None or order == tuple(range(len(order))):
@@ -24,7 +24,7 @@ def matched_order(error: StageError, contract: Any) -> tuple[int, ...] | str | N
 
 
 def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Recorded, replayed and tolerance as (B, T, k), rows that cannot be judged left out."""
+    """Recorded values, replayed values and tolerances as (B, T, k), without rows that cannot be judged."""
     parts = contract.system.graph[error.stage].measure.parts
     if parts is None:
         raise ValueError(f"{error.stage} has no parts")
@@ -39,7 +39,7 @@ def _part_values(error: StageError, contract: Any) -> tuple[FloatArray, FloatArr
 
 
 def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> tuple[int, ...] | None:
-    """For each recorded part the replayed part that it takes; None when no permutation fits. Arrays (B, T, k)."""
+    """The replayed part for each recorded part; None when no permutation fits. Arrays (B, T, k)."""
     if recorded.shape[1] == 0:
         return None
     fits = [

@@ -1,7 +1,7 @@
-"""A probe: a short clip on which conventions look different, whatever a studio's own clips happen to show.
+"""A probe: a short clip that separates the conventions, whatever a studio's own clips contain.
 
-A system may bring one that is a motion (`files.probe`). For any other the rows of the stages that come from outside are drawn at
-random, each number as its field says: unit quaternions and directions, flags, metres, centimetres.
+A system can provide a probe with real motion (`files.probe`). For any other system, the input stages get random rows.
+The field of each number gives its kind: unit quaternion, direction, flag, metres, centimetres.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_tr
 
 FRAMES = 64
 _UNIT_LENGTH = {FieldKind.QUATERNION_XYZW: 4, FieldKind.DIRECTION: 3}
-"""How many numbers together have the length 1."""
+"""How many numbers together form a vector of length 1, by kind."""
 _SIZE_OF_UNIT = {"cm": 50.0, "deg": 90.0}
-"""Half a metre, a right angle; 1 in every other unit."""
+"""The size of random numbers, by unit: half a metre, a right angle; 1 in every other unit."""
 
 
 def write_probe(contract: Any, path: Path) -> None:
@@ -44,7 +44,7 @@ def write_probe(contract: Any, path: Path) -> None:
 
 
 def read_probe(contract: Any) -> Any:
-    """The probe as it reads back from a file."""
+    """The probe as read back from a file."""
     files = files_of(contract)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"probe{files.clip_endings[0]}"
@@ -59,7 +59,7 @@ def _named(maker: str) -> Callable[[Any], Any]:
 
 
 def random_rows(layout: FieldLayout, count: int, rng: np.random.Generator) -> FloatArray:
-    """Rows (count, width) of numbers as the fields say."""
+    """Random rows (count, width) that are legal for every field."""
     rows = np.zeros((count, layout.width))
     for field in layout:
         rows[:, field.range] = _numbers(field, count, rng)

@@ -1,7 +1,7 @@
-"""How far a recorded stage is from its replay: in units that people know, and in tolerances.
+"""The error of a recorded stage against its replay, in physical units and in tolerances.
 
-A stage fits when every finite value lies within its derived tolerance. Values whose replay is not known (NaN) are not
-judged; recorded values that are not finite never fit.
+A stage fits when every judged value lies within its derived tolerance. Values with an unknown replay (NaN) are not
+judged. Non-finite recorded values never fit.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 PRINTED = 8.0
-"""Half last digits r that a composed rotation can be off by when its factors were printed: an axis of three printed numbers
-is off by √3·r, ΔR turns by at most √2 of that, R_prev by twice that through Gram–Schmidt, and the result is printed too:
-(√2 + 2 + 1)·√3 = 7.7."""
+"""Error bound of a rotation composed of printed factors, in units of r, half of the last printed digit. An axis of three printed numbers is off by √3·r. ΔR turns by at most √2 times that, R_prev by twice that through Gram–Schmidt, and the result is printed too: (√2 + 2 + 1)·√3 = 7.7, rounded up."""
 
 
 class WorstChannel(NamedTuple):
@@ -33,9 +31,9 @@ class WorstChannel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StageError:
-    """Recorded against replayed values of one stage: excess (T, width) is the error in tolerances.
+    """Recorded and replayed values of one stage. excess (T, width) is the error in tolerances.
 
-    excess is NaN where nothing is judged and infinite where the recorded value is not finite.
+    excess is NaN for a value that is not judged, and infinite for a non-finite recorded value.
     """
 
     stage: str
@@ -51,12 +49,12 @@ class StageError:
 
     @property
     def worst_excess(self) -> float:
-        """The largest error in tolerances over frames and channels: a median would hide a swap of two bones."""
+        """The largest error in tolerances over frames and channels; a median would hide a swap of two bones."""
         return float(np.nanmax(self.excess, initial=0.0))
 
     @property
     def worst_finite_excess(self) -> float:
-        """The largest error in tolerances, recorded values that are not finite left out."""
+        """The largest error in tolerances, without non-finite recorded values."""
         return float(np.nanmax(np.where(np.isinf(self.excess), np.nan, self.excess), initial=0.0))
 
     @property
@@ -66,19 +64,19 @@ class StageError:
 
     @property
     def frames_judged(self) -> int:
-        """Number of frames in which something could be judged."""
+        """Number of frames with at least one judged value."""
         return int(np.count_nonzero(~np.isnan(self.excess).all(axis=1)))
 
     @property
     def frames_within(self) -> int:
-        """Number of frames in which something could be judged and all of it is within its tolerance."""
+        """Number of frames with at least one judged value and all judged values within their tolerance."""
         with np.errstate(invalid="ignore"):
             within = ~(self.excess > 1.0).any(axis=1)
         return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
 
     @property
     def first_over(self) -> tuple[int, int] | None:
-        """Row and channel where the error first leaves the tolerance: of the first such row, the worst channel."""
+        """The first row beyond the tolerance, and its worst channel."""
         with np.errstate(invalid="ignore"):
             over = self.excess > 1.0
         rows = np.flatnonzero(over.any(axis=1))

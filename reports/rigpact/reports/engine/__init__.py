@@ -1,1 +1,1 @@
-"""What an engine includes or binds: the C++ header of a bundle, its test vectors, the order of inputs that it binds."""
+"""Output for an engine: C++ headers, conformance vectors, and the order in which the model's inputs are bound."""

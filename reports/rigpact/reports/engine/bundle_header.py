@@ -27,12 +27,12 @@ from rigpact.reports.engine.cpp_text import (
 )
 
 NOT_ENUMERATED = ("bone_order", "input_order", "math")
-"""Knobs that are arrays in C++, or the loop's template argument."""
+"""Knobs without an enumeration: arrays in C++, or the loop's template argument."""
 ANGVEL, POSE_HIST = ("AngvelScale", "MuAngVel", "StdAngVel"), ("PoseHistScale", "MuPoseHist", "StdPoseHist")
 
 
 def bundle_header(contract: Contract, namespace: str) -> str:
-    """The header of one bundle. UnusableInput where the bundle alone does not tell every size."""
+    """The header of one bundle. UnusableInput where the bundle alone does not define every size."""
     if contract.pose_history_length is None:
         raise UnusableInput(contract.path, "no pose_hist_len", "the history's length", "give the companion file")
     vectors = conformance_vectors(contract)

@@ -1,13 +1,14 @@
-"""The canary probe: which vector really reaches which input of a model, found by running it in all 120 orders.
+"""The canary probe: run a model with all 120 orders of its inputs, and find the order that gives the recording.
 
-An engine binds five vectors by position. Names and widths say whether that is right only if they can be believed; this
-runs the model, padding and cutting as the engine does, and asks which order gives what was recorded. Three references:
+An engine binds five vectors by position. Names and widths of the inputs may be wrong, so they do not prove the order.
+The probe runs the model, pads and cuts as the engine does, and compares the output with a recording. There are three
+kinds of reference:
 
     outputs   a trace with `y_norm`: the network's own answer to the recorded (or the canary) inputs
     poses     a teacher prediction: the pose composed from that answer
-    targets   a clip: the next pose, which the model only approximates; it excludes orders and proves none
+    targets   a clip: the next pose, which the model only approximates; this excludes orders but proves none
 
-The rules' texts are rigpact.contract.rules.model.canary's.
+The rules are in rigpact.contract.rules.model.canary.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_pose
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 
 PROBE_ROWS = 16
-"""Rows spread over a recording; more of them move the errors of the orders together."""
+"""Number of rows, spread over a recording; with more rows the errors of the orders become more alike."""
 EXACT_SHARE = 5e-3
-"""An order reproduces a recording when it misses it by less than this share of what the recording does.
+"""An order reproduces a recording when its error is below this share of the recording's own size.
 
-float32 rounding leaves 1e-5, half precision 1e-3; on the demo model the nearest wrong order misses by 5e-2.
+The share is 1e-5 for float32 rounding, 1e-3 for half precision, and 5e-2 for the nearest wrong order of the demo model.
 """
 PLAUSIBLE_RATIO = 1.5
-"""Against a clip, which no model reproduces, only orders this much worse than the best are excluded."""
+"""No model reproduces a clip exactly, so a clip excludes only orders that are this much worse than the best."""
 Inputs = Mapping[str, FloatArray]
 Measure = Callable[[FloatArray], float]
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """Rows to feed, and how far an output is from the reference.
+    """Input rows for the model, and the error measure for its outputs.
 
-    inputs: (rows, width) by input name. error: outputs (rows, Dy) to a number in `unit`. size: what that number would be
-    for a model that does nothing. exact: whether the right order must reach the reference itself.
+    inputs: (rows, width) by input name. error: from outputs (rows, Dy) to a number in `unit`. size: the error of a
+    model that does nothing. exact: whether the right order must reproduce the reference within rounding.
     """
 
     path: Path
@@ -66,17 +67,17 @@ class Probe:
 
 @dataclass(frozen=True)
 class Binding:
-    """How far the model is from the reference with one order of its inputs; infinite where it does not run."""
+    """The model's error with one order of its inputs; infinite where the model does not run."""
 
     error: float
     order: Order
 
 
 class PositionalModel:
-    """An ONNX model as an engine sees it: five places, no names."""
+    """An ONNX model as an engine sees it: five inputs by position, without names."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open it; UnusableInput unless it takes five float32 matrices."""
+        """Open the model; UnusableInput unless it takes five float32 matrices."""
         self._session = open_session(path)
         signature = session_signature(self._session, path)
         if len(signature.inputs) != len(INPUTS) or any(
@@ -104,7 +105,7 @@ class PositionalModel:
 
 
 def find_binding(model: PositionalModel, probe: Probe) -> list[Binding]:
-    """Run the model in all 120 orders; the nearest to the reference first, the contract's first among equals."""
+    """Run the model in all 120 orders; the smallest error first, and of equal errors the contract's order first."""
     return sorted((_bind(model, probe, order) for order in ORDERS), key=lambda binding: binding.error)
 
 
@@ -115,7 +116,7 @@ def _bind(model: PositionalModel, probe: Probe, order: Order) -> Binding:
 
 
 def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
-    """The orders that fit: those that reach an exact reference, or those that a clip does not exclude."""
+    """The orders that fit: those that reproduce an exact reference, or those that a clip does not exclude."""
     best = bindings[0].error
     if probe.exact:
         return [binding for binding in bindings if binding.error <= EXACT_SHARE * probe.size]
@@ -124,11 +125,11 @@ def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
 
 
 def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) -> list[str]:
-    """The inputs whose place can hold anything: the output stays the same to the bit."""
+    """The inputs without any effect: the output stays bit-identical whatever they hold."""
     usual = model.run([inputs[name] for name in order])
     rows = len(inputs[INPUTS[0]])
     widths = {name: inputs[name].shape[1] for name in INPUTS}
-    # one row on, for the recording itself may hold the canary vectors
+    # start one row later: the recording itself may hold the canary vectors
     strange = {name: values[1:] for name, values in canary_inputs(widths, rows + 1).items()}
     return [
         name for name in INPUTS if usual is not None and _is_same(usual, model, {**inputs, name: strange[name]}, order)
@@ -140,7 +141,7 @@ def _is_same(usual: FloatArray, model: PositionalModel, inputs: Inputs, order: O
     return changed is not None and np.array_equal(usual, changed)
 
 
-# --- what is fed and what is expected ---------------------------------------------------------------------------------
+# --- inputs and references --------------------------------------------------------------------------------------------
 
 
 def read_probe(path: str | Path, contract: Contract) -> Probe:
@@ -217,11 +218,11 @@ def _difference(a: FloatArray, b: FloatArray) -> float:
     return _rms(a.astype(np.float64) - b) if a.shape == b.shape else float("inf")
 
 
-# --- canary vectors for an engine to run -------------------------------------------------------------------------------
+# --- canary vectors for an engine --------------------------------------------------------------------------------------
 
 
 def write_canary(contract: Any, model: Path | None, out: Path) -> None:
-    """Write the canary vectors and the model's answers as a trace, for an engine to feed and to record `y_norm` beside."""
+    """Write the canary vectors and the model's answers as a trace. An engine runs the vectors and records `y_norm`."""
     system: System = contract.system
     if not any(isinstance(knob, InputOrder) for knob in system.knobs.values()):
         found = f"a contract of {system.name}, which has no convention for the order of its network's inputs"

@@ -1,4 +1,4 @@
-"""What a canary probe says: findings, the account, one line for people."""
+"""The result of a canary probe: findings, the account, and one line for people."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def with_canary(report: FindingsReport, subject: Subject, wanted: Path | None) -> FindingsReport:
-    """Add what the probe finds to a report of `check`.
+    """Add the probe's findings to a report of `check`.
 
-    wanted: the recording to probe with; where it is None, the first teacher prediction among the checked files, if a
-    bundle and a model are there too. A probe that was possible and failed is missing from the account.
+    wanted: the recording for the probe. If None, the first teacher prediction among the checked files, if a bundle and
+    a model are also there. A probe that was possible but failed counts as missing in the account.
     """
     source = wanted or _recorded(subject)
     if source is None:
@@ -49,7 +49,7 @@ def _recorded(subject: Subject) -> Path | None:
 
 
 def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
-    # a check without a recording, as in a hook before every commit, does not wait for the runtime
+    # a check without a recording, as in a commit hook, does not load the runtime
     from rigpact.reports.engine.canary import PositionalModel, find_binding, inputs_without_effect, matching, read_probe
 
     if subject.bundle is None or subject.model is None:
@@ -120,7 +120,7 @@ def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Bindin
 
 
 def print_canary(report: FindingsReport, console: Console) -> None:
-    """Say in one line what the probe found; nothing where none ran."""
+    """Print the probe's result in one line; print nothing if no probe ran."""
     summary = report.summary.get("canary")
     if summary is None:
         return

@@ -1,4 +1,4 @@
-"""C++ written from Python: a header of one contract (`rigpact codegen`), and the enumerations of the enemy animation's knobs.
+"""Generate C++: a header of one contract (`rigpact codegen`), and the enumerations of the enemy animation's knobs.
 
 `contract_header` is deterministic: the same file gives the same bytes. `python -m rigpact.reports.engine.codegen` rewrites
 `reference_runtime/cpp/include/rigpact/conventions.hpp`; a test compares.
@@ -24,9 +24,9 @@ NAMESPACE = "rigpact_contract"
 
 @singledispatch
 def contract_header(contract: object, namespace: str = NAMESPACE) -> str:
-    """The header of one contract. UnusableInput where the files alone do not tell every size.
+    """The header of one contract. UnusableInput where the files alone do not define every size.
 
-    A schema bundle becomes the header of the C++ loop, a declared system's contract one that stands alone.
+    A schema bundle gives a header for the C++ loop; a declared system's contract gives a stand-alone header.
     """
     raise TypeError(f"{type(contract).__name__} in {namespace}: no kind of contract")
 
@@ -42,7 +42,7 @@ def _(contract: SystemContract, namespace: str = NAMESPACE) -> str:
 
 
 def conventions_header() -> str:
-    """The enumerations of every knob of the C++ loop, and the struct that holds one choice of each."""
+    """The enumerations of all knobs of the C++ loop, and the struct that holds one value of each."""
     knobs = [
         {
             "name": name,
@@ -58,7 +58,7 @@ def conventions_header() -> str:
 
 
 def headers_folder() -> Path:
-    """Where the header-only runtime stands: beside the package in a wheel, in the checkout otherwise."""
+    """The folder of the header-only runtime: beside the package in a wheel, otherwise in the checkout."""
     package = Path(rigpact.reference_runtime.__file__).resolve().parent
     for folder in (package / "cpp" / "include", package.parents[1] / "cpp" / "include"):
         if (folder / "rigpact" / "runtime.hpp").is_file():

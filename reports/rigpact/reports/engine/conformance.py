@@ -1,8 +1,8 @@
-"""Conformance vectors: inputs for an engine, and what every stage makes of them, each number with its tolerance.
+"""Conformance vectors: inputs for an engine, and the expected values of every stage with their tolerances.
 
-The motion is made up from the contract alone, so that a header can be generated wherever the bundle is: poses around the
-mean pose, velocities of the size of their scales, a heading that passes π. Nothing in it is random: the same bundle
-gives the same vectors.
+The motion is generated from the contract alone, so a header needs only the bundle. It has poses around the mean pose,
+velocities as large as their scales, and a heading that passes π. Nothing is random: the same bundle gives the same
+vectors.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, start_r
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 _LONGEST = 8
-"""A longer history than this is not waited for: the header would grow by a state a frame."""
+"""The longest history that the vectors fill: each further frame adds a state to the header."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """A clip, the network's answers (T, Dy), and expected values and tolerances by stage of the clip's frame `frame`.
+    """A clip, the network's answers (T, Dy), and by stage the expected values and tolerances of frame `frame`.
 
-    `free_*` are those of x_raw_next after the first frame of a free run.
+    `free_*` are the values and tolerances of x_raw_next after the first frame of a free run.
     """
 
     clip: RawClip
@@ -45,7 +45,7 @@ class Vectors:
 
 
 def conformance_vectors(contract: Contract) -> Vectors:
-    """Run the reference loop on made-up motion; UnusableInput for a state that no clip can fill."""
+    """Run the reference loop on generated motion; UnusableInput for a state that no clip can fill."""
     frame = min(contract.pose_history_length or 1, _LONGEST)
     clip = made_up_clip(contract, frame + 2)
     outputs = stored(_waves(frame + 1, contract.output.width, 1.0, 0.9))
@@ -86,5 +86,5 @@ def made_up_clip(contract: Contract, frames: int) -> RawClip:
 
 
 def _waves(frames: int, width: int, size: float, pace: float) -> FloatArray:
-    """Numbers that differ from channel to channel and from frame to frame, so that anything swapped shows."""
+    """Numbers that differ in every channel and frame, so that every swap shows."""
     return np.asarray(size * np.sin(1.7 * np.arange(width) + pace * np.arange(1, frames + 1)[:, None]))

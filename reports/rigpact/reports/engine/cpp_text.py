@@ -1,4 +1,4 @@
-"""Names and literals of C++ from names and numbers of a contract; the templates that they are put into."""
+"""C++ names and literals from the names and numbers of a contract; the templates of headers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _KEYWORDS = frozenset(
 
 
 def checked_namespace(name: str) -> str:
-    """The name of a C++ namespace; UnusableInput for one that C++ does not take."""
+    """The name of a C++ namespace; UnusableInput for a name that C++ does not allow."""
     if not IDENTIFIER.fullmatch(name) or name in _KEYWORDS | _NOT_A_NAMESPACE:
         raise UnusableInput("--namespace", repr(name), "a C++ identifier")
     return name
 
 
 def identifier(text: str) -> str:
-    """Text of a contract as a C++ identifier: `97_bytes` is `n97_bytes`, `x y` is `x_y`, `default` is `default_`."""
+    """A contract's text as a C++ identifier: `97_bytes` gives `n97_bytes`, `x y` `x_y`, `default` `default_`."""
     name = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", text)).strip("_")
     if not name or name[0].isdigit():
         name = f"n{name}"
@@ -50,7 +50,7 @@ def identifier(text: str) -> str:
 
 
 def identifiers(texts: Iterable[str]) -> list[str]:
-    """The same for several, a number behind each that an earlier one has taken."""
+    """Identifiers for several texts; a repeated one gets a number at its end."""
     seen: Counter[str] = Counter()
     found: list[str] = []
     for text in texts:
@@ -68,12 +68,12 @@ def type_name(name: str) -> str:
 
 
 def enumerator(value: str) -> str:
-    """What a knob's value is called in C++."""
+    """The C++ name of a knob's value."""
     return ENUMERATOR.get(value) or identifier(value)
 
 
 def template(name: str) -> Any:
-    """A template of this room."""
+    """A template of this folder."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(),
@@ -86,13 +86,13 @@ def template(name: str) -> Any:
 
 
 def lines(texts: list[str]) -> list[str]:
-    """Words of an array, so many to a line."""
+    """The words of an array, with a fixed number in each line."""
     starts = range(0, len(texts), _NUMBERS_PER_LINE)
     return [", ".join(texts[start : start + _NUMBERS_PER_LINE]) for start in starts]
 
 
 def float_literal(value: Any) -> str:
-    """The shortest literal that is exactly this float32."""
+    """The shortest literal that gives exactly this float32."""
     return f"{np.float32(value)!s}f"
 
 
@@ -102,14 +102,14 @@ def float_lines(values: FloatArray) -> list[str]:
 
 
 def rounded_up(tolerance: FloatArray) -> FloatArray:
-    """Tolerances with three digits, rounded up: more of them say nothing, and the header stays small."""
+    """Tolerances with three digits, rounded up: more digits have no use, and the header stays small."""
     with np.errstate(divide="ignore"):
         step = 10.0 ** (np.floor(np.log10(np.maximum(tolerance, 1e-30))) - 2)
     return np.asarray(np.where(tolerance > 0, np.ceil(tolerance / step) * step, 0.0)).astype(np.float32)
 
 
 def string_literal(text: str) -> str:
-    """A C++ string literal of UTF-8 bytes; whatever is not plain is an octal escape, which cannot swallow what follows."""
+    """A C++ string literal of UTF-8 bytes; special bytes are octal escapes, which cannot absorb later characters."""
     plain = set(range(0x20, 0x7F)) - set(b'"\\?')
     return (
         '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode("utf-8", "replace")) + '"'
@@ -117,5 +117,5 @@ def string_literal(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that stays within its line of comment."""
+    """Text that is safe in a one-line comment."""
     return "".join(character if character.isprintable() and character != "\\" else "_" for character in text)

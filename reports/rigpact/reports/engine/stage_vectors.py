@@ -1,7 +1,7 @@
-"""Conformance vectors of a declared system: made-up inputs, and what the reference makes of them stage by stage.
+"""Conformance vectors of a declared system: generated inputs, and the reference's values of each stage.
 
-The inputs are the stages that come from outside and the network's answers, so that no model is needed. They are made up from what
-each field says of itself; nothing in them is random: the same contract gives the same vectors.
+The inputs are the input stages and the network's answers, so no model is needed. Each number follows its field's kind
+and unit. Nothing is random: the same contract gives the same vectors.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rigpact.reference_runtime.operations.precision import stored
 
 FRAMES = 4
 _CENTIMETRES = 40.0
-"""Positions in centimetres are of the size of a character's limbs."""
+"""Positions in centimetres are as large as a character's limbs."""
 Rows = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class StageVectors:
-    """Rows (FRAMES, width) by stage: given, expected, and how far a correct engine may be off; NaN where that is unknown."""
+    """Rows (FRAMES, width) by stage: given, expected, and the tolerance; NaN where the tolerance is unknown."""
 
     given: Rows
     expected: Rows
@@ -35,7 +35,7 @@ class StageVectors:
 
 
 def stage_vectors(contract: SystemContract) -> StageVectors:
-    """Evaluate the graph on made-up inputs; UnusableInput where no stage can be computed from them."""
+    """Evaluate the graph on generated inputs; UnusableInput where no stage can be computed from them."""
     graph = contract.system.graph
     given = {
         name: made_up_rows(contract.fields(name)) for name in graph.names if name in (*graph.given, *graph.answers)
@@ -57,7 +57,7 @@ def stage_vectors(contract: SystemContract) -> StageVectors:
 
 
 def made_up_rows(layout: FieldLayout) -> FloatArray:
-    """Rows of a vector that are legal for every field, (FRAMES, width)."""
+    """Rows (FRAMES, width) that are legal for every field of a vector."""
     rows = np.zeros((FRAMES, layout.width))
     for field in layout:
         rows[:, field.range] = _field_rows(field)
@@ -75,7 +75,7 @@ def _field_rows(field: Field) -> FloatArray:
 
 
 def _unit(lead: tuple[float, ...], waves: FloatArray) -> FloatArray:
-    """Vectors of length one near `lead`, as many as fit; numbers that are left over stay as they are."""
+    """As many unit vectors near `lead` as fit; remaining numbers stay unchanged."""
     size = len(lead)
     whole = waves.shape[1] // size * size
     rows = 0.5 * waves[:, :whole].reshape(len(waves), -1, size) + lead
@@ -84,7 +84,7 @@ def _unit(lead: tuple[float, ...], waves: FloatArray) -> FloatArray:
 
 
 def _axes(waves: FloatArray) -> FloatArray:
-    """Two columns of a rotation each: of length one and at right angles."""
+    """The two columns of each rotation: unit vectors at right angles."""
     whole = waves.shape[1] // 6 * 6
     pairs = (0.4 * waves[:, :whole]).reshape(len(waves), -1, 2, 3) + np.eye(3)[:2]
     first = pairs[..., 0, :] / np.linalg.norm(pairs[..., 0, :], axis=-1, keepdims=True)
@@ -102,4 +102,4 @@ _MADE_UP: Mapping[FieldKind, Callable[[FloatArray], FloatArray]] = {
     FieldKind.RIG_PARAMETER: lambda waves: 0.5 + 0.4 * waves,
     FieldKind.LOG_VARIANCE: lambda waves: waves - 2.0,
 }
-"""Kind -> legal numbers from waves between -1 and 1; any other kind takes the waves."""
+"""Kind -> function from waves between -1 and 1 to legal numbers; any other kind keeps the waves."""

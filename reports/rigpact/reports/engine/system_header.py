@@ -1,7 +1,7 @@
 """The C++ header of a declared system's contract: layout, numbers, conventions, conformance vectors and a self-test.
 
-It stands alone but for rigpact/sha256.hpp: the engine keeps its own loop and hands in the rows that its stages make of the
-given ones.
+It needs only rigpact/sha256.hpp. The engine keeps its own loop, runs its stages on the given rows, and passes the
+results in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rigpact.reports.engine.stage_vectors import FRAMES, stage_vectors
 
 _INT32 = 2**31
 _UNKNOWN = -1.0
-"""The tolerance of a number that is not compared."""
+"""The tolerance that marks a number as not compared."""
 
 
 def system_header(contract: SystemContract, namespace: str) -> str:
@@ -87,7 +87,7 @@ def _rows(cpp: str, name: str, rows: FloatArray) -> dict[str, Any]:
 
 
 def _convention(knob: Knob, value: Any) -> dict[str, Any]:
-    """A knob as an enumeration with the contract's choice; one that holds an order of parts as an array."""
+    """A knob as an enumeration with the contract's choice; an order of parts becomes an array."""
     name = type_name(identifier(knob.name))
     own = {"cpp": f"k{name}", "type": name, "meaning": comment(knob.meaning)}
     if not isinstance(value, str):
@@ -97,7 +97,7 @@ def _convention(knob: Knob, value: Any) -> dict[str, Any]:
 
 
 def _numbers(constants: Mapping[str, Any], place: str) -> Iterator[str]:
-    """Lines that declare every constant; an object becomes a namespace."""
+    """The lines that declare all constants; an object becomes a namespace."""
     for cpp, (name, value) in zip(identifiers(constants), constants.items(), strict=True):
         if isinstance(value, Mapping):
             yield f"namespace {cpp} {{"
@@ -108,7 +108,7 @@ def _numbers(constants: Mapping[str, Any], place: str) -> Iterator[str]:
 
 
 def _declaration(cpp: str, value: Any, place: str) -> list[str]:
-    """The lines that declare one constant; entries that make no table stand alone, with their places in their names."""
+    """The lines that declare one constant. Entries that form no table are declared one by one, numbered by place."""
     if value is None or value == []:
         return [f"// {cpp}: empty"]
     leaves, shape = list(_leaves(value)), _shape(value)
@@ -138,7 +138,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The sizes of a table, () for a single value; None where rows differ in length."""
+    """The sizes of a table, () for a single value; None if rows differ in length."""
     if not isinstance(value, list | tuple):
         return ()
     inner = {_shape(each) for each in value}
@@ -147,7 +147,7 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 
 def _type(leaves: Sequence[Any], place: str) -> str | None:
-    """The C++ type of every leaf; None where they have none in common."""
+    """The common C++ type of all leaves; None if there is none."""
     if all(isinstance(leaf, bool) for leaf in leaves):
         return "bool"
     if all(isinstance(leaf, str) for leaf in leaves):
