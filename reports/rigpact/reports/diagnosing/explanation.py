@@ -78,7 +78,7 @@ def _nearly(hypotheses: Hypotheses, stage: str, base: Changes) -> list[Explanati
 
 
 def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:
-    """The changes, added to `base`, that explain a stage and break none; of them, those that leave the fewest stages open."""
+    """The changes, added to `base`, that explain a stage, break none, and leave the fewest stages open."""
     before = set(hypotheses.failing(base))
     singles = hypotheses.singles([stage], base)
 

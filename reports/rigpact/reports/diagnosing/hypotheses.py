@@ -26,7 +26,7 @@ FEW_FRAMES = 6
 
 
 class Hypotheses:
-    """Changes of conventions, judged on one recording. judged: the recorded stages that can be judged, in loop order."""
+    """Changes of conventions, judged on one recording. judged: stages that can be judged, in loop order."""
 
     def __init__(self, evidence: Evidence, contract: Any) -> None:
         """Find the recorded stages that can be judged."""
@@ -176,7 +176,7 @@ class Hypotheses:
                     yield {**changes, name: order}
 
     def _repairs(self, singles: list[Changes], wanted: set[str]) -> Iterator[Changes]:
-        """Pairs of a change that explains the failing stages but breaks another stage, and a change that repairs only that stage."""
+        """Pairs: one change that breaks a stage outside `wanted`, and one that only repairs such a stage."""
         for first in singles:
             broken = set(self.failing(first)) - wanted
             base = dict(list(first.items())[:-1])
@@ -211,7 +211,7 @@ class Hypotheses:
         return Hypotheses(self.evidence.at_rows(rows), self.contract)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:
-        """Every combination of more than two of the knobs that affect only this stage, if there are few enough."""
+        """Every combination of three or more knobs that act only on this stage's path, if there are few enough."""
         knobs = [
             knob
             for name, knob in self.contract.system.knobs.items()

@@ -18,7 +18,11 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 PRINTED = 8.0
-"""Error bound of a rotation composed of printed factors, in units of r, half of the last printed digit. An axis of three printed numbers is off by √3·r. ΔR turns by at most √2 times that, R_prev by twice that through Gram–Schmidt, and the result is printed too: (√2 + 2 + 1)·√3 = 7.7, rounded up."""
+"""Error bound of a rotation composed of printed factors, in units of r, half of the last printed digit.
+
+An axis of three printed numbers is off by √3·r. ΔR turns by at most √2 times that, R_prev by twice that through
+Gram–Schmidt, and the result is printed too: (√2 + 2 + 1)·√3 = 7.7, rounded up.
+"""
 
 
 class WorstChannel(NamedTuple):

@@ -218,7 +218,7 @@ def _difference(a: FloatArray, b: FloatArray) -> float:
     return _rms(a.astype(np.float64) - b) if a.shape == b.shape else float("inf")
 
 
-# --- canary vectors for an engine --------------------------------------------------------------------------------------
+# --- canary vectors for an engine -------------------------------------------------------------------------------------
 
 
 def write_canary(contract: Any, model: Path | None, out: Path) -> None:

@@ -1,5 +1,4 @@
-"""The gate: everything that a change can break, asked in one command and answered with one verdict.
+"""The gate: one command checks everything that a change can break, and gives one verdict.
 
-report.py holds the answer as data; the parts, the archive and the command are beside it. Renderers (../renderers, ../viewer)
-read the answer and nothing else.
+answer/report.py holds the answer as data. The renderers (../renderers, ../viewer) read only the answer.
 """

@@ -1,6 +1,6 @@
-"""From measurements to the gate's answer: thresholds, configuration, waivers, next steps.
+"""Turn measurements into the gate's answer: thresholds, configuration, waivers, next steps.
 
-Nothing is measured here, so an archive is judged by the same functions as a run.
+Nothing is measured here, so the same functions judge an archive and a run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAIVERS_TITLE = "Waivers"
 
 
 def judge_gate(measurement: GateMeasurement, configuration: Configuration, today: date) -> GateReport:
-    """The answer under a configuration on a day; UnusableInput for a file of known findings that is none."""
+    """The answer under a configuration on a day; UnusableInput for a bad baseline file."""
     settings = configuration.gate or GateSettings()
     hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
     parts, not_asked = [], dict(measurement.not_asked)
@@ -54,14 +54,14 @@ def _judged(kind: PartKind, measured: Measured, settings: GateSettings) -> Findi
 
 
 def _without_idle_configuration(report: FindingsReport) -> dict[str, object]:
-    """The summary; what the configuration did is in it only where it did something."""
+    """The summary, without the configuration's entry where the configuration changed nothing."""
     summary = dict(report.summary)
     did = summary.pop("configuration", {})
     return summary | ({"configuration": did} if did.get("left_out") or did.get("waived") else {})
 
 
 class _Waiving:
-    """The waivers of parts and stages, and which of them were needed."""
+    """The waivers of parts and stages, with a record of those that were needed."""
 
     def __init__(self, settings: GateSettings, configuration: Configuration, today: date) -> None:
         self._waivers = settings.waivers
@@ -69,7 +69,7 @@ class _Waiving:
         self._used: set[int] = set()
 
     def waive(self, measured: Measured, report: FindingsReport) -> Part:
-        """The part without what its waivers take out."""
+        """The part without the findings that its waivers remove."""
         part = Part(measured.name, measured.title, report)
         for waiver in self._waivers:
             if waiver.part == measured.name and waiver.holds(self._today) and part.verdict != "pass":
@@ -108,7 +108,7 @@ class _Waiving:
         return json_pointer("gate", "waive", waiver.index)
 
     def about(self) -> Iterator[Finding]:
-        """Waivers that expired, or that took nothing out."""
+        """Findings about waivers that expired or removed nothing."""
         for waiver in self._waivers:
             values = {"what": _what(waiver), "owner": waiver.owner, "reason": waiver.reason}
             if not waiver.holds(self._today):

@@ -1,4 +1,4 @@
-"""The published pose against the limits that a project declares, in degrees and centimetres."""
+"""Compare the error of the published pose with the project's limits in degrees and centimetres."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 
 
 def beyond_limits(run: ComparedRun, limits: Thresholds, file: str) -> Iterator[Finding]:
-    """One finding for each bone beyond a limit, at its worst frame; what is not finite is beyond any."""
+    """One finding for each bone beyond a limit, at its worst frame. A non-finite error is beyond every limit."""
     for unit, errors, limit in (("degrees", run.deg, limits.pose_deg), ("cm", run.cm, limits.pose_cm)):
         if limit is not None and errors is not None:
             yield from _beyond(run, errors, limit, unit, file)

@@ -1,6 +1,6 @@
-"""What a part of the gate measured, before thresholds are applied.
+"""The measurement of a part of the gate, before thresholds apply.
 
-Measurements are kept in the archive (archive.py) and judged by judging.py, as often as thresholds change.
+The archive (archive.py) stores measurements, and judging.py judges them again whenever thresholds change.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One part's measurement: findings that no threshold decides, the account, and figures.
+    """One part's measurement: the findings that need no threshold, the account, and figures.
 
-    name, title: as in report.Part. metrics: figures that thresholds judge, as plain values; arrays: the same by frame.
-    run: what can be drawn. remarks: what is printed beside the answer and not kept, because it differs from run to run.
+    name, title: as in report.Part. metrics: figures for the thresholds, as plain values; arrays: the same by frame.
+    run: the data for a picture. remarks: lines that are printed beside the answer but not stored, because they differ
+    between runs.
     """
 
     name: str
@@ -38,23 +39,23 @@ class Measured:
 
     @property
     def kind(self) -> str:
-        """The part's name without the recording that it is about."""
+        """The part's name without its recording."""
         return self.name.partition("/")[0]
 
     @property
     def report(self) -> FindingsReport:
-        """The findings that no threshold decides, as a report."""
+        """The findings that need no threshold, as a report."""
         return FindingsReport(self.findings, self.ledger, self.summary)
 
 
 NO_FEEDBACK = "this system does not feed itself"
 IMPOSSIBLE = frozenset({NO_FEEDBACK})
-"""Reasons that no setting can change: no next step asks for such a part."""
+"""Reasons that no setting can change; the next steps do not mention such parts."""
 
 
 @dataclass(frozen=True)
 class NotAsked:
-    """A question that the project did not ask, or that its system cannot have, and why it is not there."""
+    """A question that the project did not ask or its system cannot have, with the reason."""
 
     name: str
     reason: str
@@ -62,9 +63,9 @@ class NotAsked:
 
 @dataclass(frozen=True, eq=False)
 class GateMeasurement:
-    """All parts, what was not asked, and the SHA-256 of every file that was read.
+    """All parts, the questions that were not asked, and the SHA-256 of every file that was read.
 
-    questions: the settings that what was measured depends on; under others it would have to be measured again.
+    questions: the settings that affect the measurements; under other settings they must be measured again.
     """
 
     system: str
@@ -80,7 +81,7 @@ class GateMeasurement:
 
 
 def guarded(name: str, title: str, place: object, measure: Callable[[], Measured]) -> Measured:
-    """The measurement; where the input cannot be used, a part that could not be judged, with the reason."""
+    """The measurement; for unusable input, a part that could not be judged, with the reason."""
     try:
         with np.errstate(all="ignore"):
             return measure()
@@ -89,7 +90,7 @@ def guarded(name: str, title: str, place: object, measure: Callable[[], Measured
 
 
 def not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
-    """A part that was asked and has no answer."""
+    """A part that was asked for but has no answer."""
     reason = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
     finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=reason)
     return Measured(name, title, (finding,), Ledger(1, 0), {"not_judged": reason})

@@ -1,6 +1,6 @@
-"""The project that a gate looks at: contract, clips, recordings and model of one system, each read once.
+"""The project of a gate: contract, clips, recordings and model of one system, each read once.
 
-Which system it is stands in the bundle or contract file; nothing here knows a system's name but the one that a bundle is of.
+The bundle or contract file defines the system. The only system that this module names is that of a schema bundle.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _WILD = frozenset("*?[")
 
 
 class Project:
-    """What `[gate]` names, relative to the working directory. Every property may raise UnusableInput."""
+    """The files that `[gate]` names, relative to the working directory. Every property may raise UnusableInput."""
 
     def __init__(self, settings: GateSettings, *, verdict_only: bool = False) -> None:
-        """Read of which system the project is, and check the names in its settings.
+        """Find the project's system, and check the names in its settings.
 
-        Raises UnusableInput without a bundle, for a pattern that matches nothing, and for a stage or a convention that the
-        system does not have. verdict_only: leave out what explains a verdict and does not decide it.
+        Raises UnusableInput without a bundle, for a pattern without a match, and for a stage or convention that the
+        system does not have. verdict_only: skip work that only explains a verdict.
         """
         if settings.bundle is None:
             raise UnusableInput("[gate]", "no bundle", 'bundle = "norm_template.json"', "`rigpact init` writes one")
@@ -48,7 +48,7 @@ class Project:
         check_names(settings, self.system)
 
     def files(self) -> list[Path]:
-        """Every file that the parts read."""
+        """All files that the parts read."""
         runs, settings = (*self.settings.teacher, *self.settings.traces), self.settings
         names = [settings.free_run, settings.change_record, *(name for run in runs for name in (run.file, run.clip))]
         paths = (self.bundle_path, self.companion_path, self.model_path, *self.clip_paths)
@@ -96,17 +96,17 @@ class Project:
         return files_of(self.contract).network(self._model, self.contract)
 
     def recording(self, run: RecordedRun) -> Recording:
-        """What a side recorded."""
+        """The recording of training or engine."""
         found: Recording = files_of(self.contract).recording(Path(run.file), self.contract)
         return found
 
     def drive(self, path: str | Path) -> Callable[[Any], Any]:
-        """A clip's rows by stage, laid out under whatever contract is looked at."""
+        """A clip's rows by stage; their layout follows the contract that reads them."""
         found: Callable[[Any], Any] = files_of(self.contract).drive_of(self.clip(Path(path)))
         return found
 
     def clip(self, path: Path) -> Any:
-        """A clip, read once, as what drives a run."""
+        """A clip to drive a run, read once."""
         if path not in self._clips:
             self._clips[path] = files_of(self.contract).clip(path, self.contract)
         return self._clips[path]
@@ -119,7 +119,7 @@ class Project:
 
 
 def matching(pattern: str) -> list[Path]:
-    """The files that a pattern matches, sorted; a plain name stands for itself. UnusableInput where none matches."""
+    """The files that match a pattern, sorted; a plain name matches itself. UnusableInput without a match."""
     if _WILD.isdisjoint(pattern):
         return [Path(pattern)]
     found = sorted(path for path in Path().glob(pattern) if path.is_file())
@@ -138,7 +138,7 @@ def system_of(document: Document) -> System:
 
 
 def check_names(settings: GateSettings, system: System) -> None:
-    """UnusableInput for a convention or a stage in the settings that the system does not have."""
+    """Raise UnusableInput for a convention or stage in the settings that the system does not have."""
     for knob, value in settings.conventions.items():
         place = f"{settings.place}.conventions.{knob}"
         if knob not in system.knobs:

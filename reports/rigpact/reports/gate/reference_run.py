@@ -1,4 +1,4 @@
-"""The run that a recording is compared with: the same clip, mode and frames, by the reference runtime."""
+"""The reference run for a recording: the reference runtime with the same clip, mode and frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFERENCE = "reference run"
 
 
 def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
-    """The run as the reference runtime does it: as many frames as declared, or as the clip gives."""
+    """The reference run, with the declared number of frames, or as many as the clip has."""
     if project.model_path is None and is_before_the_model(project.system, run.stages):
         trace = _without_a_model(project, run, recording.trace)
     else:
@@ -34,17 +34,17 @@ def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Re
 
 
 def network_of(project: Project, mode: str) -> Any:
-    """The model; None where none runs: in a playback of a pose."""
+    """The model; None in a playback of a pose, where no model runs."""
     return None if mode == "playback" and project.system.posed else project.network
 
 
 def is_before_the_model(system: System, stages: Collection[str]) -> bool:
-    """Whether none of the stages, of which there must be some, is an answer of the network or depends on one."""
+    """Whether there are stages, and none of them is or depends on an answer of the network."""
     return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
 
 
 def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
-    """The stages before the model, of the whole clip in one batch."""
+    """The stages before the model, computed for the whole clip in one batch."""
     drive = project.drive(run.clip or run.file)
     frame = np.arange(run.frames or drive(project.contract).steps)
     frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), project.contract)
@@ -53,7 +53,7 @@ def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Tra
 
 
 def played(project: Project, contract: Any, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
-    """A run under a contract, which may be another than the project's own; UnusableInput where it cannot run."""
+    """A run under a contract, not necessarily the project's own; UnusableInput where it cannot run."""
     mode = recorded.header.mode if project.system.posed or recorded.header.mode == "free" else "teacher"
     driving, files = Path(run.clip or run.file), files_of(contract)
     until = run.frames if run.frames or mode == "teacher" else int(recorded.frame[-1]) + 1
@@ -62,12 +62,12 @@ def played(project: Project, contract: Any, network: Any, run: RecordedRun, reco
 
 
 def sound_run(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
-    """The run as an engine without a defect does it."""
+    """The run of an engine without a defect."""
     return played(project, project.contract, project.network, run, recorded)
 
 
 def free_report(project: Project, clip: Path, frames: int) -> Sequence[Finding]:
-    """What is wrong with a free run: inputs that are cut or padded, and values that are not finite."""
+    """The problems of a free run: inputs that are cut or padded, and non-finite values."""
     files, contract = files_of(project.contract), project.contract
     runner = files.start(contract, project.network, files.clip(clip, contract), RunOptions("free", frames))
     trace = run_frames(runner, range(frames), clip.stem, "free")

@@ -1,4 +1,4 @@
-"""Measuring a project: every part of its system, what was not asked, and what the answer is bound to."""
+"""Measure a project: all parts of its system, the questions that were not asked, and the provenance."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ABSENT = "absent"
 
 
 def measure_gate(configuration: Configuration) -> GateMeasurement:
-    """Ask every part. Paths in `[gate]` are taken from the working directory: be in the configuration's folder.
+    """Measure every part. Paths in `[gate]` are relative to the working directory: call this in the configuration's folder.
 
-    Raises UnusableInput where there is no `[gate]` at all, or a pattern in it matches nothing.
+    Raises UnusableInput where there is no `[gate]`, or a pattern in it has no match.
     """
     settings = configuration.gate
     if settings is None:
@@ -46,7 +46,7 @@ _NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "pla
 
 
 def questions(settings: GateSettings) -> dict[str, Any]:
-    """The settings that what is measured depends on; of the budget only that time is limited, which is timed on the spot."""
+    """The settings that affect the measurements. Of the budget, this is only whether time is limited."""
     asked = {name: value for name, value in asdict(settings).items() if name not in _NOT_ASKED}
     for run in (*asked["teacher"], *asked["traces"]):
         del run["place"]
@@ -54,13 +54,13 @@ def questions(settings: GateSettings) -> dict[str, Any]:
 
 
 def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateMeasurement:
-    """Measurements of an archive for another judgement; UnusableInput where the configuration asks something else.
+    """Measurements of an archive for a new judgement; UnusableInput where the configuration asks other questions.
 
-    What differs would have to be measured again: to judge without it would be a pass on what was not looked at.
+    Other questions need new measurements: without them, the gate would pass something that it did not check.
     """
     asked = questions(configuration.gate or GateSettings())
     for name, value in asked.items():
-        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # --base said it then
+        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # the archived run got it from --base
             key = {"traces": "trace"}.get(name, name.replace("_", "-"))
             found = f"{configuration.path}: gate.{key}"
             raise UnusableInput(found, "other than what the archive measured", "the same", "run the gate again")
@@ -84,7 +84,7 @@ def _baseline(configuration: Configuration) -> Iterable[Path]:
 
 
 def named_from_here(path: Path) -> Path:
-    """The path from the working directory, if it lies below it: the same on every machine."""
+    """The path relative to the working directory, if it lies below it: the same on every machine."""
     here, whole = Path.cwd(), path.resolve()
     return whole.relative_to(here) if whole.is_relative_to(here) else path
 
@@ -95,7 +95,7 @@ def provenance_of(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    """Of the file's bytes, read in pieces; what is not there cannot have been read."""
+    """SHA-256 of the file's bytes, read in pieces; None for a file that does not exist."""
     if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
         return ABSENT
     with path.open("rb") as stream:

@@ -1,6 +1,6 @@
-"""One engine recording beside the reference, with all that a picture of it needs.
+"""One engine recording and its reference run, with all data for a picture.
 
-Made from a comparison and a diagnosis, kept in the archive, drawn by ../viewer. Nothing here judges.
+It is made from a comparison and a diagnosis, stored in the archive, and drawn by ../viewer. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
 
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
-    """T shared frames of B bones, reference and engine; a run that has no pose in it has no bones.
+    """T shared frames of B bones, of reference and engine. A run without a pose has no bones.
 
-    parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3) local
-    rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error divided by
-    its tolerance, and a note where a stage was not judged. meanings: what each convention that the diagnosis names is about.
+    parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3)
+    local rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error
+    divided by its tolerance, and a note if the stage was not judged. meanings: the meaning of each convention in the
+    diagnosis.
     """
 
     name: str
@@ -46,7 +47,7 @@ class ComparedRun:
 
 
 def compared_run(name: str, comparison: Comparison, contract: Any, diagnosis: Diagnosis | None) -> ComparedRun:
-    """Gather what a picture needs: the stages, and the skeletons where both sides hold a pose."""
+    """Gather the data for a picture: the stages, and the skeletons where both sides hold a pose."""
     pose = comparison.pose
     skeleton = None if pose is None else contract.skeleton
     reference, engine = _poses(comparison, contract)
@@ -74,7 +75,7 @@ def _meanings(diagnosis: Diagnosis | None, contract: Any) -> dict[str, str]:
 
 
 def _poses(comparison: Comparison, contract: Any) -> tuple[FloatArray, FloatArray]:
-    """Rotation matrices of both sides, (T, B, 3, 3); of no bones where there is no pose."""
+    """Rotation matrices of both sides, (T, B, 3, 3); B is 0 without a pose."""
     if comparison.pose is None:
         nothing = np.zeros((len(comparison.frames), 0, 3, 3))
         return nothing, nothing

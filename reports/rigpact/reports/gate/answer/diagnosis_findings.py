@@ -1,4 +1,4 @@
-"""A diagnosis as findings: each cause by name, or the first place that nothing explains."""
+"""Turn a diagnosis into findings: each cause by name, or the first place without an explanation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rigpact.reports.diagnosing.diagnosis_text import changes_text
 
 
 def about_diagnosis(diagnosis: Diagnosis | None, file: Path) -> Iterator[Finding]:
-    """Yield one finding a cause; one more where causes do not settle it."""
+    """Yield one finding for each cause, and one more where the causes do not explain everything."""
     if diagnosis is None or diagnosis.verdict in ("agrees", "undetermined"):
         return
     for cause in diagnosis.causes:

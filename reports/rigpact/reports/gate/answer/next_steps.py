@@ -1,7 +1,7 @@
-"""What to do next: three sentences in place of a dump.
+"""The next steps: at most three sentences.
 
-Causes that a diagnosis names come first, then what the engine refuses, then what could not be judged, then other errors by
-how many findings they stand for. A stage that only inherits an error that has a name is no step of its own.
+Causes from a diagnosis come first, then files that the engine refuses, then parts that could not be judged, then other
+errors by their number of findings. A stage that only inherits an explained error gives no step of its own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _NEXT_QUESTIONS: Mapping[str, str] = {
     "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',
     "budget": "declare a [gate.budget] so that a larger model is a decision and not an accident",
 }
-"""What to ask next when all that was asked is well, by part, the most telling first."""
+"""Advice for parts that were not asked, when all asked parts pass; the most useful part first."""
 
 
 def next_steps(report: GateReport) -> tuple[str, ...]:
-    """At most three steps, the most useful first; when all is well, what else could be asked."""
+    """At most three steps, the most useful first. When all parts pass: advice about parts that were not asked."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in (finding for part in report.parts for finding in _worth_a_step(part)):
         groups.setdefault((finding.rule.code, _what_it_is_about(finding)), []).append(finding)
@@ -51,13 +51,13 @@ def _worth_a_step(part: Part) -> list[Finding]:
 
 
 def _what_it_is_about(finding: Finding) -> str:
-    """What one step repairs in several places at once: a convention, or a reason for which nothing could be judged."""
+    """The common cause of several findings: a convention, or a reason why something could not be judged."""
     about = {gate.CONVENTION_DIFFERS.code: "changes", gate.PART_NOT_JUDGED.code: "reason"}.get(finding.rule.code)
     return "" if about is None else str(finding.values.get(about, finding.message))
 
 
 def _missing(part: Part) -> Iterator[tuple[int, int, str]]:
-    """A step for what was not compared and no finding speaks of."""
+    """A step for values that were not compared and have no finding."""
     missing = part.report.ledger.missing
     if part.verdict != "pass" and not _worth_a_step(part):
         yield 3, -missing, f"{part.title}: {missing} declared values were not compared; record them or waive them"

@@ -1,4 +1,4 @@
-"""Where the gate's answer is written: the renderers' formats and the HTML page, chosen by name or by a file's suffix."""
+"""Write the gate's answer: in a renderer's format or as the HTML page, chosen by name or by the file's suffix."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _BY_SUFFIX: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Output:
-    """One file to write, and its format."""
+    """A file to write, and its format."""
 
     format: str
     path: Path
 
 
 def parse_output(word: str) -> Output:
-    """Read `FILE` or `FORMAT=FILE`; UnusableInput for a format or a suffix that is none. The path is made absolute."""
+    """Read `FILE` or `FORMAT=FILE` and make the path absolute; UnusableInput for an unknown format or suffix."""
     name, equals, rest = word.partition("=")
     if equals and (name in FORMATS or name in ("text", HTML)):
         return Output("terminal" if name == "text" else name, Path(rest).absolute())
@@ -46,7 +46,7 @@ def parse_output(word: str) -> Output:
 
 
 def write_output(output: Output, gate: GateReport, runs: Sequence[ComparedRun]) -> None:
-    """Write one file whole."""
+    """Write one complete file."""
     if output.format == HTML:
         from rigpact.reports.viewer import write_html
 

@@ -1,7 +1,7 @@
-"""The gate's answer as data: one part for each question, one verdict over all of them.
+"""The gate's answer as data: one part for each question, and one verdict over all parts.
 
-A part that was asked for and could not be answered is `undetermined`, which is not a pass. A part that the project did
-not ask for (no engine trace, no base revision) is not there; `not_asked` says so, with the reason.
+A part that was asked for but could not be answered is `undetermined`, which is not a pass. A part that the project did
+not ask for (no engine trace, no base revision) is absent; `not_asked` gives the reason.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from rigpact.contract.findings import (
 )
 
 WAIVERS = "waivers"
-"""The part about waivers themselves: to have looked at those is not to have judged anything."""
+"""The part about the waivers themselves; it does not count as a judgement."""
 
 
 @dataclass(frozen=True)
 class Part:
     """One question of the gate and its answer.
 
-    name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`); title: for people. is_waived: its
-    findings are gone but for the one that names owner, reason and day.
+    name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`). title: for people.
+    is_waived: one finding with owner, reason and day replaces all others.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def verdict(self) -> Verdict:
-        """The part's own verdict; a part that is waived as a whole stands in nobody's way."""
+        """The part's own verdict; a part that is waived as a whole passes."""
         return "pass" if self.is_waived else self.report.verdict
 
     def to_json(self) -> dict[str, Any]:
@@ -53,9 +53,10 @@ class Part:
 
 @dataclass(frozen=True)
 class GateReport:
-    """Every part, what was not asked, the next steps, and what the answer is bound to.
+    """All parts, the questions that were not asked, the next steps, and the provenance.
 
-    provenance: SHA-256 of each file that was read and the version of rigpact; the same provenance, the same answer.
+    provenance: SHA-256 of each file that was read, and the version of rigpact. The same provenance gives the same
+    answer.
     """
 
     parts: tuple[Part, ...]
@@ -81,7 +82,7 @@ class GateReport:
 
     @property
     def verdict(self) -> Verdict:
-        """`fail` if any part fails (a warning too, if strict), else `undetermined` if any is or nothing was compared."""
+        """`fail` if any part fails (if strict, also for a warning); `undetermined` if a part is, or nothing was compared."""
         verdicts = {part.verdict for part in self.parts}
         if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
             return "fail"
@@ -94,7 +95,7 @@ class GateReport:
         return {"pass": EXIT_PASS, "fail": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE}[self.verdict]
 
     def to_json(self) -> dict[str, Any]:
-        """The `rigpact-gate` document, version 1; holds no time and no machine, so the same inputs give the same bytes."""
+        """The `rigpact-gate` document, version 1; without times and machine names, so the same inputs give the same bytes."""
         return {
             "format": "rigpact-gate",
             "version": 1,

@@ -1,1 +1,1 @@
-"""A gate kept in a file: measurements apart from thresholds, judged again with the same functions."""
+"""The result archive: measurements without thresholds, so they can be judged again by the same functions."""

@@ -1,4 +1,4 @@
-"""Two archives: what got better and what got worse from one to the other."""
+"""Compare two archives: what got better and what got worse."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rigpact.reports.terminal import plain, table
 
 _GRAVITY = ("pass", "undetermined", "fail")
 RELATIVE = 1e-3
-"""A figure that changed by less than a thousandth is rounding of another machine, no better and no worse."""
+"""A change by less than a thousandth counts as the same: another machine's rounding can cause it."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class FigureChange:
-    """A figure of which less is better, before and after; None where one side does not have it."""
+    """A figure before and after, None where a side does not have it. A smaller figure is better."""
 
     name: str
     before: float | None
@@ -44,7 +44,7 @@ class FigureChange:
 
 @dataclass(frozen=True)
 class Progress:
-    """What changed from an older archive to a newer one."""
+    """The changes from an older archive to a newer one."""
 
     verdicts: Mapping[str, tuple[str | None, str | None]]
     appeared: tuple[tuple[str, Finding], ...]
@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def is_worse(self) -> bool:
-        """Whether a part's verdict fell, a part is gone, or an error appeared; a figure alone is no defect."""
+        """Whether a part's verdict got worse, a part is gone, or an error is new. A worse figure alone does not count."""
         fell = [_gravity(after) > _gravity(before) for before, after in self.verdicts.values() if before is not None]
         return any(fell) or any(finding.rule.severity is Severity.ERROR for _, finding in self.appeared)
 
@@ -73,12 +73,12 @@ class Progress:
 
 
 def _gravity(verdict: str | None) -> int:
-    """A part that is gone answers nothing, which is as bad as one that could not be judged."""
+    """The rank of a verdict. A missing part is as bad as a part that could not be judged."""
     return _GRAVITY.index(verdict or "undetermined")
 
 
 def progress_between(older: Archive, newer: Archive) -> Progress:
-    """Compare two archives, of whatever projects."""
+    """Compare two archives of any projects."""
     before, after = (_findings(archive.report) for archive in (older, newer))
     return Progress(
         verdicts=_paired(_verdicts(older.report), _verdicts(newer.report)),
@@ -125,7 +125,7 @@ def _inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
 
 
 def print_progress(progress: Progress, console: Console) -> None:
-    """Print what changed, the verdict last."""
+    """Print the changes, then the verdict."""
     for name, (before, after) in progress.verdicts.items():
         if before != after:
             console.print(Text(f"{plain(name)}: {before or 'not there'} -> {after or 'not there'}"))

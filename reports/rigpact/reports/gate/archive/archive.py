@@ -1,13 +1,13 @@
-"""The result archive, NAME.rigpact.zip: measurements apart from thresholds, and the answer that was given.
+"""The result archive, NAME.rigpact.zip: measurements without thresholds, and the answer of that day.
 
     manifest.json     format, version of rigpact, SHA-256 of every input and of every member
-    measured.json     what the parts measured, before any threshold
+    measured.json     the measurements of the parts, before any threshold
     verdict.json      the answer under the configuration of that day
-    parts/N/*.npy     arrays that thresholds judge
-    runs/N/…          compared runs: what a picture needs
+    parts/N/*.npy     arrays to which thresholds apply
+    runs/N/…          compared runs: the data for a picture
 
-Members are stored, not compressed, in a fixed order and without times: the same results give the same bytes, and a file is
-never larger in memory than on disk. Nothing is ever unpacked to disk; nothing is unpickled.
+Members are stored without compression, in a fixed order and without times. So the same results give the same bytes, and
+a file is never larger in memory than on disk. Nothing is unpacked to disk or unpickled.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNIX, _READABLE = 3, 0o100644 << 16
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What an archive holds."""
+    """The content of an archive."""
 
     path: Path
     measurement: GateMeasurement
@@ -56,19 +56,19 @@ class Archive:
 
     @property
     def runs(self) -> tuple[ComparedRun, ...]:
-        """What can be drawn."""
+        """The runs that can be drawn."""
         return self.measurement.runs
 
 
 def write_archive(path: Path, measurement: GateMeasurement, report: GateReport) -> None:
-    """Write measurement and answer; UnusableInput for a name that does not end in .rigpact.zip."""
+    """Write measurements and answer; UnusableInput for a name that does not end in .rigpact.zip."""
     if not path.name.endswith(SUFFIX):
         raise UnusableInput(path, f"the name {path.name}", f"a name ending in {SUFFIX}")
     write_bytes(path, archive_bytes(measurement, report))
 
 
 def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
-    """The archive: the same results give the same bytes."""
+    """The bytes of the archive; the same results give the same bytes."""
     members = dict(_members(measurement, report))
     manifest = {
         "format": FORMAT,
@@ -105,7 +105,7 @@ def _json(document: Any) -> bytes:
 
 
 def read_archive(path: str | Path) -> Archive:
-    """Read an archive; UnusableInput for anything that rigpact did not write, or that was changed since."""
+    """Read an archive; UnusableInput for a file that rigpact did not write, or that was changed later."""
     members = _read_members(Path(path))
     manifest = _document(members, _MANIFEST, path)
     for pointer, message in check_against_schema(manifest, "archive_manifest"):
@@ -153,7 +153,7 @@ def _check_hashes(members: Mapping[str, bytes], hashes: Mapping[str, str], path:
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
-    """Every member's bytes. Only stored members with names of ours: nothing can be larger than the file itself."""
+    """The bytes of every member. Only uncompressed members with known names are read, so none exceeds the file size."""
     content = read_bytes(path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:

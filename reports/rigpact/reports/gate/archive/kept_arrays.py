@@ -1,4 +1,4 @@
-"""One array as the bytes of a .npy file, and back: no pickle, a few types, and no allocation before the size is known."""
+"""An array as the bytes of a .npy file, and back: no pickle, few types, and a size check before allocation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def array_to_bytes(array: NDArray[Any]) -> bytes:
 
 
 def bytes_to_array(content: bytes, place: str) -> NDArray[Any]:
-    """The array, read-only; UnusableInput for other types, and where header and length do not fit together."""
+    """The array, read-only; UnusableInput for other types, or if header and length disagree."""
     stream = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(stream)

@@ -1,4 +1,4 @@
-"""Measurements and answers as plain values, and back."""
+"""Convert measurements and answers to plain values and back."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BROKEN = (TypeError, ValueError, KeyError, AttributeError)
 
 
 def measured_to_plain(part: Measured) -> dict[str, Any]:
-    """A measurement without its arrays, its run and its remarks."""
+    """A measurement as plain values, without its arrays, run and remarks."""
     return {"name": part.name, "title": part.title, "metrics": to_plain(dict(part.metrics))} | _report(part.report)
 
 
 def plain_to_measured(entry: Any, arrays: Mapping[str, NDArray[Any]], run: ComparedRun | None) -> Measured:
-    """The measurement again."""
+    """The measurement from its plain values."""
     try:
         report = _restored(entry)
         name, title, metrics = str(entry["name"]), str(entry["title"]), from_plain(entry["metrics"])
@@ -33,7 +33,7 @@ def plain_to_measured(entry: Any, arrays: Mapping[str, NDArray[Any]], run: Compa
 
 
 def gate_to_plain(gate: GateReport) -> dict[str, Any]:
-    """The answer, every value of its findings with it."""
+    """The answer as plain values, with all values of its findings."""
     parts = [
         {"name": part.name, "title": part.title, "is_waived": part.is_waived} | _report(part.report)
         for part in gate.parts
@@ -45,7 +45,7 @@ def gate_to_plain(gate: GateReport) -> dict[str, Any]:
 
 
 def plain_to_gate(entry: Any) -> GateReport:
-    """The answer again."""
+    """The answer from its plain values."""
     try:
         parts = tuple(
             Part(str(each["name"]), str(each["title"]), _restored(each), is_waived=each["is_waived"] is True)

@@ -1,4 +1,4 @@
-"""A compared run as arrays and plain values, and back: rotation matrices and errors as float32."""
+"""Convert a compared run to arrays and plain values, and back; rotation matrices and errors are float32."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _rows(rows: list[FloatArray], frames: int) -> FloatArray:
 
 
 def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ComparedRun:
-    """The run again; UnusableInput where values and arrays do not belong together."""
+    """The run from its arrays and plain values; UnusableInput where they do not fit together."""
     try:
         run = ComparedRun(
             name=str(plain["name"]), fps=float(plain["fps"]), frames=arrays["frames"],
@@ -81,5 +81,5 @@ def _fits(run: ComparedRun) -> bool:
 
 
 def as_kept(run: ComparedRun) -> ComparedRun:
-    """The run as it comes back from an archive, so that a report does not depend on where it was made from."""
+    """The run as read back from an archive, so a report does not depend on whether it comes from an archive."""
     return kept_to_run(*run_to_kept(run))

@@ -1,7 +1,7 @@
-"""Python values as JSON and back: what the archive keeps of findings and diagnoses.
+"""Convert Python values to JSON and back, for the findings and diagnoses in an archive.
 
-Only the types in `_KEPT` are ever built; everything else in a file is plain data. Numbers that are not finite, tuples and
-those types are objects with one key that begins with $.
+Only the types in `_KEPT` are built; everything else in a file is plain data. Non-finite numbers, tuples and the types
+in `_KEPT` are objects with one key that begins with $.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 
 def to_plain(value: Any) -> Any:
-    """A value as JSON can hold it; what has no form of its own becomes its text."""
+    """A value for JSON; a value of any other type becomes its text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple | Mapping):
@@ -47,7 +47,7 @@ def _container(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """The value again; UnusableInput for an object that `to_plain` does not write."""
+    """The value from JSON; UnusableInput for an object that `to_plain` does not write."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]
     if not isinstance(value, dict):
@@ -70,7 +70,7 @@ def _built(name: str, content: Any) -> Any:
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
-    """A finding with its texts as they are today, and its values for those who draw or sort."""
+    """A finding with today's texts, and with its values for drawing and sorting."""
     rule = finding.rule
     return finding.to_json() | {
         "why": rule.why,
@@ -80,7 +80,7 @@ def finding_to_plain(finding: Finding) -> dict[str, Any]:
 
 
 def plain_to_finding(entry: Any) -> Finding:
-    """The finding again: its message is kept as text, so that no text of a file is ever a format."""
+    """The finding from its plain values. Its message stays text, so no text of a file is used as a format string."""
     try:
         rule = Rule(
             code=str(entry["code"]), name=str(entry["name"]), severity=Severity(entry["severity"]),

@@ -1,4 +1,4 @@
-"""What the clips cannot show: conventions in which an engine could differ and still pass on them."""
+"""Find the conventions that the clips cannot show: an engine could differ in them and still pass."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _measure(project: Project) -> Measured:
 
 
 def _driving(project: Project) -> list[Path]:
-    """The clips that can drive a run: no teacher file, no data set of labels."""
+    """The clips that can drive a run; not teacher files, not data sets of labels."""
     given = project.system.graph.given
     return [
         path
@@ -61,7 +61,7 @@ def _kept(clip: ClipAdequacy) -> dict[str, Any]:
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
-    """Warn of every convention that no clip shows by the declared margin."""
+    """Warn about every convention that no clip shows by the declared margin."""
     if not measured.metrics:
         return measured.report
     *clips, probe = (_restored(entry, settings) for entry in measured.metrics["clips"])
@@ -85,7 +85,7 @@ def _restored(entry: Mapping[str, Any], settings: GateSettings) -> ClipAdequacy:
 
 
 def _findings(found: Adequacy, clip: str, declared: Mapping[str, str]) -> Iterator[Finding]:
-    """One for each convention, with the number of its other values."""
+    """One finding for each convention, with the number of its other values that do not show."""
     knobs: dict[str, list[str]] = {}
     for knob, value in found.missed:
         knobs.setdefault(knob, []).append(value)

@@ -1,4 +1,4 @@
-"""What the change breaks for the engine's code, its numbers, training and recordings: what `rigpact breaking` says."""
+"""Find what the change breaks for the engine's code, its numbers, training and recordings: `rigpact breaking`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _summary(found: Compatibility, base: str) -> dict[str, object]:
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
-    """Breaking changes fail, unless the change record has an entry for exactly this change."""
+    """A breaking change fails, unless the change record has an entry for exactly this change."""
     record = settings.change_record
     if not measured.metrics or record is None or not measured.findings:
         return measured.report

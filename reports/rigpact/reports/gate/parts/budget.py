@@ -1,7 +1,7 @@
-"""What the model costs: numbers and bytes exactly, time with a margin.
+"""Measure the model's cost: parameters and bytes exactly, time with a margin.
 
-A measured time differs from run to run, so it is no part of the answer: the answer holds whether it was far over the budget,
-the figure itself is told beside it.
+A measured time differs between runs. So the answer holds only whether the time is far over the budget; the time itself
+is printed beside the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_BUDGET = "no [gate.budget]"
 
 
 def ask(project: Project) -> Iterator[Measured | NotAsked]:
-    """Count what there is, limited or not; time only what is limited."""
+    """Count parameters and bytes always; measure time only if the budget limits it."""
     if project.model_path is None and not project.settings.budget.is_declared:
         yield NotAsked(NAME, _NO_BUDGET)
         return
@@ -50,7 +50,7 @@ def _measure(project: Project) -> Measured:
 
 
 def _bytes(project: Project) -> int:
-    """The model's file and the files beside it that hold its weights."""
+    """The bytes of the model's file and of the files beside it that hold its weights."""
     graph = project.model.graph
     folder = project.model.path.parent
     beside = {weight.external.location for weight in graph.weights if weight.external} if graph else set()
@@ -58,7 +58,7 @@ def _bytes(project: Project) -> int:
 
 
 def _inference_us(project: Project) -> float:
-    """Microseconds of the median inference of one row, or of one window, of zeros."""
+    """Median time of one inference in microseconds, on one row or one window of zeros."""
     session, feeds = open_session(project.model.path), _one_row(project)
     times = []
     for _ in range(WARM_UPS + RUNS):
@@ -69,7 +69,7 @@ def _inference_us(project: Project) -> float:
 
 
 def _one_row(project: Project) -> dict[str, FloatArray]:
-    """Zeros for every input of the model: one row, `ONE_WINDOW` samples of a window where that is open."""
+    """Zeros for every input of the model: one row, or `ONE_WINDOW` samples if the window length is open."""
     feeds: dict[str, FloatArray] = {}
     for name, entry in zip(project.system.inputs, project.model.inputs, strict=True):
         open_sizes = (1, *[ONE_WINDOW] * (len(entry.shape) - 2), project.contract.fields(name).width)
@@ -82,7 +82,7 @@ def _one_row(project: Project) -> dict[str, FloatArray]:
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:
-    """Hold the figures against the budget; what was not measured is missing."""
+    """Compare the figures with the budget; a figure that was not measured counts as missing."""
     if not settings.budget.is_declared:
         return NotAsked(NAME, _NO_BUDGET)
     if not measured.metrics:
@@ -104,7 +104,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport | NotAsk
 
 
 def _timed(metrics: Any, budget: Budget) -> list[Finding | None]:
-    """One entry if the time was judged under this very limit: the finding, or None within the budget."""
+    """One entry if the time was judged under exactly this limit: the finding, or None within the budget."""
     timed = metrics.get("inference")
     if budget.inference_us is None or timed is None:
         return []

@@ -1,4 +1,4 @@
-"""Every part of the gate, in the order in which people want to read them."""
+"""All parts of the gate, in the order in which reports show them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rigpact.reports.gate.project import Project
 
 
 def as_measured(measured: Measured, _settings: GateSettings) -> FindingsReport:
-    """The judgement of a part that no threshold decides."""
+    """The judgement of a part without thresholds."""
     return measured.report
 
 
 @dataclass(frozen=True)
 class PartKind:
-    """One question: its name, how it is measured and how a measurement is judged under the project's thresholds."""
+    """One question: its name, the function that measures it, and the function that judges it under thresholds."""
 
     name: str
     ask: Callable[[Project], Iterator[Measured | NotAsked]]
@@ -39,4 +39,4 @@ PARTS: Mapping[str, PartKind] = {
         PartKind(budget.NAME, budget.ask, budget.judge),
     )
 }
-"""Each by its name."""
+"""The parts by name."""

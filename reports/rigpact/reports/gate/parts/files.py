@@ -1,4 +1,4 @@
-"""The project's files against the rules, as `rigpact check` judges them: first all but the model, then the model."""
+"""Judge the project's files by the rules, as `rigpact check` does: first all files but the model, then the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _files(project: Project) -> Measured:
 
 
 def ask_model(project: Project) -> Iterator[Measured | NotAsked]:
-    """Check the model beside the contract, and run it to find the order of its inputs where a recording can show it."""
+    """Check the model against the contract; if a recording allows it, run the model to find the order of its inputs."""
     if project.model_path is None:
         yield NotAsked(MODEL, "no model in [gate]")
         return
@@ -36,7 +36,7 @@ def ask_model(project: Project) -> Iterator[Measured | NotAsked]:
 
 
 def _model(project: Project) -> Measured:
-    """What the check says with the model and does not say without it."""
+    """The findings of the check that appear only with the model."""
     alone = CheckRequest(project.contract_documents)
     without, report = (
         check_files(request)
@@ -52,7 +52,7 @@ def _model(project: Project) -> Measured:
 
 
 def _recording_to_probe_with(project: Project) -> Path | None:
-    """A teacher prediction proves the order of the inputs; a clip can only exclude orders."""
+    """The recording for the canary probe: a teacher prediction proves the input order, a clip only excludes orders."""
     predictions = [document.path for document in project.documents if document.kind is Kind.TEACHER_PREDICTION]
     clips = [document.path for document in project.documents if document.path in project.clip_paths]
     return next(iter((*predictions, *clips)), None)

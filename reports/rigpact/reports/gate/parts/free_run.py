@@ -1,4 +1,4 @@
-"""Whether the system stands on its own: finite over many frames, and how fast differences grow."""
+"""Test a free run: whether it stays finite over many frames, and how fast differences grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME, TITLE = "free-run", "Free run"
 
 
 def ask(project: Project) -> Iterator[Measured | NotAsked]:
-    """Let the runtime feed itself, and let many starts a rounding apart run beside it."""
+    """Run the system on its own output, together with many starts that differ by rounding."""
     if not project.system.graph.feeds_itself:
         yield NotAsked(NAME, NO_FEEDBACK)
     elif project.settings.no_free_run:

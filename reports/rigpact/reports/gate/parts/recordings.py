@@ -1,7 +1,7 @@
-"""What training and the engine recorded, against the reference runtime driven by the same clip.
+"""Compare the recordings of training and engine with the reference runtime, driven by the same clip.
 
-Both kinds of recording are compared stage by stage, frame by frame; where they differ the diagnosis says which convention.
-A free run is held against its own drift envelope too: there rounding grows from frame to frame.
+Both kinds of recording are compared for every stage and frame. Where they differ, the diagnosis names the convention. A
+free run is also compared with its own drift envelope, because its rounding grows from frame to frame.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
 
 
 def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[str, ...]:
-    """What is compared: the stages that the recording must hold and, with a model, all that it does hold."""
+    """The stages to compare: those that the recording must hold and, with a model, all that it holds."""
     if not run.stages:
         return ()
     held = () if project.model_path is None else recording.trace.stages
@@ -83,9 +83,10 @@ def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[s
 
 
 def _is_diagnosed(project: Project, name: str, *, passes: bool) -> bool:
-    """An engine trace always, because the diagnosis judges each stage by itself; a teacher file where it differs.
+    """Whether to diagnose a recording: every engine trace, but only the teacher files that differ.
 
-    Where only the verdict is wanted, a comparison that fails needs no diagnosis.
+    The diagnosis of a trace can fail where the comparison passes, because it judges each stage by itself. If only the
+    verdict is needed, a failed comparison needs no diagnosis.
     """
     is_trace = name.startswith(f"{TRACE}/")
     return is_trace and passes if project.verdict_only else is_trace or not passes
@@ -94,7 +95,7 @@ def _is_diagnosed(project: Project, name: str, *, passes: bool) -> bool:
 def _findings(
     project: Project, run: RecordedRun, recording: Recording, report: FindingsReport, diagnosis: Diagnosis | None
 ) -> Iterator[Finding]:
-    """What the diagnosis and the comparison say; in a free run within its envelope a difference may be amplified rounding."""
+    """Findings of diagnosis and comparison. In a free run within its envelope, a difference can be amplified rounding."""
     yield from about_diagnosis(diagnosis, Path(run.file))
     outside = _outside(project, run, recording)
     if outside is not None:
@@ -113,7 +114,7 @@ def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diag
     network = None if has_no_model else network_of(project, recording.trace.header.mode)
     drive = project.drive(run.clip) if run.clip else None
     evidence = recording_to_evidence(recording, project.contract, drive, network)
-    if has_no_model:  # what stands behind the network cannot be judged
+    if has_no_model:  # stages after the network cannot be judged
         kept = {name: rows for name, rows in evidence.recorded.items() if name in run.stages}
         evidence = replace(evidence, recorded=kept)
     with working(f"{run.name}: replaying stages and searching conventions"):
@@ -121,7 +122,7 @@ def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diag
 
 
 def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outside | None:
-    """Where a free run leaves what rounding explains."""
+    """The first place where a free run differs by more than rounding explains; None if there is none."""
     trace = recording.trace
     if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
@@ -130,13 +131,13 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
 
 
 def stage_ratios(found: Comparison) -> Any:
-    """Each frame's largest error divided by its tolerance, a row a compared stage."""
+    """Each frame's largest error divided by its tolerance, (compared stages, frames)."""
     rows = [result.frame_ratios for result in found.stages.values()]
     return np.stack(rows).astype(np.float32) if rows else np.zeros((0, len(found.frames)), np.float32)
 
 
 def stage_metrics(run: RecordedRun, found: Comparison) -> dict[str, Any]:
-    """What thresholds and waivers are applied to: the account of every stage, and the names of the ratios' rows."""
+    """Data for thresholds and waivers: the account of every stage, and the stage of each row of the ratios."""
     return {
         "file": run.file,
         "stages": list(found.stages),
@@ -149,7 +150,7 @@ def _width(found: Comparison, name: str) -> int:
 
 
 def _account(found: Comparison, name: str) -> tuple[int, int, int]:
-    """Values of a stage that are declared, compared and waived, as compare.py counts them."""
+    """Number of declared, compared and waived values of a stage, counted as in compare.py."""
     frames = len(found.a.trace.frame) + len(found.b.trace.frame) - len(found.frames)
     declared, result = frames * _width(found, name), found.stages.get(name)
     if name in found.waived:
@@ -161,7 +162,7 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
-    """Apply the declared factor and limits to the errors that were measured."""
+    """Apply the declared factor and limits to the measured errors."""
     limits = settings.thresholds
     findings = list(measured.findings)
     if limits.tolerance_factor != 1.0 and measured.arrays:
@@ -172,11 +173,11 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
 
 
 _BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.CONVENTION_DIFFERS, rules.NOT_EXPLAINED))
-"""By code: a finding that comes back from an archive has a rule of its own."""
+"""Rules are compared by code, because a finding from an archive has its own Rule object."""
 
 
 def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:
-    """The findings with another factor: stages within it are let be, and so is a diagnosis where all of them are."""
+    """The findings under another factor: stages within it pass; if all pass, the diagnosis is dropped too."""
     frames, ratios = measured.arrays["frames"], measured.arrays["stage_ratios"]
     over = {
         name: row for name, row in zip(measured.metrics["stages"], ratios, strict=True) if bool((row > factor).any())

@@ -1,1 +1,1 @@
-"""Planted defects: does this project's gate fail when it should?"""
+"""Injected defects: does this project's gate fail when it should?"""

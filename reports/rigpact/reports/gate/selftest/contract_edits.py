@@ -1,6 +1,6 @@
-"""Edits of a system's contract file: what merges, exporters and late nights do to it. To add one: a row in `CONTRACT_EDITS`.
+"""Wrong edits of a system's contract file, such as merges and exporters make. To add one: a row in `CONTRACT_EDITS`.
 
-An edit changes the document in place; it raises LookupError where the file has nothing that it could damage.
+An edit changes the document in place. It raises LookupError where the file holds nothing to damage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _vectors(root: Document) -> list[Document]:
 
 
 def _fields_exchanged(root: Document) -> None:
-    """Two fields of one vector under each other's name: the same widths, another meaning."""
+    """Exchange the names of two fields of one vector: the widths stay the same, the meaning changes."""
     for vector in _vectors(root):
         fields = vector["fields"]
         for first, second in pairwise(fields):
@@ -92,4 +92,4 @@ CONTRACT_EDITS: Mapping[str, Callable[[Document], None]] = {
     "another system's name": lambda root: root.__setitem__("system", "somebody_elses"),
     "fps = 0": lambda root: root.__setitem__("fps", 0),
 }
-"""Every edit by name."""
+"""All edits by name."""

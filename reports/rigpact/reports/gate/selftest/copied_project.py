@@ -1,4 +1,4 @@
-"""A project's files in another folder, under settings that name the copies: there they may be damaged."""
+"""Copy a project's files into another folder, where the self-test can damage them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rigpact.reports.gate.project import Project
 def copied_project(project: Project, folder: Path) -> GateSettings:
     """Copy every file of a project into a folder and return settings that name the copies, relative to it.
 
-    A copy has no history, so breaking changes are not asked. UnusableInput for a file that is not there.
+    A copy has no git history, so breaking changes are not checked. UnusableInput for a file that does not exist.
     """
     names = dict(_copied(project, folder))
     settings = project.settings
@@ -36,7 +36,7 @@ def copied_project(project: Project, folder: Path) -> GateSettings:
 
 
 def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Every file in a folder of its own, so that names stay as they are and never meet."""
+    """Copy every file into its own folder: names stay the same and do not collide."""
     for index, path in enumerate(project.files()):
         if not path.is_file():
             raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
@@ -49,7 +49,7 @@ def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _weights(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Files beside the model that hold its weights."""
+    """The files beside the model that hold its weights."""
     if project.model_path is None or project.model.graph is None:
         return
     index = project.files().index(project.model_path)

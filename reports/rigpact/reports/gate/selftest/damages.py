@@ -1,7 +1,7 @@
-"""Damage to a recording itself: what a recorder, a disk or a converter does to a right run of any system.
+"""Damage to the recording of a correct run of any system, as a recorder, a disk or a converter makes it.
 
-Each entry writes a recorded trace as a damaged file of lines. To add one: a row in `broken_files` where no right recording
-can look like that, else in `wrong_rows`.
+Each entry writes a recorded trace as a damaged file of lines. To add one: a row in `broken_files` if no correct
+recording can look like that, else in `wrong_rows`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Lines = list[dict[str, Any]]
 
 
 def broken_files(stage: str, frames: int) -> dict[str, Damage]:
-    """Damage that shows in the file alone; `stage` is the recorded stage that single values are damaged in."""
+    """Damage that the file alone shows. stage: the recorded stage in which single values are damaged."""
     middle = frames // 2
     return {
         "recording cut off in the middle of a line": _cut_off,
@@ -42,7 +42,7 @@ def broken_files(stage: str, frames: int) -> dict[str, Damage]:
 
 
 def wrong_rows(stage: str, frames: int) -> dict[str, Damage]:
-    """Damage that only a comparison can show."""
+    """Damage that only a comparison shows."""
     middle = frames // 2
     return {
         "last frames not recorded": written(rows_kept(slice(None, -3))),

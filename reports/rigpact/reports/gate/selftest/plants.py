@@ -1,8 +1,8 @@
-"""What `rigpact selftest` plants: one thing wrong in a copy of the project's own files, of any system.
+"""The injected defects of `rigpact selftest`: each puts one defect into a copy of the project's own files.
 
-The defects stand in contract_edits.py, slips.py, damages.py and rigpact.fixtures.mutants; the values of the system's conventions
-are played by the reference runtime. To add a kind: a generator here, called from `plants`, and the parts that read its files
-in `READERS`.
+The defects come from contract_edits.py, slips.py, damages.py and rigpact.fixtures.mutants. For a wrong convention, the
+reference runtime plays the engine. To add a kind: add a generator here, call it from `plants`, and add the parts that
+read its files to `READERS`.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ READERS: Mapping[str, tuple[str, ...]] = {
     BUNDLE: FILE_PARTS, COMPANION: FILE_PARTS, CLIP: FILE_PARTS, "model": FILE_PARTS[1:],
     "training": ("files", "teacher"), "engine": ("engine-trace",), "recording": ("engine-trace",),
 }  # fmt: skip
-"""The parts that can notice each kind, in the order in which they are asked."""
+"""The parts that can notice each kind, in the order in which they run."""
 NO_TRACE = "no engine trace in [[gate.trace]]: an engine could do this unseen"
 NO_TEACHER = "no recording in [[gate.teacher]]: training could do this unseen"
 SAME = 1e-5
-"""Below this a planted convention changes nothing that the trace records: the same map on this clip."""
+"""Below this difference, an injected convention changes no recorded value on this clip."""
 _CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, UnusableInput)
-"""What an edit raises on files that have nothing it could damage."""
+"""The errors of an edit on files that hold nothing to damage."""
 _NOT_NUMBERS = frozenset({"path", "sha256", "system", "origin"})
 
 
 class NotApplicable(Exception):
-    """A defect that these files cannot have, and why."""
+    """These files cannot have the defect; the text gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """One defect; `make` plants it into the copied project in the working directory, or raises NotApplicable."""
+    """One defect. `make` injects it into the copied project in the working directory, or raises NotApplicable."""
 
     kind: str
     name: str
@@ -63,7 +63,7 @@ class Plant:
 
 
 def plants(settings: GateSettings) -> Iterator[Plant]:
-    """Every defect for a copied project; be in its folder."""
+    """All defects for the copied project in the working directory."""
     project = Project(settings)
     yield from _of_documents(project)
     for name, edit in MODEL_EDITS.items():
@@ -103,7 +103,7 @@ def _of_documents(project: Project) -> Iterator[Plant]:
 
 
 def _of_training(project: Project) -> Iterator[Plant]:
-    """JSON predictions have edits of their own; traces are damaged as an engine's are."""
+    """Defects of training files: JSON predictions have their own edits, traces are damaged as an engine's traces."""
     files = [Path(run.file) for run in project.settings.teacher]
     traces = [path for path in files if is_trace_path(path)]
     if traces:
@@ -123,7 +123,7 @@ def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
 
 
 def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
-    """Damages in the last recorded stage; of a clip only those that no right clip can look like."""
+    """Damage in the last recorded stage; for a clip, only damage that no correct clip can contain."""
     trace = read_trace(path)
     stage, frames = list(trace.stages)[-1], len(trace.frame)
     found = broken_files(stage, frames) | ({} if kind == CLIP else wrong_rows(stage, frames))
@@ -153,7 +153,7 @@ def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, 
 
 
 def _convention(settings: GateSettings, run: RecordedRun, changes: Changes) -> None:
-    """The reference runtime under the changed convention stands for the engine."""
+    """Record a run of the reference runtime under the changed convention, in place of the engine."""
     project, recorded = Project(settings), read_trace(run.file)
     sound = _sound(project, run, recorded)
     try:
@@ -177,14 +177,14 @@ def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> No
 
 
 def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
-    """The run as an engine without a defect does it."""
+    """The run of an engine without a defect."""
     if recorded.header.mode == "playback" and project.system.posed:
         raise NotApplicable("the trace is a playback: no network runs in it")
     return sound_run(project, run, recorded)
 
 
 def _record(run: RecordedRun, recorded: Trace, changed: Mapping[str, Any], sound: Trace) -> None:
-    """Write what the engine with the defect would have recorded: the stages and frames that its trace has today."""
+    """Write the recording of an engine with the defect, with the stages and frames of its present trace."""
     rows = recorded.frame
     stages = {name: np.asarray(changed[name], np.float32)[rows] for name in recorded.stages if name in changed}
     if all(_same(stages[name], sound.stages[name][rows]) for name in stages):
@@ -208,7 +208,7 @@ def _damage(path: Path, damage: Damage) -> None:
 
 
 def _replace_trace(target: Path, damaged: Path) -> None:
-    """Put a damaged file of lines in the trace's place, whatever format that had."""
+    """Replace the trace, in any format, by a damaged file of lines."""
     if target.name.endswith(".trace.jsonl"):
         target.write_bytes(damaged.read_bytes())
         return
@@ -225,7 +225,7 @@ def _replace_trace(target: Path, damaged: Path) -> None:
 
 
 def numbers_of(contract: Any) -> Any:
-    """Everything of a contract that is computed with, to be compared; arrays as their bytes."""
+    """All values of a contract that are used in computations, for a comparison; arrays as bytes."""
     if isinstance(contract, np.ndarray):
         return contract.shape, contract.tobytes()
     if is_dataclass(contract):

@@ -1,7 +1,7 @@
-"""Would this gate notice? Defects are planted in copies of the project's own files, and the gate is asked about each copy.
+"""The self-test: inject defects into copies of the project's own files, and run the gate on each copy.
 
-A defect is noticed if a part reports what it does not report on the sound files: a failure, or a warning where warnings do
-not fail the gate. What the files cannot have is listed with the reason: an engine without a trace is not watched.
+A defect is noticed if a part gives a failure or a warning that it does not give on the sound files. Defects that the
+files cannot have are listed with the reason; for example, without an engine trace there are no engine defects.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Marks = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Planted:
-    """What became of one defect: the part that noticed it, whether that only warns, or why it does not apply."""
+    """The result for one defect: the part that noticed it, whether it only warned, or why the defect does not apply."""
 
     kind: str
     name: str
@@ -48,7 +48,7 @@ class Planted:
 
     @property
     def word(self) -> str:
-        """The outcome in words."""
+        """The result in words."""
         if self.not_applicable is not None:
             return f"not applicable: {self.not_applicable}"
         if self.noticed_by is None:
@@ -58,7 +58,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Selftest:
-    """Every defect's outcome."""
+    """The results for all defects."""
 
     planted: tuple[Planted, ...]
 
@@ -69,12 +69,12 @@ class Selftest:
 
     @property
     def unnoticed(self) -> tuple[Planted, ...]:
-        """The defects that went unnoticed."""
+        """The defects that no part noticed."""
         return tuple(entry for entry in self.applicable if entry.noticed_by is None)
 
     @property
     def exit_code(self) -> int:
-        """0 all noticed, 1 some not, 2 where nothing could be planted."""
+        """0 if all defects were noticed, 1 if some were not, 2 if none could be injected."""
         if not self.applicable:
             return 2
         return int(bool(self.unnoticed))
@@ -92,9 +92,9 @@ class Selftest:
 
 
 def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str] = ()) -> Selftest:
-    """Plant every defect of the given kinds, all by default. Be in the configuration's folder.
+    """Inject every defect of the given kinds, by default of all kinds. Call this in the configuration's folder.
 
-    Raises UnusableInput without a `[gate]`, for files that are not there, and where the sound files cannot be judged.
+    Raises UnusableInput without a `[gate]`, for missing files, and where the sound files cannot be judged.
     """
     if configuration.gate is None:
         raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
@@ -117,7 +117,7 @@ def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str]
 def _outcome(
     plant: Plant, configuration: Configuration, folders: tuple[Path, Path], known: dict[str, Marks], today: date
 ) -> Planted:
-    """Plant one defect in a fresh copy and ask the parts that read it, until one fails."""
+    """Inject one defect into a new copy, and run the parts that read it until one fails."""
     sound, trial = folders
     shutil.copytree(sound, trial)
     try:
@@ -146,7 +146,7 @@ def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks]
 
 
 def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
-    """Whether the project in the working directory loads the very numbers of the sound one."""
+    """Whether the project in the working directory loads exactly the numbers of the sound one."""
     settings = configuration.gate or GateSettings()
     changed = numbers_of(Project(settings).contract)
     with contextlib.chdir(sound):
@@ -154,7 +154,7 @@ def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
 
 
 def _report(configuration: Configuration, parts: Iterable[str], today: date) -> GateReport:
-    """The answer of some parts, asked for a verdict only."""
+    """The answer of some parts; only the verdict is computed."""
     project = Project(configuration.gate or GateSettings(), verdict_only=True)
     asked = (PARTS[part].ask(project) for part in parts)
     measured = tuple(answer for answers in asked for answer in answers if isinstance(answer, Measured))
@@ -162,7 +162,7 @@ def _report(configuration: Configuration, parts: Iterable[str], today: date) -> 
 
 
 def _marks(report: GateReport) -> Marks:
-    """What fails: every error by fingerprint, every part that does not pass, and warnings by their number's fingerprint."""
+    """Marks of the failures: every error, every part that does not pass, and every warning, by fingerprint."""
     marks = {(part.name, "verdict") for part in report.parts if part.verdict != "pass"}
     for part in report.parts:
         for finding in part.report.findings:
@@ -175,7 +175,7 @@ def _marks(report: GateReport) -> Marks:
 
 
 def print_selftest(found: Selftest, console: Console) -> None:
-    """Print a table of the defects, those that went unnoticed last, nearest to the prompt."""
+    """Print a table of the defects; the unnoticed ones come last, so they stay visible in the terminal."""
     rows = [(entry.name, entry.kind, entry.word) for entry in found.applicable if entry.noticed_by is not None]
     console.print(table("Planted defects, and who noticed", ("defect", "in", "noticed by"), rows))
     reasons: dict[str, list[str]] = {}

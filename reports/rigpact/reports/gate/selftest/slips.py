@@ -1,6 +1,6 @@
-"""Mistakes of an engine at one stage that are no convention, of any system: the stages after it go on from the spoilt rows.
+"""Mistakes of an engine at one stage that are not conventions, for any system; later stages use the wrong rows.
 
-To add one: a row in `SLIPS`, named after what happens to the stage.
+To add one: a row in `SLIPS`, with a name for what happens to the stage.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ SLIPS: Mapping[str, Spoil] = {
     "never written": np.zeros_like,
     "noise": _noisy,
 }
-"""Name -> what it does to the rows (T, width) of a stage."""
+"""Name -> function that changes the rows (T, width) of a stage."""
 
 
 def slipped(evidence: Evidence, contract: Any, stage: str, spoil: Spoil) -> dict[str, FloatArray]:
-    """Every stage of a sound run, the evidence, with one stage spoilt: what depends on it follows, the others stay."""
+    """The stages of a sound run (the evidence) with one stage changed: dependent stages are recomputed, others stay."""
     graph = contract.system.graph
     sound = evidence.recorded
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,1 +1,1 @@
-"""What `rigpact init` finds and writes."""
+"""Find a project's files and write its settings, for `rigpact init`."""

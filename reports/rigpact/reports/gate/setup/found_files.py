@@ -1,4 +1,4 @@
-"""What lies in a project's folder, by what the files hold: bundles, companions, models, clips, teacher files, traces."""
+"""Find a project's files by their content: bundles, companions, models, clips, teacher files, traces."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MODEL = ".onnx"
 
 @dataclass
 class FoundFiles:
-    """Files by kind, relative to the folder, those nearest to it first; notes on what could not be read.
+    """Files by kind, relative to the folder, the nearest first; and notes on unreadable files.
 
-    bundles: schema bundles; where there is none, the contract files of other systems.
+    bundles: schema bundles or, if there is none, the contract files of other systems.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -41,12 +41,12 @@ class FoundFiles:
 
     @property
     def has_revisions(self) -> bool:
-        """Whether the contract is one whose revisions can be compared."""
+        """Whether two revisions of the contract can be compared."""
         return bool(self.bundles) and self.bundles is not self.contracts
 
 
 def find_files(folder: Path) -> FoundFiles:
-    """Look through a folder; UnusableInput if it is none, or holds too many files to be one project."""
+    """Search a folder; UnusableInput if it is not a folder, or holds too many files for one project."""
     if not folder.is_dir():
         raise UnusableInput(folder, "no folder", "a project's folder")
     paths = sorted(_candidates(folder), key=lambda path: (len(path.parts), path.as_posix()))
@@ -64,8 +64,8 @@ def find_files(folder: Path) -> FoundFiles:
 def project_files(folder: Path) -> FoundFiles:
     """The files of the nearest bundle or contract file, without those of other systems.
 
-    A trace that holds only what comes from outside is a clip; a data set that no clip drove is checked like one. The others
-    were recorded. Raises UnusableInput where there is no contract at all.
+    A trace that holds only input stages is a clip; a data set without a clip is checked like a clip. All other traces
+    are recordings of a run. Raises UnusableInput where there is no contract.
     """
     found = find_files(folder)
     if not found.bundles:
@@ -84,13 +84,13 @@ def project_files(folder: Path) -> FoundFiles:
 
 
 def _is_data_set(system: System, trace: Trace) -> bool:
-    """Whether it holds what stands before the network and its answers, and nothing behind it."""
+    """Whether it holds the stages before the network and the network's answers, and no later stage."""
     graph = system.graph
     return graph.after(graph.answers).isdisjoint(set(trace.stages) - set(graph.answers))
 
 
 def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
-    """The models that fit the contract; all of them where the contract itself cannot be read."""
+    """The models that fit the contract; all models where the contract cannot be read."""
     companion = folder / found.companions[0] if found.companions else None
     try:
         contract = open_contract(ContractFiles(folder / found.bundles[0], companion))
@@ -106,7 +106,7 @@ def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
 
 
 def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
-    """The clip whose name a recording's begins with; the longest such name."""
+    """The clip whose name is the beginning of the recording's name; of several, the longest."""
     name = path.name.partition(".")[0].lower()
     stems = {clip: clip.name.partition(".")[0].lower() for clip in clips}
     fitting = [clip for clip, stem in stems.items() if name == stem or name.startswith((f"{stem}_", f"{stem}-"))]
@@ -114,7 +114,7 @@ def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
 
 
 def clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
-    """The clip that a recording names in its header, else the one that its file is named after."""
+    """The clip that a recording names in its header, else the clip that matches the file name."""
     named = [clip for clip in found.clips if trace.header.clip in (clip.stem, clip.name.partition(".")[0])]
     return named[0] if named else clip_of(path, found.clips)
 
@@ -160,7 +160,7 @@ def _sort_document(path: Path, folder: Path, found: FoundFiles) -> None:
 
 
 def _held(path: Path, *, is_prediction: bool) -> tuple[str, ...]:
-    """The stages that a teacher file holds, as recording.py reads them."""
+    """The stages of a teacher file, as recording.py reads them."""
     clip = read_clip(path)
     if not isinstance(clip, TeacherFile):
         return ()

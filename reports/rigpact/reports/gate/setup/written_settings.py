@@ -1,4 +1,4 @@
-"""A commented rigpact.toml for what lies in a folder: what is there is asked, what is not is explained in a comment."""
+"""Write a commented rigpact.toml for a folder: it uses the files found; comments explain what is missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _REST = """
 
 
 def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str) -> str:
-    """The text of rigpact.toml. base: a git revision that is known here; budget: the table as `budget_text` writes it."""
+    """The text of rigpact.toml. base: a git revision known here. budget: the table from `budget_text`."""
     lines = [_HEAD, *_artefacts(found)]
     if base is not None:
         lines.append(f"base = {_quoted(base)}   # breaking changes since then fail\n")
@@ -57,7 +57,7 @@ def settings_text(found: FoundFiles, *, base: str | None, year: int, budget: str
 
 
 def budget_text(parameters: int | None, model_bytes: int | None) -> str:
-    """The budget as a comment, with today's figures where they are known."""
+    """The budget as a comment, with today's figures where known."""
     lines = ["# What the model may cost; the figures are today's.", "# [gate.budget]"]
     if parameters is not None:
         lines.append(f"# parameters = {parameters}")
@@ -78,7 +78,7 @@ def _artefacts(found: FoundFiles) -> Iterator[str]:
 
 
 def _one(key: str, paths: Sequence[Path]) -> Iterator[str]:
-    """The nearest file; others of its kind are named beside it."""
+    """The setting for the nearest file, with the other files of its kind in a comment."""
     for path in paths[:1]:
         yield f"{key} = {_quoted(path.as_posix())}\n"
     if len(paths) > 1:
@@ -86,7 +86,7 @@ def _one(key: str, paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _patterns(found: FoundFiles) -> list[str]:
-    """A pattern for a folder with several clips and nothing else that was found; a name for other clips."""
+    """A pattern for each folder with several clips and no other found file; a name for every other clip."""
     folders: dict[Path, list[Path]] = {}
     for clip in found.clips:
         folders.setdefault(clip.parent, []).append(clip)
@@ -134,7 +134,7 @@ def _table(
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string: JSON's escapes are TOML's."""
+    """A TOML basic string; TOML uses JSON's escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
