@@ -1,8 +1,9 @@
-"""A file as it stands in a git revision, without touching the working tree.
+"""Read a file from a git revision, without changes to the working tree.
 
-A pull request may bring any file, a bare repository with its own configuration too, and git runs programs that a configuration
-names. So git is asked for the user's own repository only: the one around the working directory. Its `.git` is found here, for no
-commit can bring one, and is named to git outright. Git searches from no folder of the project, and fetches nothing.
+A pull request can contain any file, also a bare repository with its own configuration, and git runs programs that a
+configuration names. So rigpact lets git read only the user's own repository: the one around the working directory.
+This module finds its `.git`, which no commit can contain, and passes it to git explicitly. Git does not search from any
+folder of the project, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_P
 
 
 def read_document_at(path: Path, revision: str, expected: Kind | None = None) -> Document:
-    """Read `path` as it was at a revision; UnusableInput outside a repository, for an unknown revision or file."""
+    """Read `path` at a revision; UnusableInput outside a repository, or for an unknown revision or file."""
     place = f"{revision}:{path.name}"
     return file_to_document(bytes_to_json(read_bytes_at(path, revision), place), expected)
 
@@ -63,7 +64,7 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
 
 
 def known_revision(revision: str) -> bool:
-    """Whether the repository of the working directory knows a revision; False without a repository or without git."""
+    """Whether the repository of the working directory has a revision; False without a repository or without git."""
     root = _own_repository()
     try:
         return root is not None and bool(_commit(root, revision))
@@ -72,7 +73,7 @@ def known_revision(revision: str) -> bool:
 
 
 def _own_repository() -> Path | None:
-    """The root of the repository around the working directory: the nearest folder with a `.git`, which no commit can bring."""
+    """The root of the repository around the working directory: the nearest folder with a `.git`."""
     here = Path.cwd().resolve()
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
 
@@ -83,7 +84,7 @@ def _commit(root: Path, revision: str) -> str:
 
 
 def _git(root: Path, *words: str) -> bytes:
-    """What git prints of the repository at `root`; nothing where it refuses."""
+    """The output of git in the repository at `root`; empty if git fails."""
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
         done = subprocess.run(  # noqa: S603 - words, no shell; a revision cannot be read as an option

@@ -23,7 +23,7 @@ ABSENT = "absent"
 
 
 def measure_gate(configuration: Configuration) -> GateMeasurement:
-    """Measure every part. Paths in `[gate]` are relative to the working directory: call this in the configuration's folder.
+    """Measure every part. Paths in `[gate]` are relative to the working directory, the configuration's folder.
 
     Raises UnusableInput where there is no `[gate]`, or a pattern in it has no match.
     """
@@ -46,7 +46,7 @@ _NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "pla
 
 
 def questions(settings: GateSettings) -> dict[str, Any]:
-    """The settings that affect the measurements. Of the budget, this is only whether time is limited."""
+    """The settings that affect the measurements; thresholds, waivers and the budget apply only when judging."""
     asked = {name: value for name, value in asdict(settings).items() if name not in _NOT_ASKED}
     for run in (*asked["teacher"], *asked["traces"]):
         del run["place"]
@@ -60,7 +60,7 @@ def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateM
     """
     asked = questions(configuration.gate or GateSettings())
     for name, value in asked.items():
-        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # the archived run got it from --base
+        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # was --base
             key = {"traces": "trace"}.get(name, name.replace("_", "-"))
             found = f"{configuration.path}: gate.{key}"
             raise UnusableInput(found, "other than what the archive measured", "the same", "run the gate again")
@@ -95,7 +95,7 @@ def provenance_of(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    """SHA-256 of the file's bytes, read in pieces; None for a file that does not exist."""
+    """SHA-256 of the file's bytes, read in pieces; `ABSENT` for a file that does not exist or is too large."""
     if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
         return ABSENT
     with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""A library of arrays that somebody's functions are written in: numpy here, torch in torch_backend.py."""
+"""The array library of the user's functions: numpy here, torch in torch_backend.py."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Array = NDArray[Any]
 
 
 class Backend(Protocol):
-    """A library of arrays."""
+    """An array library."""
 
     name: BackendName
 
     def native(self, array: Array) -> Any:
-        """A copy as the library's own array, strides kept where the library can."""
+        """A copy as the library's own array, with the same strides where the library allows it."""
         ...
 
     def numpy(self, value: Any) -> Array:
-        """The library's array as numpy's; TypeError for anything else."""
+        """The library's array as a numpy array; TypeError for anything else."""
         ...
 
 
@@ -35,7 +35,7 @@ class NumpyBackend:
         return array
 
     def numpy(self, value: Any) -> Array:
-        """The array, or a number as one."""
+        """The array; a number becomes an array."""
         if not isinstance(value, np.ndarray | np.generic | float | int):
             raise TypeError(f"a {type(value).__name__} where an array is expected")
         return np.asarray(value)

@@ -1,7 +1,7 @@
-"""How a function treats its input: types, axes, memory layout, NaN, repetition, and whether it leaves it alone.
+"""Check how a function treats its input: types, axes, memory layout, NaN, repetition, changes in place.
 
-Every check compares the function with its own results on ordinary inputs, so that another convention (meaning.py) is said
-once. A check yields findings and notes facts that are no fault.
+Every check compares the function with its own results on ordinary inputs. So only meaning.py reports another
+convention. A check yields findings, and notes facts that are not defects.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rigpact.reports.geometry_parity.velocity import RATES_HZ
 
 Facts = dict[str, str]
 _LEADING = (4, 2, 8)
-"""The 64 rows in three leading axes."""
+"""The 64 rows as three leading axes."""
 
 
 def _same(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "") -> float:
-    """The error of results that should be equal within rounding; 0 where they are."""
+    """The error between results that should be equal; 0 if they are equal within rounding."""
     if value.shape != expected.shape:
         return float("inf")
     errors = row_errors(known.function.role, value.astype(np.float64), expected.astype(np.float64))
@@ -35,7 +35,7 @@ def _same(known: Known, value: FloatArray, expected: FloatArray, dtype: str = ""
 
 
 def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
-    """float64 and float32 are taken and kept; float16 and integers are noted, unless integers are cut."""
+    """The function must take float64 and float32 and keep the type. float16 and integers are noted; cut integers fail."""
     for dtype in ("float64", "float32"):
         try:
             value = known.call(*(array.astype(dtype) for array in known.arrays))
@@ -65,7 +65,7 @@ def _half_precision(known: Known) -> str:
 
 
 def _integers(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Whole numbers: inputs scaled by 3 and rounded where they may be, else exact quarter turns."""
+    """Whole-number inputs: scaled by 3 and rounded where the role allows it, else exact quarter turns."""
     whole = tuple(_whole(array, kind) for array, kind in zip(known.arrays, known.function.role.takes, strict=True))
     try:
         value = known.call(*whole)
@@ -93,7 +93,7 @@ def _whole(array: Array, kind: str) -> Array:
 
 
 def check_precision(known: Known, facts: Facts) -> Iterator[Finding]:
-    """A function that follows the contract is within rounding of the definition, in either type."""
+    """A function that follows the contract must be within rounding of the definition, in both types."""
     reading = known.reading
     if reading is None:
         return
@@ -116,7 +116,7 @@ def check_precision(known: Known, facts: Facts) -> Iterator[Finding]:
 
 
 def check_axes(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Three leading axes, one rotation alone, none at all, several bones in one flat vector, broadcasting."""
+    """Check three leading axes, a single rotation, no rotation, several bones in one flat vector, and broadcasting."""
     if known.function.one_by_one:
         facts["leading axes"] = "refused"
         return
@@ -155,7 +155,7 @@ def _leading_axes(known: Known, facts: Facts) -> Iterator[Finding]:
 
 
 def _folded(known: Known, array: Array) -> Array:
-    """Rows in three leading axes; of a sequence the bones, in two more."""
+    """The rows as three leading axes; for a sequence, the bones as two more axes."""
     if known.function.role.timed:
         return np.stack([array, array], axis=2)
     return array.reshape(*_LEADING, *array.shape[1:])
@@ -196,7 +196,7 @@ def _flat_bones(known: Known, facts: Facts) -> Iterator[Finding]:
 
 
 def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
-    """A row's result does not depend on its neighbours, nor on how the memory lies; NaN stays in its own row."""
+    """A row's result must not depend on other rows or on the memory layout; NaN must stay in its own row."""
     if known.function.one_by_one or known.function.role.timed:
         return
     reversed_rows = known.call(*(array[::-1] for array in known.arrays))[::-1]
@@ -234,7 +234,7 @@ def _not_a_number(known: Known) -> Iterator[Finding]:
     try:
         value = known.call(*arrays)
     except CallFailed:
-        return  # to refuse NaN is honest
+        return  # refusing NaN is correct
     error = _same(known, np.delete(value, 5, axis=0), np.delete(known.value, 5, axis=0))
     if error:
         yield known.finding(rules.ROWS_MIXED, case="when another row holds NaN", error=error)
@@ -247,7 +247,7 @@ def _shown(value: FloatArray) -> str:
 
 
 def check_repetition(known: Known, _facts: Facts) -> Iterator[Finding]:
-    """The same call gives the same bits, and leaves its arguments as they were."""
+    """The same call must give the same bits, and must not change its arguments."""
     arrays = [np.array(array) for array in known.arrays]
     again = known.function.call_keeping(arrays, RATES_HZ[0])
     if again.shape != known.value.shape or not np.array_equal(again, known.value, equal_nan=True):

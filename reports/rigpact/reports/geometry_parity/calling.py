@@ -1,7 +1,7 @@
-"""Calling somebody else's function with arrays, in its own library, and getting arrays back.
+"""Call a user's function with arrays of its own library, and return numpy arrays.
 
-A `UserFunction` takes and gives numpy arrays whatever library it is written in; arguments are copies. Everything that goes
-wrong in it is a `CallFailed` with the text of the error.
+A `UserFunction` takes and returns numpy arrays, whatever library the function uses; arguments are copies. Every error
+in the function becomes a `CallFailed` with the text of the error.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PERIOD_NAMES = ("dt", "delta_t", "delta_time", "timestep", "step_s")
 
 
 class CallFailed(Exception):
-    """The function raised, or gave back something that is no array."""
+    """The function raised an error, or returned something that is not an array."""
 
 
 def backend_of(function: Function, module: ModuleType, wanted: BackendName | None) -> Backend:
-    """The library that a function is written in: the one that is named, else torch if its module uses torch."""
+    """The library of a function: the given one, else torch if the function's module uses torch."""
     home = getattr(function, "__globals__", None) or vars(module)
     if wanted == "numpy" or (wanted is None and not any(_is_torch(value) for value in home.values())):
         return NumpyBackend()
@@ -50,7 +50,7 @@ def _is_torch(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function in its role. `one_by_one`: it is called for each rotation, because it takes no more at once."""
+    """A function in its role. one_by_one: call it for each rotation, because it takes only one at a time."""
 
     role: Role
     spelled: str
@@ -59,12 +59,12 @@ class UserFunction:
     one_by_one: bool = False
 
     def looped(self) -> UserFunction:
-        """The same, called for each rotation."""
+        """The same function, called once for each rotation."""
         return replace(self, one_by_one=True)
 
     @property
     def takes_rate(self) -> bool:
-        """Whether it is told how many frames a second has."""
+        """Whether it takes the frame rate or the frame period as an argument."""
         return self.role.timed and _rate_parameter(self.function) is not None
 
     def __call__(self, *arrays: Array, fps: float = 60.0) -> FloatArray:
@@ -72,10 +72,10 @@ class UserFunction:
         return self.call_keeping([np.array(array, copy=True, order="K") for array in arrays], fps)
 
     def call_keeping(self, arrays: Sequence[Array], fps: float = 60.0) -> FloatArray:
-        """Call it with these very arrays (or tensors that share their memory)."""
+        """Call it with exactly these arrays, or with tensors that share their memory."""
         if not self.one_by_one:
             return self._call(arrays, fps)
-        axis = 1 if self.role.timed else 0  # time stays, bones are taken one by one
+        axis = 1 if self.role.timed else 0  # keep the time axis, take bones one by one
         rows = zip(*(np.moveaxis(array, axis, 0) for array in arrays), strict=True)
         results = [self._call(list(row), fps) for row in rows]
         if len({result.shape for result in results}) != 1 or results[0].ndim < axis:
@@ -83,7 +83,7 @@ class UserFunction:
         return np.stack(results, axis)
 
     def native_call(self, arguments: Sequence[Any], fps: float = 60.0) -> Any:
-        """Call it with the library's own arrays; its errors go through."""
+        """Call it with the library's own arrays; errors are not converted."""
         words = {}
         if self.role.timed:
             words = _rate_word(self.function, fps)
@@ -106,12 +106,12 @@ class UserFunction:
 def _parameters(function: Function) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError):  # written in C
+    except (ValueError, TypeError):  # a function written in C
         return []
 
 
 def _rate_parameter(function: Function) -> str | None:
-    """The parameter that takes the frame rate or the period: by its name, else the second one without a default."""
+    """The parameter for the frame rate or period: found by name, else the second one without a default."""
     parameters = _parameters(function)
     for parameter in parameters[1:]:
         if parameter.name.lower() in (*_RATE_NAMES, *_PERIOD_NAMES):

@@ -1,6 +1,6 @@
-"""Where formulas divide by nothing: zero and parallel axes, no turn at all, half turns, identical rotations; gradients there.
+"""Check inputs where formulas divide by zero: zero and parallel axes, no turn, half turns, identical rotations.
 
-Inputs are made in float64 and float32: many a function is right in one of them only.
+Gradients are checked there too. Inputs are made in float64 and float32: many functions are correct in only one type.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from rigpact.reports.geometry_parity.scaled import fitted_ratio
 
 Cases = dict[str, tuple[Array, ...]]
 NO_ROTATION_FROM = 1e-3
-"""Off orthonormal by more than this is no rotation; the deployed epsilon of 1e-8 stays far below at any usable length."""
+"""A matrix that is off orthonormal by more than this is not a rotation; an epsilon of 1e-8 stays far below it."""
 SMALL_ANGLES_RAD = (1e-4, 1e-3, 1e-2)
-"""At 60 frames a second: a bone that turns by 0.3, 3 and 34 degrees a second."""
+"""Turns per frame; at 60 frames per second, a bone turns by 0.3, 3 and 34 degrees per second."""
 _LOST_SHARE = {"float64": 1e-3, "float32": 1e-2}
-"""A relative error that is no rounding: a step of 1e-4 composed of float32 entries is known to 1e-3."""
+"""A relative error above this is not rounding: a step of 1e-4 from float32 entries is known to 1e-3."""
 _FLOOR_RAD = {"float64": 1e-7, "float32": 64 * 2.0**-24}
-"""Angles between identical rotations that are rounding: of 64 operations, and in float64 what nobody can see."""
+"""Angles between identical rotations that count as rounding: 64 operations in float32, an invisible angle in float64."""
 _HALF_TURN_LOST_DEG = 0.1
 _TYPES = ("float64", "float32")
 _TINY, _HUGE = 1e-12, 1e15
-"""Below the engine's threshold, and far beyond what a network says; neither squares out of float32."""
+"""Lengths below the engine's threshold and far above a network's output; the squares of both fit in float32."""
 
 
 def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Nothing that is not finite, no collapsed rotation, no lost small angle or half turn, no floor."""
+    """Check for non-finite results, collapsed rotations, lost small angles and half turns, and a floor of angles."""
     refused: list[str] = []
     outcomes = list(_outcomes(known, refused))
-    if refused:  # to refuse what has no answer is honest
+    if refused:  # refusing an input without an answer is correct
         facts["refuses"] = ", ".join(dict.fromkeys(refused))
     broken = _cases_where(outcomes, lambda value: not np.isfinite(value).all())
     if broken:
@@ -54,7 +54,7 @@ def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
 
 
 Outcome = tuple[str, str, FloatArray]
-"""Case, dtype, result."""
+"""(case, dtype, result)."""
 
 
 def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
@@ -70,7 +70,7 @@ def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
 
 
 def _cases_where(outcomes: list[Outcome], is_so: Callable[[FloatArray], bool]) -> str:
-    """The cases in words; a type is named where the other one is fine."""
+    """The cases in words; the type is named where the other type passes."""
     types: dict[str, list[str]] = {}
     for case, dtype, value in outcomes:
         if is_so(value):
@@ -79,7 +79,7 @@ def _cases_where(outcomes: list[Outcome], is_so: Callable[[FloatArray], bool]) -
 
 
 def cases_of(known: Known, dtype: str) -> Cases:
-    """The singular inputs of a role, in a type; one row or a few in each case."""
+    """The singular inputs of a role in one type; each case has one row or a few."""
     make = _CASES.get(known.function.role.name)
     made = {} if make is None else make(known, dtype)
     return {case: tuple(array.astype(dtype) for array in arrays) for case, arrays in made.items()}
@@ -114,7 +114,7 @@ def _compose_cases(known: Known, dtype: str) -> Cases:
 
 
 def half_turns() -> FloatArray:
-    """Half turns about the coordinate axes and two diagonals, (5, 3, 3): R = 2aaᵀ - I, without rounding but the diagonal's."""
+    """Half turns about the coordinate axes and two diagonals, (5, 3, 3): R = 2aaᵀ - I; only the diagonal is rounded."""
     axes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 1]], dtype=np.float64)
     axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
     matrices: FloatArray = 2.0 * axes[:, :, None] * axes[:, None, :] - np.eye(3)
@@ -122,7 +122,7 @@ def half_turns() -> FloatArray:
 
 
 def _still(dtype: str) -> FloatArray:
-    """No turn, and no turn with a rounding in its trace."""
+    """No turn, exactly and with a rounding error in the trace."""
     return np.stack([np.eye(3), np.eye(3) * (1.0 + 4.0 * np.finfo(dtype).eps)])
 
 
@@ -168,7 +168,7 @@ _CASES: Mapping[str, Callable[[Known, str], Cases]] = {
 
 
 def _collapsed(known: Known, outcomes: list[Outcome]) -> Iterator[Finding]:
-    """Results that are finite and no rotation, of a function whose ordinary results are rotations."""
+    """Finite results that are not rotations, of a function whose ordinary results are rotations."""
     if known.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM:
         return
     finite = [(case, dtype, value) for case, dtype, value in outcomes if np.isfinite(value).all()]
@@ -190,7 +190,7 @@ def _nothing_more(_known: Known) -> Iterator[Finding]:
 
 
 def _ratio(known: Known) -> float | None:
-    """What the function's rotation vectors are of the definition's; None where it is no number."""
+    """The ratio of the function's rotation vectors to the definition's; None if there is no single ratio."""
     return fitted_ratio(known.value.astype(np.float64), oracle.rotation_vector(known.arrays[0].astype(np.float64)))
 
 
@@ -212,7 +212,7 @@ def _log_more(known: Known) -> Iterator[Finding]:
 
 
 def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian: FloatArray) -> Iterator[Finding]:
-    """The relative error at small turns; `per_radian` is the expected result for a turn of one radian."""
+    """Check the relative error at small turns. per_radian: the expected result for a turn of one radian."""
     worst: tuple[float, float, str] | None = None
     for dtype in _TYPES:
         for angle in SMALL_ANGLES_RAD:
@@ -251,7 +251,7 @@ def _velocity_more(known: Known) -> Iterator[Finding]:
 
 
 def _geodesic_more(known: Known) -> Iterator[Finding]:
-    """Angles between rotations and themselves, in radians whatever the function's unit; none where it measures no difference."""
+    """Angles between equal rotations, in radians whatever the function's unit; none if it does not measure angles."""
     apart = oracle.rotation_angle_rad(*(array.astype(np.float64) for array in known.arrays))
     ratio = fitted_ratio(known.value.astype(np.float64), apart)
     if ratio is None:
@@ -292,7 +292,7 @@ _MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
 
 
 def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Gradients of torch functions are finite on ordinary and on singular input."""
+    """Gradients of torch functions must be finite on ordinary and on singular input."""
     from rigpact.reports.geometry_parity.torch_backend import input_gradients
 
     cases: Cases = {"ordinary input": known.arrays, **cases_of(known, known.dtype)}

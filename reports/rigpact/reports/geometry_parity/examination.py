@@ -1,4 +1,4 @@
-"""Every check on every function that was found, as a findings report."""
+"""Run every check on every function found; the result is a findings report."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradie
 def examine(place: str, functions: Sequence[UserFunction], conventions: Conventions, seed: int) -> FindingsReport:
     """Examine functions in their roles.
 
-    place: what the module is called in findings. conventions: the contract's; `output_mode` delta says that a pose delta is
-    a whole rotation, anything else that it is a residual, as the deployed functions take it.
-    The ledger counts checks: what a function computes, then each check of its behaviour. A function that cannot be called
-    leaves the others missing.
+    place: the module's name in findings. conventions: the contract's. With `output_mode` delta a pose delta is a whole
+    rotation; with any other value it is a residual, as the deployed functions take it. The ledger counts checks: what a
+    function computes, then each check of its behaviour. If a function cannot be called, its remaining checks count as
+    missing.
     """
     findings: list[Finding] = []
     summaries: list[dict[str, Any]] = []
@@ -37,7 +37,7 @@ def examine(place: str, functions: Sequence[UserFunction], conventions: Conventi
         rng = np.random.default_rng([seed, number])
         checks = _checks(function)
         facts: Facts = {}
-        with np.errstate(all="ignore"):  # what is not finite is a finding, not a warning on stderr
+        with np.errstate(all="ignore"):  # a non-finite result gives a finding, not a warning on stderr
             known, found = look(place, function, ordinary(function.role, rng, conventions), conventions)
             if known is not None:
                 found = [*found, *_run(known, checks, facts)]

@@ -1,6 +1,6 @@
-"""Somebody else's module: loaded, and its functions found by the roles they play.
+"""Load a user's module, and find its functions by their roles.
 
-Loading a module runs it; the documentation says so. What goes wrong in it is one clear error.
+Loading a module runs its code; the documentation says so. An error in the module gives one clear message.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Function = Callable[..., Any]
 
 
 def load_module(place: str) -> ModuleType:
-    """Import `pkg.mod`, or the file `path/to/file.py`; UnusableInput says what the import died of.
+    """Import `pkg.mod`, or the file `path/to/file.py`; UnusableInput with the error if the import fails.
 
-    The current folder, or the file's, is put on the import path, as `python -m` and `python file.py` do.
+    The current folder, or the file's folder, is put on the import path, as with `python -m` and `python file.py`.
     """
     path = Path(place)
     is_file = place.endswith(".py") or path.is_file()
@@ -35,7 +35,7 @@ def load_module(place: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        with redirect_stdout(sys.stderr):  # what the module prints must not end up in a machine format
+        with redirect_stdout(sys.stderr):  # the module's own output must not get into a machine format
             return _load_file(path) if is_file else importlib.import_module(place)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's module
         raise UnusableInput(place, f"a module that cannot be imported ({error_text(error)})", "a module") from None
@@ -47,7 +47,7 @@ def _load_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UnusableInput(path, "no Python file", "a name ending in .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and annotations look there
+    sys.modules[name] = module  # dataclasses and annotations need it there
     spec.loader.exec_module(module)
     return module
 
@@ -60,9 +60,9 @@ def error_text(error: BaseException) -> str:
 
 
 def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -> dict[str, tuple[str, Function]]:
-    """The functions of a module by role: as mapped, else by the role's own names; role -> (name, function).
+    """The functions of a module by role, from the mapping or by the role's names: role -> (name, function).
 
-    Raises UnusableInput for a mapping that leads nowhere, and where nothing is found at all.
+    Raises UnusableInput for a mapping to a missing function, and if no function is found.
     """
     found: dict[str, tuple[str, Function]] = {}
     for role in ROLES.values():
@@ -91,7 +91,7 @@ def _mapped(module: ModuleType, place: str, role: str, name: str) -> Function:
 
 
 def parse_mapping(words: Sequence[str]) -> dict[str, str]:
-    """Read `ROLE=FUNCTION` words, as `--map` takes them."""
+    """Read the `ROLE=FUNCTION` words of `--map`."""
     mapping: dict[str, str] = {}
     for word in words:
         role, separator, name = (part.strip() for part in word.partition("="))

@@ -1,4 +1,4 @@
-"""What a function really computes: its results on ordinary inputs against every reading of its role."""
+"""Find what a function computes: compare its results on ordinary inputs with every reading of its role."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WORKING_TYPES = ("float64", "float32")
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A function whose results on ordinary inputs have the right shape, and what it computes if that is known.
+    """A function whose results on ordinary inputs have the right shape, and its meaning if known.
 
-    arrays: the inputs in `dtype`, the widest type that it takes. value: its results on them.
+    arrays: the inputs in `dtype`, the widest type that the function takes. value: its results on them.
     """
 
     place: str
@@ -50,12 +50,12 @@ class Known:
 
 
 def finding(place: str, function: UserFunction, rule: Rule, **values: Any) -> Finding:
-    """A finding about a function: the pointer is the role it plays."""
+    """A finding about a function; the pointer is the function's role."""
     return rule.at(place, f"/{function.role.name}", function=function.spelled, **values)
 
 
 def expected_shape(function: UserFunction, arrays: tuple[Array, ...]) -> tuple[int, ...]:
-    """Shape of the result: leading axes of the arguments, broadcast, then one value of the kind that it gives."""
+    """Shape of the result: the arguments' leading axes, broadcast, then the shape of one value."""
     leading = [
         array.shape[: array.ndim - len(TRAILING[kind])] for array, kind in zip(arrays, function.role.takes, strict=True)
     ]
@@ -65,7 +65,7 @@ def expected_shape(function: UserFunction, arrays: tuple[Array, ...]) -> tuple[i
 def look(
     place: str, function: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions
 ) -> tuple[Known | None, list[Finding]]:
-    """Call a function on ordinary inputs and tell what it computes; None where there is nothing to go on with."""
+    """Call a function on ordinary inputs and find what it computes; None if there is no usable result."""
     findings: list[Finding] = []
     taken = _first_result(place, function, arrays, findings)
     if taken is None:
@@ -84,7 +84,7 @@ def look(
 def _first_result(
     place: str, function: UserFunction, arrays: tuple[FloatArray, ...], findings: list[Finding]
 ) -> tuple[UserFunction, FloatArray, str] | None:
-    """The function (in a loop, if it takes one rotation only), its results, and the widest type that it takes."""
+    """The function (in a loop if it takes only one rotation), its results, and the widest type that it takes."""
     failures: list[str] = []
     for candidate in (function, function.looped()):
         for dtype in WORKING_TYPES:
@@ -137,7 +137,7 @@ def _reading(
 
 
 def _at_the_other_rate(function: UserFunction, inputs: tuple[Array, ...]) -> Iterator[FloatArray]:
-    """The result at another rate, if the function is told one and takes this one too."""
+    """The result at another rate, if the function has a rate argument and accepts this rate."""
     if function.takes_rate:
         with suppress(CallFailed):
             yield function(*inputs, fps=RATES_HZ[1]).astype(np.float64)
@@ -148,7 +148,7 @@ def _error(function: UserFunction, value: FloatArray, expected: FloatArray) -> f
 
 
 def contract_reading(function: UserFunction, conventions: Conventions) -> Reading:
-    """What the contract asks of a role."""
+    """The contract's own reading of a role."""
     name = function.role.name
     if function.role.timed:
         return Reading("fps · log(R[t+1] · R[t]ᵀ)", declared_velocity(conventions))

@@ -1,7 +1,7 @@
-"""The definitions in float64, columns are axes: what the functions of a training side are measured against.
+"""The definitions in float64, columns are axes; the training side's functions are compared with them.
 
-Logarithm, angle, quaternion and six numbers are the reference runtime's own, which its tests hold against mpmath; here
-stand the few that an engine never computes.
+Logarithm, angle, quaternion and six numbers come from the reference runtime, whose tests compare them with mpmath. This
+module adds the few functions that an engine never computes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = [
 
 
 def transpose(matrix: FloatArray) -> FloatArray:
-    """The last two axes swapped: of a rotation, its inverse."""
+    """Swap the last two axes; for a rotation this is the inverse."""
     return np.swapaxes(matrix, -1, -2)
 
 
 def exp_map(vector_rad: FloatArray) -> FloatArray:
-    """Rotation (..., 3, 3) of a rotation vector (..., 3), axis times angle: by way of the quaternion, exact at 0."""
+    """Rotation (..., 3, 3) of a rotation vector (..., 3), axis times angle; computed by the quaternion, exact at 0."""
     half = 0.5 * np.sqrt(np.sum(vector_rad * vector_rad, axis=-1, keepdims=True))
     sine_over_angle = 0.5 * np.sinc(half / np.pi)
     return quat_to_matrix(np.concatenate((vector_rad * sine_over_angle, np.cos(half)), axis=-1))

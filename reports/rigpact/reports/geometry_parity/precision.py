@@ -1,9 +1,9 @@
-"""How far a function may be from its definition: derived from its dtype and from what the deployed functions add.
+"""The tolerance of a function against its definition, from its dtype and from the deployed functions' epsilon.
 
-gamma(k) = k·u / (1 - k·u) bounds a chain of k roundings (as in the reference runtime's tolerances), u of the dtype. The
-samples condition Gram–Schmidt by at most |b|/|b⊥| < 7; a logarithm by acos and division by sin θ, correct but naive, loses
-θ/sin²θ < 51 at 2.9 radians, of which each entry of R brings a rounding. An epsilon of 1e-8 beside a length of 0.15 or
-more (|b⊥| of the shortest axis) is part of the training side's definition: 7e-8.
+gamma(k) = k·u / (1 - k·u) bounds a chain of k roundings, with u of the dtype (as in the reference runtime's
+tolerances). On the samples, the condition number of Gram–Schmidt is at most |b|/|b⊥| < 7. A simple but correct
+logarithm, with acos and division by sin θ, amplifies the rounding of each entry of R by θ/sin²θ < 51 at 2.9 radians.
+The training side may add an epsilon of 1e-8 to a length of at least 0.15 (|b⊥| of the shortest axis): that is 7e-8.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rigpact.reference_runtime.operations.geometry import TRAINING_EPSILON
 from rigpact.reports.geometry_parity.roles import Kind, Role
 
 MATCH = 1e-4
-"""Two conventions differ by tenths on the samples; what is nearer to one than this follows it."""
+"""A function within this distance follows a convention; two conventions differ by tenths on the samples."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11}
 _OPERATIONS: Mapping[Kind, int] = {
     "six": 64, "residual": 64, "matrix": 64, "quat": 64, "sequence": 64, "vector": 512, "angle": 512,
@@ -26,7 +26,7 @@ _SHORTEST = 0.15
 
 
 def tolerance(role: Role, dtype: str, scale: float) -> float:
-    """Largest error that is rounding, for results of size `scale`."""
+    """The largest error that rounding explains, for results of size `scale`."""
     steps = _OPERATIONS[role.gives] * _UNIT_ROUNDOFF[dtype]
     return scale * (steps / (1.0 - steps) + TRAINING_EPSILON / _SHORTEST)
 
@@ -37,7 +37,7 @@ def scale_of(expected: FloatArray) -> float:
 
 
 def row_errors(role: Role, value: FloatArray, expected: FloatArray) -> FloatArray:
-    """Largest error of each row, (rows,); not finite is infinitely wrong; q and -q are one rotation."""
+    """Largest error of each row, (rows,); infinite for non-finite values; q and -q are the same rotation."""
     if role.gives == "quat":
         return np.minimum(_row_errors(value, expected), _row_errors(-value, expected))
     return _row_errors(value, expected)

@@ -1,7 +1,7 @@
-"""What a rotation function may compute: the contract's meaning first, then every known other one with its finding.
+"""The readings of a rotation function: the contract's meaning, then every other known meaning with its finding.
 
-Each role has a function here from the conventions to its readings, in the order in which they are tried: one change before
-two. Angular velocities are in velocity.py.
+Each role has a function here that takes the conventions and yields the role's readings in the order of trial: one
+change before two. Angular velocities are in velocity.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Compute = Callable[..., FloatArray]
 
 @dataclass(frozen=True)
 class Reading:
-    """One thing that a function may compute, from float64 arrays; the findings it means, empty for the contract's own."""
+    """One possible computation on float64 arrays, and its findings; no findings for the contract's own."""
 
     words: str
     compute: Compute
@@ -44,7 +44,7 @@ def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
 
 
 def _codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
-    """Every packing, as it is and transposed, the nearest to the declared one first."""
+    """Every packing, plain and transposed; the nearest to the declared one comes first."""
     packings = [
         declared.rot6d_packing,
         *(name for name in ("columns", "interleaved") if name != declared.rot6d_packing),
@@ -72,7 +72,7 @@ def _flipped(matrix: FloatArray, axis: int) -> FloatArray:
 
 
 def rot6d_to_matrix(declared: Conventions) -> Iterator[Reading]:
-    """Packings, columns or rows, the third axis' sign, and whether Gram–Schmidt runs."""
+    """Readings: packing, columns or rows, sign of the third axis, with or without Gram–Schmidt."""
     own = Rot6d(declared)
     yield from _whole_codecs(declared)
     found = "the six numbers stand in the matrix as they are"
@@ -117,7 +117,7 @@ def _each_normalised(six: FloatArray, codec: Rot6d) -> FloatArray:
 
 
 def matrix_to_rot6d(declared: Conventions) -> Iterator[Reading]:
-    """Packings, columns or rows."""
+    """Readings: packing, columns or rows."""
     for conventions, transposed in _codecs(declared):
         codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
 
@@ -133,7 +133,7 @@ def _orthonormal(declared: Conventions, packing: str) -> Compute:
 
 
 def reproject_rot6d(declared: Conventions) -> Iterator[Reading]:
-    """Packings, which axis is kept, and whether Gram–Schmidt runs at all."""
+    """Readings: packing, which axis is kept, with or without Gram–Schmidt."""
     own = Rot6d(declared)
     for packing in (
         declared.rot6d_packing,
@@ -164,7 +164,7 @@ RESIDUAL, WHOLE = "a residual, to which the identity is added", "a whole rotatio
 
 
 def _deltas(declared: Conventions) -> tuple[str, str]:
-    """What a delta is: the declared one first (the deployed functions take a residual)."""
+    """The meanings of a delta, the declared one first (the deployed functions take a residual)."""
     return (WHOLE, RESIDUAL) if declared.output_mode == "delta" else (RESIDUAL, WHOLE)
 
 
@@ -174,7 +174,7 @@ def _offset(conventions: Conventions, delta: str) -> FloatArray:
 
 
 def normalize_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
-    """Whether the identity is added, which columns it has, and whether Gram–Schmidt runs."""
+    """Readings: whether the identity is added, its columns, with or without Gram–Schmidt."""
     normal = _orthonormal(declared, declared.rot6d_packing)
     own, other = _deltas(declared)
 
@@ -205,10 +205,10 @@ _PRODUCT_OF = {
 
 
 def compose_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
-    """Order and direction of the product, what the delta is, the columns, and what is renormalised."""
+    """Readings: order and direction of the product, meaning of the delta, columns, renormalisation."""
     own_order = _PRODUCT_OF[declared.compose_order, declared.delta_direction]
     own_delta, own_codec = _deltas(declared)[0], codec_words(declared)
-    # a transposed codec composes as the other order does, which stands here already
+    # a transposed codec composes like the other order, which is already listed
     codecs = [conventions for conventions, transposed in _codecs(declared) if not transposed]
     choices = sorted(
         product(codecs, _deltas(declared), _PRODUCTS),
@@ -292,7 +292,7 @@ def matrix_to_quat(declared: Conventions) -> Iterator[Reading]:
 
 
 def wrap_to_pi(_declared: Conventions) -> Iterator[Reading]:
-    """Wrapped, left alone, or wrapped to other ends."""
+    """Readings: wrapped, not wrapped, or wrapped to another range."""
     yield Reading("wrapped to [-π, π]", oracle.wrap_to_pi)
     others: tuple[tuple[str, Compute], ...] = (
         ("angles come back as they were", np.asarray),
@@ -313,4 +313,4 @@ READINGS: Mapping[str, Callable[[Conventions], Iterator[Reading]]] = {
     "matrix_to_quat": matrix_to_quat,
     "wrap_to_pi": wrap_to_pi,
 }
-"""The roles whose meaning is one of a few; those that may be scaled by any number are in scaled.py and velocity.py."""
+"""The roles with a fixed list of readings; roles with an arbitrary scale are in scaled.py and velocity.py."""

@@ -1,4 +1,4 @@
-"""The roles that a training side's functions play: their names, what they take, what they give.
+"""The roles of the training side's functions: names, inputs, results.
 
 To add a role: a row here, its inputs in samples.py, its readings in readings.py.
 """
@@ -14,7 +14,7 @@ Kind = Literal["six", "residual", "matrix", "vector", "quat", "sequence", "angle
 TRAILING: Mapping[Kind, tuple[int, ...]] = {
     "six": (6,), "residual": (6,), "matrix": (3, 3), "vector": (3,), "quat": (4,), "sequence": (3, 3), "angle": (),
 }  # fmt: skip
-"""Shape of one value of each kind; everything before it are leading axes. A sequence's first axis is time."""
+"""Shape of one value of each kind; all axes before it are leading axes. A sequence's first axis is time."""
 UNIT: Mapping[Kind, str] = {
     "six": "(six numbers)", "residual": "(six numbers)", "matrix": "(matrix entries)", "vector": "rad", "quat": "(quaternion)",
     "sequence": "(matrix entries)", "angle": "rad",
@@ -23,7 +23,7 @@ UNIT: Mapping[Kind, str] = {
 
 @dataclass(frozen=True)
 class Role:
-    """One function of the contract's geometry; `aliases` are names that other libraries give it."""
+    """One function of the contract's geometry. aliases: its names in other libraries."""
 
     name: str
     takes: tuple[Kind, ...]
@@ -34,7 +34,7 @@ class Role:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which it is found, the contract's first."""
+        """All names of the function, the contract's first."""
         return (self.name, *self.aliases)
 
 
@@ -55,4 +55,4 @@ ROLES: Mapping[str, Role] = {
         Role("wrap_to_pi", ("angle",), "angle", ("wrap_angle", "wrap_yaw")),
     )
 }  # fmt: skip
-"""Every role by name."""
+"""All roles by name."""

@@ -1,7 +1,7 @@
-"""What the functions are asked: ordinary inputs from a seed, in float64.
+"""Ordinary inputs for the functions, from a seed, in float64.
 
 Ordinary means far from every singularity: axes that are not nearly parallel, angles between 0.05 and 2.9 radians. The
-singular ones are in degenerate.py.
+singular inputs are in degenerate.py.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ FRAMES, BONES = 9, 5
 SMALLEST_ANGLE_RAD, LARGEST_ANGLE_RAD = 0.05, 2.9
 _LARGEST_STEP_RAD = 1.2
 _SHEAR = 0.25
-"""Entries added to an axis before it is lengthened: at most 0.25·√3, which leaves |b⊥| > 0.3 |b|."""
+"""Range of the entries added to an axis before scaling: at most 0.25·√3 in total, so |b⊥| > 0.3 |b|."""
 Generator = np.random.Generator
 
 
 def ordinary(role: Role, rng: Generator, conventions: Conventions) -> tuple[FloatArray, ...]:
-    """The arguments of a function in a role: (64, …) each; a sequence is (9, 5, 3, 3), time first."""
+    """The arguments of a role's function, each (64, …); a sequence is (9, 5, 3, 3), time first."""
     return tuple(_DRAW[kind](rng, conventions) for kind in role.takes)
 
 
 def vectors(rng: Generator, shape: tuple[int, ...], largest_rad: float = LARGEST_ANGLE_RAD) -> FloatArray:
-    """Rotation vectors (*shape, 3), every direction, angles evenly between 0.05 and `largest_rad`."""
+    """Rotation vectors (*shape, 3) in all directions, angles uniform between 0.05 and `largest_rad`."""
     axis = rng.normal(size=(*shape, 3))
     axis /= np.linalg.norm(axis, axis=-1, keepdims=True)
     return axis * rng.uniform(SMALLEST_ANGLE_RAD, largest_rad, size=(*shape, 1))
@@ -54,7 +54,7 @@ def decoded(six: FloatArray, codec: Rot6d) -> FloatArray:
 
 
 def _six(rng: Generator, conventions: Conventions) -> FloatArray:
-    """Sheared, and each axis of another length: what a network says."""
+    """Six numbers with sheared axes of different lengths, like a network's output."""
     codec = Rot6d(conventions)
     six = encoded(rotations(rng), codec)
     axes = codec.split(six + rng.uniform(-_SHEAR, _SHEAR, size=six.shape))
@@ -63,7 +63,7 @@ def _six(rng: Generator, conventions: Conventions) -> FloatArray:
 
 
 def _residual(rng: Generator, conventions: Conventions) -> FloatArray:
-    """Large turns, so that orders and directions are told apart."""
+    """Large turns, so that orders and directions of a product give different results."""
     codec = Rot6d(conventions)
     return _six(rng, conventions) - codec.identity(1)
 
@@ -81,7 +81,7 @@ def _sequence(rng: Generator, _conventions: Conventions) -> FloatArray:
 
 
 def _angles(rng: Generator) -> FloatArray:
-    """Up to two turns more, and never where wrapping jumps."""
+    """Angles of up to two extra turns, never near the jump of wrapping."""
     turns = 2.0 * np.pi * rng.integers(-2, 3, size=ROWS)
     return rng.uniform(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, size=ROWS) + turns
 

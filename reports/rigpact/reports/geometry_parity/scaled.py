@@ -1,4 +1,4 @@
-"""Rotation vectors and angles, which a function may scale by any number: the number is measured and named."""
+"""Readings of rotation vectors and angles with an arbitrary scale: the scale is measured and named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS: tuple[tuple[float, str], ...] = (
 
 
 def fitted_ratio(value: FloatArray, expected: FloatArray) -> float | None:
-    """The number r with value = r · expected within `MATCH` of its size; None if there is none (or it is 0)."""
+    """The number r with value = r · expected, within `MATCH` of its size; None if there is none or r is 0."""
     if value.shape != expected.shape or not np.isfinite(value).all():
         return None
     ratio = float(np.sum(value * expected) / np.sum(expected * expected))
@@ -33,7 +33,7 @@ def fitted_ratio(value: FloatArray, expected: FloatArray) -> float | None:
 
 
 def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
-    """What a ratio means; empty for 1."""
+    """The findings for a ratio; none for 1."""
     findings: list[Named] = []
     size = abs(ratio)
     values = {"verb": verb, "ratio": size, "rows": rows}
@@ -50,12 +50,12 @@ def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
 
 
 def words_of(ratio: float, whole: str, scaled: str = "") -> str:
-    """What is computed, with its factor unless that is 1."""
+    """The computed quantity in words, with its factor unless that is 1."""
     return whole if abs(ratio - 1.0) <= MATCH else scaled or f"{ratio:.4g} · {whole}"
 
 
 def read_log(value: FloatArray, matrix: FloatArray) -> Reading | None:
-    """What a logarithm (rows, 3) of matrices (rows, 3, 3) is: scaled, inverse, or not the shortest."""
+    """The reading of a logarithm (rows, 3) of matrices (rows, 3, 3): scaled, inverse, or not the shortest."""
     expected = oracle.rotation_vector(matrix)
     ratio = fitted_ratio(value, expected)
     if ratio is not None:
@@ -80,12 +80,12 @@ def _not_shortest(vector: FloatArray, ratio: float) -> list[Named]:
 
 
 def _unknown(*_arrays: FloatArray) -> FloatArray:
-    """A result that only the function itself can tell."""
+    """The reading of a result that no known formula gives."""
     return np.full(1, np.nan)
 
 
 def read_exp(value: FloatArray, vector: FloatArray) -> Reading | None:
-    """What an exponential (rows, 3, 3) of vectors (rows, 3) is: of a scaled or negative vector."""
+    """The reading of an exponential (rows, 3, 3) of vectors (rows, 3): of a scaled or negated vector."""
     for ratio in (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES):
         if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
             findings = ratio_findings(ratio, len(value), "takes")
@@ -106,7 +106,7 @@ _RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
 
 
 def read_geodesic(value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
-    """What a distance (rows,) of rotations is: the angle, scaled, or the angle of the product."""
+    """The reading of a distance (rows,) of rotations: the angle, a scaled angle, or the angle of the product."""
     for words, relative, findings in _RELATIVES:
         ratio = fitted_ratio(value, oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), a.shape), relative(a, b)))
         if ratio is not None:

@@ -1,4 +1,4 @@
-"""Functions of torch tensors, and their gradients. Imported only where a function is written in torch."""
+"""Functions of torch tensors, and their gradients. Imported only for functions that use torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TorchBackend:
         return torch.from_numpy(array)
 
     def numpy(self, value: Any) -> Array:
-        """The tensor's numbers."""
+        """The tensor's values as a numpy array."""
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"a {type(value).__name__} where a tensor is expected")
         numbers: Array = value.detach().cpu().resolve_conj().numpy()
@@ -30,9 +30,9 @@ class TorchBackend:
 
 
 def input_gradients(call: Callable[[list[Any]], Any], arrays: Sequence[Array]) -> list[FloatArray] | None:
-    """Gradient of a weighted sum of the result with respect to each argument; None where autograd sees no path.
+    """Gradient of a weighted sum of the result for each argument; None where autograd finds no path.
 
-    Equal weights would hide a gradient that cancels, so they differ.
+    The weights differ, because equal weights would hide gradients that cancel.
     """
     tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
     result = call(tensors)

@@ -1,4 +1,4 @@
-"""Angular velocities from a sequence of rotations: frame, rows, rate and scale, all four read off at once."""
+"""Readings of angular velocities from a sequence of rotations: frame, rows, rate and scale, all at once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rigpact.reports.geometry_parity.readings import Reading
 from rigpact.reports.geometry_parity.scaled import Named, fitted_ratio, ratio_findings, words_of
 
 RATES_HZ = (50.0, 24.0)
-"""Two rates, so that one that is built in shows."""
+"""Two rates, so that a fixed rate inside the function shows."""
 FORWARD = "the step that follows, the last one repeated"
 
 
 def steps(sequence: FloatArray, frame: str) -> FloatArray:
-    """Rotation vectors (T - 1, …, 3) of the steps of (T, …, 3, 3), in the parent's or the bone's own frame."""
+    """Rotation vectors (T - 1, …, 3) of the steps of (T, …, 3, 3), in the parent's frame or the bone's own."""
     before, after = sequence[:-1], sequence[1:]
     relative = after @ oracle.transpose(before) if frame == "parent" else oracle.transpose(before) @ after
     return oracle.rotation_vector(relative)
@@ -59,7 +59,7 @@ def declared_velocity(conventions: Conventions) -> Callable[[FloatArray], FloatA
 
 
 def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: Conventions) -> Reading | None:
-    """What the results at both rates (only the first where the function takes no rate) are."""
+    """The reading of the results at both rates; only the first rate if the function takes none."""
     own = str(conventions.angvel_frame)
     frames = (own, "local" if own == "parent" else "parent")
     for frame, rows in product(frames, _ROWS):
@@ -88,7 +88,7 @@ def _where(frame: str, own: str, rows: str) -> Iterator[Named]:
 
 
 def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[Named]:
-    """The scale, once the rate is divided out: a function that ignores the rate has its own."""
+    """The scale after division by the rate; a function that ignores the rate has its own scale."""
     unit = 0.5 if conventions.angvel_angle == "half" else 1.0
     absolute = [ratio * fps / unit for ratio, fps in zip(ratios, RATES_HZ, strict=False)]
     if len(ratios) > 1 and abs(ratios[0] / ratios[1] - 1.0) <= 2 * MATCH:
@@ -100,7 +100,7 @@ def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[
 
 
 def _without_rate(measured: float, rows: int) -> list[Named]:
-    """`measured` times the rotation vector of one frame, whatever the rate."""
+    """The reading for `measured` times the rotation vector of one frame, independent of the rate."""
     size = abs(measured)
     per_frame = min((1.0, 0.5, 2.0), key=lambda known: abs(size - known))
     values: dict[str, Any] = {"measured": size, "fps": RATES_HZ[0]}

@@ -1,6 +1,6 @@
-"""Where a NaN is born: producers, precursors, guards, shrunk reproductions.
+"""Find where a NaN first appears: producers, precursors, guards, reduced reproductions.
 
-To teach it a stage: a row in operands.OPERATION. To add a guard: a row in guards.GUARDS.
+To add a guard: a row in guards.GUARDS.
 """
 
 from __future__ import annotations

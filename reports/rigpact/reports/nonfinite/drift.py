@@ -1,7 +1,8 @@
-"""Bug or chaos: how fast a free run forgets or amplifies a difference, and whether a trace stays within that.
+"""Separate defects from chaos: how fast a free run damps or grows a difference, and whether a trace stays within that.
 
-Many starts, a float32 step to 1e-6 apart, are run in lockstep (lanes.py). Their spread is the envelope that rounding alone can
-explain; a trace that leaves it is a defect, one inside it is not. What else a system measures of a free run stands beside it.
+Many starts, between a float32 step and 1e-6 apart, run side by side (lanes.py). Their spread is the envelope that
+rounding alone can explain. A trace that leaves the envelope has a defect. The result also holds other figures that a
+system measures on a free run.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from rigpact.reports.nonfinite.lanes import (
 from rigpact.reports.terminal import plain, tracked
 
 SAMPLES = 500
-"""Frames at which the spread is measured; all of them in a shorter run."""
+"""Number of frames at which the spread is measured; in a shorter run, all frames."""
 PARTED_DEG = 1.0
-"""A bone that is a degree off moves a hand by more than half a centimetre: from there on two runs have parted."""
+"""Two runs have diverged when a bone is off by this: one degree moves a hand by more than half a centimetre."""
 Trend = Literal["contraction", "neutral", "divergence"]
 
 
 @dataclass(frozen=True)
 class Outside:
-    """The first frame at which a trace is farther away than rounding explains, and the part that is."""
+    """The first frame in which a trace is off by more than rounding explains, and the part that is off."""
 
     frame: int
     bone: str
@@ -50,10 +51,10 @@ class Outside:
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """The growth envelope of a free run, and what was measured on it; sizes are in `unit`, those of `stage`.
+    """The growth envelope of a free run, and the other measurements; sizes are those of `stage`, in `unit`.
 
-    benign_apart: how far the run is at most from one under the system's benign knobs; None where it has none. facts: what the
-    system measures besides, and `lines` says it.
+    benign_apart: the largest distance to a run under the system's benign knobs; None where the system has none. facts:
+    other figures of the system; `lines` gives them in words.
     """
 
     frames: int
@@ -106,8 +107,8 @@ class Drift:
 
 
 def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> Drift:
-    """Measure the envelope over `frames` frames, and hold a free-run trace against it where one is given."""
-    carried_stage(subject.contract)  # a system that does not feed itself is refused
+    """Measure the envelope over `frames` frames, and compare a free-run trace with it if one is given."""
+    carried_stage(subject.contract)  # refuses a system that does not feed itself
     if subject.mode != "free" or subject.faults or subject.on_floor:
         raise UnusableInput("--drift", "a teacher-driven, perturbed or floor-contact run", "a free run as it is")
     if hasattr(subject.network, "outputs"):
@@ -132,7 +133,7 @@ def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> D
 
 
 def _trend(growth: float, frames: int) -> Trend:
-    """A difference that changes by less than a factor e over the whole run neither grows nor shrinks."""
+    """The trend of a difference; `neutral` if it changes by less than a factor e over the whole run."""
     rate = np.log(max(growth, 1e-9)) * frames
     return "divergence" if rate > 1.0 else "contraction" if rate < -1.0 else "neutral"
 
@@ -159,7 +160,7 @@ def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path) -> 
 
 
 def _farthest_part(contract: Any, stage: Stage, theirs: FloatArray, ours: FloatArray) -> str:
-    """The bone, or the field, that is farthest off; a value that is not finite is."""
+    """The bone or field with the largest distance; a non-finite value is the farthest."""
     with np.errstate(all="ignore"):
         difference = np.abs(theirs.astype(np.float64) - ours)
         sizes = None if stage.measure.sizes is None else stage.measure.sizes(contract, ours[None], theirs[None])[0]
@@ -171,7 +172,7 @@ def _farthest_part(contract: Any, stage: Stage, theirs: FloatArray, ours: FloatA
 
 
 def print_drift(drift: Drift, console: Console) -> None:
-    """Print the growth, the horizon, what the system measures besides, and the verdict."""
+    """Print the growth, the horizon, the system's other figures, and the verdict."""
     console.print(
         f"{drift.frames} frames: differences change by a factor {drift.growth_per_frame:.6f} a frame ({drift.trend}); "
         f"largest spread of {drift.stage} {drift.envelope[-1]:.3g} {drift.unit} from starts up to {max(SIZES):g} apart"

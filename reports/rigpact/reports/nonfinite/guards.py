@@ -1,6 +1,7 @@
-"""Counterfactual guards: the same run with one thing changed, to see which single change it survives.
+"""Counterfactual guards: repeat the run with one change, to find the single changes that keep it finite.
 
-Those of every system stand here; a system's own are its `files.guards`. A guard returns None where it would change nothing.
+The guards for all systems are here; a system's own are in its `files.guards`. A guard returns None where it changes
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class GuardResult:
-    """A guard, what it changed in words, and how many frames the run then stayed finite; `survived` of those asked for."""
+    """A guard, its change in words, and how many frames the run then stayed finite; `survived` if all of them."""
 
     guard: str
     change: str
@@ -43,22 +44,22 @@ class GuardResult:
 
 
 class ClampedNetwork:
-    """A network whose inputs are clamped to the ordinary range, NaN taken as 0."""
+    """A network whose inputs are clamped to the ordinary range; NaN becomes 0."""
 
     def __init__(self, network: Any) -> None:
-        """Wrap a network; everything else about it stays as it is."""
+        """Wrap a network; its other attributes stay the same."""
         self._network = network
 
     def __getattr__(self, name: str) -> Any:
-        """Its name, the widths that it is bound to."""
+        """The wrapped network's attributes, such as its name and bound widths."""
         return getattr(self._network, name)
 
     def __call__(self, inputs: Sequence[FloatArray]) -> Any:
-        """Clamp, then evaluate: a declared system's network."""
+        """Clamp, then evaluate, as the network of a declared system."""
         return self._network([_ordinary(vector) for vector in inputs])
 
     def run(self, inputs: Sequence[FloatArray], frame: int) -> Any:
-        """Clamp, then run: the network of the engine's loop."""
+        """Clamp, then run, as the network of the engine's loop."""
         return self._network.run([_ordinary(vector) for vector in inputs], frame)
 
 
@@ -68,7 +69,7 @@ def _ordinary(vector: FloatArray) -> FloatArray:
 
 
 def try_guards(subject: Subject, frames: int) -> list[GuardResult]:
-    """Run `frames` frames under every guard that changes something, the survivors first."""
+    """Run `frames` frames under every guard that changes something; guards that keep the run finite come first."""
     results = [_tried(name, changed, frames) for name, changed in guarded(subject)]
     return sorted(results, key=lambda result: -result.survives_frames)
 
@@ -94,7 +95,7 @@ def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
 
 def _clamp(subject: Subject) -> Changed | None:
     if not (callable(subject.network) or hasattr(subject.network, "run")):
-        return None  # recorded answers are the same whatever comes in
+        return None  # recorded answers do not depend on the inputs
     words = f"network inputs clamped to +-{ORDINARY_Z:g}, NaN to 0"
     return replace(subject, network=ClampedNetwork(subject.network)), words
 
@@ -114,7 +115,7 @@ def _finite_statistics(subject: Subject) -> Changed | None:
 
 
 def _is_ordinary(values: FloatArray) -> Any:
-    """Finite, and small enough that a square of it is: no statistic of motion is larger."""
+    """Whether a value is finite and its square is too; no statistic of motion is larger."""
     return np.isfinite(values) & (np.abs(values) < float(np.sqrt(np.finfo(np.float32).max)))
 
 

@@ -1,4 +1,4 @@
-"""The whole answer about one run: finite or not, the producer, what announced it, which guard it survives."""
+"""The answer about one run: finite or not, the producer, the precursors, the guards that keep it finite."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
 _GROWTH = 1.5
-"""A quarter of a run whose largest z is that much over the quarter before: bounded motion swings, it does not climb."""
+"""A run diverges if the largest z of each quarter is this many times that of the quarter before."""
 _STATISTICS_RULES = ("RP10", "RP30")
-"""Families of rules about statistics: the contract document's own suspects when a free run goes wrong."""
+"""Families of rules about statistics: the contract document names them as suspects when a free run fails."""
 
 
 @dataclass(frozen=True)
 class Investigation:
-    """What is known about a run; `to_json` is the `rigpact-nonfinite` document."""
+    """All results about a run; `to_json` gives the `rigpact-nonfinite` document."""
 
     verdict: Verdict
     frames: int
@@ -53,12 +53,12 @@ class Investigation:
 
     @property
     def precursor(self) -> Precursor | None:
-        """The earliest departure from the ordinary."""
+        """The earliest departure from an ordinary range."""
         return min(self.precursors, key=lambda entry: entry.frame, default=None)
 
     @property
     def guard(self) -> GuardResult | None:
-        """The single change that the run survives; None where none does."""
+        """A single change that keeps the run finite; None if there is none."""
         return next((result for result in self.guards if result.survived), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -82,10 +82,10 @@ class Investigation:
 
 
 class Growth:
-    """An observer of the largest value of each frame's first network input: does it climb and climb?"""
+    """An observer of the largest value of each frame's first network input, to see whether it keeps growing."""
 
     def __init__(self, stage: str) -> None:
-        """Start with nothing seen."""
+        """Start without any frame."""
         self._stage = stage
         self.largest: list[float] = []
 
@@ -95,7 +95,7 @@ class Growth:
 
     @property
     def diverges(self) -> bool:
-        """Whether every quarter's maximum is well above the one before, and beyond the ordinary range at the end."""
+        """Whether each quarter's maximum is well above the last one, and the final one beyond the ordinary range."""
         if len(self.largest) < 4 or self.largest[-1] <= ORDINARY_Z:
             return False
         quarters = [float(quarter.max()) for quarter in np.array_split(np.array(self.largest), 4)]
@@ -103,9 +103,9 @@ class Growth:
 
 
 def investigate(subject: Subject, frames: int, *, guard_frames: int | None = None) -> Investigation:
-    """Run up to `frames` frames; where it fails, name producer, precursors and the guards that it survives.
+    """Run up to `frames` frames; if the run fails, find the producer, the precursors and the guards that help.
 
-    guard_frames: how long a guarded run has to stay finite, as many as asked for by default; 0 tries no guard.
+    guard_frames: how many frames a guarded run must stay finite, by default `frames`; 0 tries no guard.
     """
     with np.errstate(all="ignore"):
         runner = subject.start(frames)
@@ -126,7 +126,7 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
 
 
 def _envelope(subject: Subject, runner: Runner) -> Envelope | None:
-    """The clip's own envelope; None for a clip that cannot drive even one step."""
+    """The clip's own envelope; None for a clip that cannot drive a single step."""
     try:
         return Envelope(subject, runner.contract)
     except UnusableInput:
@@ -140,12 +140,12 @@ def _verdict(watched: Watched, growth: Growth | None) -> Verdict:
 
 
 def refused_bundle(refusal: ContractRefused) -> Investigation:
-    """A bundle that the engine refuses is the finding itself: the character never starts."""
+    """The result for a bundle that the engine refuses: the character never starts."""
     return Investigation("nonfinite", 0, refused_origin(refusal), suspects=refusal.findings)
 
 
 def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, ...]:
-    """What the rules say about the statistics of a schema bundle: lengths, floors, scales that disagree with training."""
+    """The rules' findings about a schema bundle's statistics: lengths, floors, scales that disagree with training."""
     document = read_document(bundle)
     if document.kind is not Kind.BUNDLE:
         return ()
@@ -158,7 +158,7 @@ def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, 
 
 
 def investigate_recording(recording: Recording, contract: Any, network: Any = None) -> Investigation:
-    """The producer in a recorded run."""
+    """Find the producer in a recorded run."""
     trace = recording.trace
     check_widths(contract, trace.stages, recording.path)
     evidence = recording_to_evidence(recording, contract, None, network)
@@ -171,5 +171,5 @@ def investigate_recording(recording: Recording, contract: Any, network: Any = No
 
 
 def with_suspects(found: Investigation, suspects: Sequence[Finding]) -> Investigation:
-    """The same answer with the rules' findings beside it."""
+    """The same answer, with the rules' findings added."""
     return replace(found, suspects=tuple(suspects))

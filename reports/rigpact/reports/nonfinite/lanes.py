@@ -1,4 +1,4 @@
-"""Free runs that start a rounding apart, in lockstep, and how far they part: for every system that feeds itself."""
+"""Free runs side by side from starts that differ by rounding, and their distances; for systems that feed themselves."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
 SIZES: tuple[float, ...] = (2.0**-23, 1e-7, 3e-7, 1e-6)
-"""How far the starts are apart, for numbers of size 1; 2^-23 is one float32 step there."""
+"""Distances between the starts, for numbers of size 1; 2^-23 is one float32 step there."""
 RUNS_PER_SIZE = 4
 STEP_ERROR = gamma(32)
-"""Rounding that one frame adds to numbers of size 1 (see tolerances): what a correct engine may differ by each frame."""
+"""Rounding that one frame of a correct engine adds to numbers of size 1 (see tolerances)."""
 _ROTATIONS = {FieldKind.ROT6D, FieldKind.QUATERNION_XYZW}
 _LARGEST_DEG = 180.0
 
 
 def carried_stage(contract: Any) -> Stage:
-    """The stage that takes over what the frame before hands on; UnusableInput where the system has none."""
+    """The stage that holds the values from the frame before; UnusableInput where the system has none."""
     system = contract.system
     for stage in system.stages:
         if stage.carried is not None:
@@ -37,13 +37,13 @@ def carried_stage(contract: Any) -> Stage:
 
 
 def published_stage(contract: Any) -> Stage:
-    """The stage whose differences count: the pose that moves a skeleton, else what the next frame takes over."""
+    """The stage whose differences count: the published pose, else the stage that the next frame takes over."""
     found: Stage = contract.system.graph[contract.system.posed or carried_stage(contract).carried]
     return found
 
 
 def moved_channels(contract: Any) -> list[int]:
-    """The channels in which the starts differ: those handed on, of them the rotations where there are any."""
+    """The channels in which the starts differ: the rotations among the carried channels, else all carried channels."""
     stage = carried_stage(contract)
     fields = [
         field for field in stage.fields(contract) if not stage.carried_fields or field.name in stage.carried_fields
@@ -53,7 +53,7 @@ def moved_channels(contract: Any) -> list[int]:
 
 
 def perturbed_starts(seed: FloatArray, channels: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the others' differences."""
+    """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the other starts' differences."""
     chance = np.random.default_rng(0)
     sizes = np.repeat(SIZES, RUNS_PER_SIZE) * scale_of(seed[channels])
     starts = np.tile(seed, (1 + len(sizes), 1))
@@ -68,13 +68,13 @@ def scale_of(values: FloatArray) -> float:
 
 
 def seed_of(subject: Subject) -> FloatArray:
-    """The first row of the stage that is handed on, (width,)."""
+    """The first row of the carried stage, (width,)."""
     row: FloatArray = subject.rows().rows(carried_stage(subject.contract).name)[0]
     return row
 
 
 def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) -> FloatArray:
-    """How far each row (R, width) is from the other, (R,) in the stage's unit: that of the part that is farthest."""
+    """Distance of each row (R, width) from the other, (R,), in the stage's unit: the largest over its parts."""
     base = np.broadcast_to(other, rows.shape)
     if stage.measure.sizes is not None:
         return np.asarray(np.asarray(stage.measure.sizes(contract, base, rows)).max(axis=-1))
@@ -86,10 +86,11 @@ def distances(contract: Any, stage: Stage, rows: FloatArray, other: FloatArray) 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A run of many starts.
+    """A free run from many starts.
 
-    published (T, width): of the unperturbed one. apart (samples, R): each start's distance from it, at `sampled` frames.
-    benign_apart (samples,): the farthest distance of runs under the system's benign knobs; None where it has none.
+    published (T, width): of the unperturbed start. apart (samples, R): each start's distance from it, at the `sampled`
+    frames. benign_apart (samples,): the largest distance of runs under the system's benign knobs; None where the system
+    has none.
     """
 
     published: FloatArray
@@ -103,7 +104,7 @@ class Spread:
 
     @property
     def allowed(self) -> FloatArray:
-        """What rounding explains at each sample: every frame adds STEP_ERROR, amplified from there on as the starts are."""
+        """The distance that rounding explains at each sample: every frame adds STEP_ERROR, which grows as the starts do."""
         amplification = (self.apart / self.sizes).max(axis=1) * (self.sizes[0] / SIZES[0])
         every = np.interp(np.arange(self.sampled[-1] + 1), self.sampled, amplification)
         total = np.cumsum(every)[self.sampled.astype(int)] + every[0]
@@ -111,7 +112,7 @@ class Spread:
 
 
 def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, samples: int) -> Spread:
-    """Run the starts side by side, and the same start under each other value of a knob that does no harm."""
+    """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
     starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
     lockstep = files.lockstep(contract, subject.network, subject.clip, starts, count)
@@ -150,8 +151,9 @@ def _benign_changes(contract: Any) -> Iterator[dict[str, Any]]:
 def growth_per_frame(frames: FloatArray, sizes: FloatArray) -> float:
     """Factor by which a difference grows each frame: a line through its logarithm until it saturates.
 
-    Saturated is what has reached a tenth of the largest difference; before that the growth is that of small differences.
-    Where the largest is not ten times the first there was no growth to speak of: the whole run counts.
+    A difference is saturated from a tenth of its largest value on; before that, the growth is that of small
+    differences. If the largest value is less than ten times the first, there is no clear growth, and the whole run
+    counts.
     """
     known = sizes > 0.0
     if known.sum() < 3:

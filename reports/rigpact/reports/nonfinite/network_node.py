@@ -1,8 +1,8 @@
-"""The node of an ONNX graph that made a value which is not finite, and who is to blame for it.
+"""Find the node of an ONNX graph that made a non-finite value, and whether weights or inputs are the cause.
 
-Intermediates are exposed as extra outputs, on the failing frame only. Exposing one can keep onnxruntime from fusing nodes and
-so change the result: what is observed counts only if the network under observation gives the very bits that failed.
-Needs the optional package `onnx`; without it no node is named.
+Intermediate values become extra outputs, on the failing frame only. An extra output can stop onnxruntime from fusing
+nodes, and so change the result. Therefore an observation counts only if the observed network gives exactly the bits
+that failed. Needs the optional package `onnx`; without it no node is named.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rigpact.contract.model.signature import onnxruntime_errors, open_session
 from rigpact.contract.statistics import FloatArray
 
 ORDINARY_Z = 16.0
-"""Inputs beyond this are extraordinary: the exporter's graph clamps state and condition there."""
+"""Inputs beyond this are not ordinary: the exporter's graph clamps state and condition there."""
 _MOST_PROBES = 256
-"""Nodes looked at one by one where exposing all of them together changes the result."""
+"""Largest number of nodes to observe one by one, if observing all together changes the result."""
 Values = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
 class NodeOrigin:
-    """A node: name, operation, first bad element; its input ranges; whom to blame.
+    """A node: name, operation, first bad element, input ranges, and the cause.
 
-    blame: `weights` (a number of a weight is bad, or the node fails on ordinary inputs too) or `inputs`. same_bits: whether
-    the observed network gave the bits that failed; where False, fused nodes could not be told apart.
+    blame: `weights` (a weight holds a bad number, or the node fails on ordinary inputs too) or `inputs`. same_bits:
+    whether the observed network gave the bits that failed; if False, fused nodes could not be separated.
     """
 
     name: str
@@ -56,7 +56,7 @@ class NodeOrigin:
 
 
 class _Graph:
-    """A model that can be run with intermediates exposed; one of its outputs is looked at."""
+    """A model that can run with intermediate values as extra outputs; one of its outputs is observed."""
 
     def __init__(self, path: Path, output: int) -> None:
         import onnx
@@ -73,7 +73,7 @@ class _Graph:
                 self.weights[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
 
     def observed(self, names: Sequence[str], inputs: Sequence[FloatArray]) -> tuple[FloatArray, Values] | None:
-        """Run with `names` exposed: the output and their values; None where onnxruntime cannot."""
+        """Run with `names` as extra outputs: the output and their values; None where onnxruntime fails."""
         model = self._onnx.ModelProto()
         model.CopyFrom(self._model)
         known = {entry.name for entry in model.graph.output}
@@ -92,7 +92,7 @@ class _Graph:
 
 
 def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, output: int = 0) -> NodeOrigin | None:
-    """The node that made the first bad value of an output; None where it cannot be told.
+    """The node that made the first bad value of an output; None where it cannot be found.
 
     inputs: as they are bound. failed: the output's rows (N, width) as they were.
     """
@@ -106,7 +106,7 @@ def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, outp
 
 
 def _observe(graph: _Graph, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
-    """Values of the intermediates under which the output kept its bits, and whether that could be had."""
+    """Values of the intermediates, and whether the output kept its bits while they were observed."""
     names = [name for node in graph.nodes for name in node.output if name]
     together = graph.observed(names, inputs)
     if together and same_values(together[0], failed):
@@ -120,7 +120,7 @@ def _observe(graph: _Graph, inputs: Sequence[FloatArray], failed: FloatArray) ->
 
 
 def same_values(a: FloatArray, b: FloatArray) -> bool:
-    """Whether an output holds the same bits as the rows `b`, (N, width), one NaN being as good as another."""
+    """Whether an output holds the same bits as the rows `b`, (N, width); all NaN count as equal."""
     b = np.atleast_2d(b)
     if a.size % b.shape[-1] or a.size // b.shape[-1] not in (1, len(b)):
         return False
@@ -130,7 +130,7 @@ def same_values(a: FloatArray, b: FloatArray) -> bool:
 
 
 def _produces(node: Any, known: Values, weights: Values) -> bool:
-    """A node whose output is bad and whose computed inputs are not; a bad weight is the node's own."""
+    """Whether a node's output is bad while its computed inputs are not; a bad weight counts as the node's own."""
     outputs = [known[name] for name in node.output if name in known]
     if all(_is_finite(value) for value in outputs):
         return False
@@ -159,7 +159,7 @@ def _described(graph: _Graph, node: Any, known: Values, inputs: Sequence[FloatAr
 
 
 def _fails_on_ordinary_inputs(graph: _Graph, node: Any, inputs: Sequence[FloatArray]) -> bool:
-    """Whether the node also fails when every input is brought within the ordinary range."""
+    """Whether the node also fails when every input is clamped to the ordinary range."""
     ordinary = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
     seen = graph.observed(list(node.output), ordinary)
     return seen is not None and not all(_is_finite(seen[1][name]) for name in node.output if name in seen[1])

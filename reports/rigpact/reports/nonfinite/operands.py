@@ -1,7 +1,8 @@
-"""The numbers that one channel of a stage is computed from: found by evaluating the stage with single ones replaced.
+"""Find the numbers from which one channel of a stage is computed: replace numbers, and evaluate the stage again.
 
-A number whose replacement changes the channel is an operand, be it a channel of a stage before or a number of the contract.
-Groups are replaced first and halved where the channel changes, so that a few dozen evaluations do for hundreds of numbers.
+A number is an operand if its replacement changes the channel. It can be a channel of an earlier stage or a number of
+the contract. Groups are replaced first, and halved where the channel changes. So a few dozen evaluations are enough for
+hundreds of numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 
 MOST = 24
-"""Operands that are named; a pose that is composed down a skeleton has hundreds."""
+"""Largest number of named operands; a pose that is composed down a skeleton has hundreds."""
 Place = tuple[str, int]
 """A stage or an array of the contract, and the index of a number in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One recorded frame, `row` of the evidence, under the contract that acts."""
+    """One recorded frame, `row` of the evidence, under the contract of the run."""
 
     contract: Any
     evidence: Evidence
@@ -49,7 +50,7 @@ class Moment:
         return {name: rows[self.row] for name, rows in self.evidence.recorded.items()}
 
     def parents(self, stage: str) -> tuple[str, ...]:
-        """The recorded stages that a stage is computed from; those between that were not recorded are looked through."""
+        """The nearest recorded stages from which a stage is computed; stages between that were not recorded are skipped."""
         found: dict[str, None] = {}
         for name in (*self.graph[stage].needs, *self.graph[stage].may_use):
             found |= dict.fromkeys([name] if name in self.evidence.recorded else self.parents(name))
@@ -57,7 +58,7 @@ class Moment:
 
 
 def operation_of(moment: Moment, stage: str) -> str:
-    """What makes a stage, in words: the first sentence of the function that computes it."""
+    """How a stage is computed: the first docstring line of its function."""
     found, mode = moment.graph[stage], moment.evidence.mode
     if found.is_answer:
         return "network"
@@ -70,7 +71,7 @@ def operation_of(moment: Moment, stage: str) -> str:
 
 
 def operands_of(moment: Moment, stage: str, channel: int) -> dict[str, float]:
-    """The operands of one channel by name, with their values in the frame."""
+    """The operands of one channel: name -> value in the frame."""
     if moment.graph[stage].is_answer:
         known = moment.stages
         largest = {name: known[name] for name in moment.parents(stage)}
@@ -87,7 +88,7 @@ def _name(owner: str, index: int) -> str:
 
 
 class _Search:
-    """The stage evaluated with numbers replaced by ordinary ones."""
+    """Evaluates the stage with numbers replaced by ordinary ones."""
 
     def __init__(self, moment: Moment, stage: str, channel: int) -> None:
         self._moment, self._stage, self._channel = moment, stage, channel
@@ -104,7 +105,7 @@ class _Search:
         return float(self._numbers[owner][index] if owner in self._numbers else self._moment.stages[owner][index])
 
     def operands(self, base: Sequence[Place]) -> list[Place]:
-        """Every place whose replacement, on top of those of `base`, changes the channel."""
+        """Every place whose replacement, added to those of `base`, changes the channel."""
         before = self.value(base)
         return [place for owner, size in self._sizes.items() for place in self._among(owner, 0, size, base, before)]
 
@@ -133,13 +134,13 @@ class _Search:
         try:
             with np.errstate(all="ignore"):
                 rows = ReplayedFrames(replace(evidence, recorded=recorded), contract).computed(self._stage)
-        except (UnusableInput, ValueError, ArithmeticError):  # constants that the system cannot be computed with
+        except (UnusableInput, ValueError, ArithmeticError):  # the system cannot be computed with these constants
             return float("nan")
         return float("nan") if rows is None else float(rows[self._moment.row, self._channel])
 
 
 def _replaced(values: FloatArray, indices: Sequence[int]) -> FloatArray:
-    """The values with ordinary numbers at some places of the last axis, another one at each place."""
+    """The values with ordinary numbers at some places of the last axis, a different number at each place."""
     changed = np.array(values)
     changed[..., indices] = 0.3 + 0.4 * np.modf(0.618 * (1.0 + np.asarray(indices)))[0]
     return changed

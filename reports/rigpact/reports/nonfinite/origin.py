@@ -1,7 +1,7 @@
-"""The producer of a value that is not finite, apart from the stages that only pass it on.
+"""Find the producer of a non-finite value, and separate it from the stages that only pass it on.
 
-Order is time first, then dataflow: of the first frame that holds such a value, the stage that does while everything it was
-computed from is finite. Works on a live run and on a recording, of any system.
+The order is time first, then dataflow: in the first frame with such a value, the producer is the stage that holds one
+while all its inputs are finite. Works on a live run and on a recording, for any system.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 from rigpact.reports.nonfinite.operands import Moment, operands_of, operation_of
 
 LOADING = "load"
-"""The stage of a bundle that the engine does not even load."""
+"""The stage name for a bundle that the engine does not load."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A stage that passed the value on: where it is first seen there, and in how many channels."""
+    """A stage that passed the value on: its first bad channel, and the number of bad channels."""
 
     frame: int
     stage: str
@@ -39,7 +39,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value that is not finite was made: place, value, operation, operands, and the network's node."""
+    """The origin of a non-finite value: place, value, operation, operands, and the network's node."""
 
     frame: int
     stage: str
@@ -56,7 +56,7 @@ class Origin:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What has to be the same for two failures to be the same one, whatever the frame."""
+        """Two failures are the same if this is equal; the frame does not count."""
         return self.stage, self.channel, self.operation.partition(",")[0], self.node.name if self.node else None
 
     def to_json(self) -> dict[str, Any]:
@@ -78,14 +78,14 @@ class Origin:
 
 
 def _word(value: float) -> float | str:
-    """JSON has no NaN: the trace format's words stand for it."""
+    """A value for JSON: NaN and infinities become the words of the trace format."""
     if np.isfinite(value):
         return value
     return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def refused_origin(refusal: UnusableInput, stage: str = LOADING, frame: int = 0) -> Origin:
-    """The origin of a run that cannot be: a bundle that the engine refuses, a vector of the wrong length."""
+    """The origin for a run that cannot start: a bundle that the engine refuses, a vector of the wrong length."""
     words = f"{refusal.place}: found {refusal.found}, expected {refusal.expected}"
     if not isinstance(refusal, ContractRefused):
         return Origin(frame, stage, None, None, words)
@@ -94,7 +94,7 @@ def refused_origin(refusal: UnusableInput, stage: str = LOADING, frame: int = 0)
 
 
 def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = True) -> Origin | None:
-    """The origin of a watched run's alarm; None for a finite run."""
+    """The origin of the alarm in a watched run; None for a finite run."""
     contract = subject.acting_contract
     if watched.refusal is not None:
         return refused_origin(watched.refusal, contract.system.outputs[0], watched.failing_frame)
@@ -104,7 +104,7 @@ def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = T
 
 
 def evidence_of(subject: Subject, watched: Watched) -> Evidence:
-    """The frames that were kept, as evidence; of a system of windows the whole window."""
+    """The stored frames as evidence; for a system with windows, the whole window."""
     contract = subject.acting_contract
     if contract.system.windowed:
         runner = subject.start()
@@ -119,7 +119,7 @@ def evidence_of(subject: Subject, watched: Watched) -> Evidence:
 
 
 def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True) -> Origin | None:
-    """The producer of the first value of a recording that is not finite; None when all are finite."""
+    """The producer of a recording's first non-finite value; None if all values are finite."""
     graph = contract.system.graph
     exempt = of_later_frames(graph, contract, evidence.mode)
     bad = {name: ~np.isfinite(rows).all(axis=1) for name, rows in evidence.recorded.items() if name not in exempt}
@@ -127,7 +127,7 @@ def find_origin(evidence: Evidence, contract: Any, *, with_operands: bool = True
     if not len(bad_rows):
         return None
     row = int(bad_rows[0])
-    if contract.system.windowed:  # a window is one evaluation: the first stage comes before the first row
+    if contract.system.windowed:  # a window is evaluated at once: order by stage first, then by row
         row = int(np.argmax(next(bad[name] for name in graph.names if name in bad and bad[name].any())))
     moment = Moment(contract, evidence, row)
     origin = _producer(moment, not_finite(moment.stages, graph, exempt))
@@ -150,7 +150,7 @@ def _link(moment: Moment, stage: str) -> Link:
 
 
 def _of_next_row(moment: Moment, stage: str) -> Origin | None:
-    """A stage that looks ahead in a clip fails where the clip's next row is bad: that row is the producer."""
+    """A stage that reads the clip's next row fails if that row is bad: then that row is the producer."""
     graph, stages = moment.graph, moment.stages
     if moment.evidence.mode != "teacher" or graph[stage].reach_of(moment.contract)[1] == 0:
         return None
@@ -185,7 +185,7 @@ def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | 
 
 
 def _node(moment: Moment, stage: str) -> NodeOrigin | None:
-    """The node of the model that made a bad answer; None where no model or not all of its inputs are at hand."""
+    """The model's node that made a bad answer; None without a model or without all of its inputs."""
     network, system = moment.evidence.network, moment.contract.system
     signature = getattr(network, "signature", None)
     names = input_order(moment.contract)
@@ -203,7 +203,7 @@ def _node(moment: Moment, stage: str) -> NodeOrigin | None:
 
 
 def input_order(contract: Any) -> Sequence[str]:
-    """The stages that the model takes, in the order in which they are bound."""
+    """The model's input stages, in the order of binding."""
     system = contract.system
     orders = [name for name, knob in system.knobs.items() if isinstance(knob, InputOrder)]
     names: Sequence[str] = contract.conventions[orders[0]] if orders else system.inputs

@@ -1,6 +1,6 @@
-"""What leaves its ordinary range before a run fails, and how many frames ahead.
+"""Find the quantities that leave their ordinary range before a run fails, and how many frames before.
 
-The range of the network's inputs is the clip's own; what else is watched is the system's (`files.watches`).
+The clip gives the range of the network's inputs; the system defines the other watched quantities (`files.watches`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.comparing.address import channel_address
 
 _ROUNDED = 8
-"""Operations between a raw value and an input: a rounding of that size is no departure."""
+"""Number of operations between a raw value and an input: a difference of that many roundings is not a departure."""
 
 
 @dataclass(frozen=True)
 class Precursor:
-    """The first time something left its range: what, where, when, by how much."""
+    """The first departure from a range: quantity, place, frame, size."""
 
     kind: str
     frame: int
@@ -37,7 +37,7 @@ class Precursor:
     where: str
 
     def to_json(self, failing_frame: int | None = None) -> dict[str, Any]:
-        """The `precursor` object; `lead_frames` where something failed later."""
+        """The `precursor` object, with `lead_frames` if the run failed later."""
         lead = None if failing_frame is None else failing_frame - self.frame
         return {
             "frame": self.frame, "stage": self.stage, "channel": self.channel, "zscore": self.zscore,
@@ -46,9 +46,9 @@ class Precursor:
 
 
 def samuelson_limit(samples: int) -> float:
-    """How many deviations from their own mean the farthest of N samples can lie: sqrt(N - 1).
+    """The largest possible distance of a sample from the mean of N samples, in deviations: sqrt(N - 1).
 
-    Source: Samuelson, How deviant can you be?, 1968. Whatever is beyond cannot have been a frame of the clip.
+    Source: Samuelson, How deviant can you be?, 1968. A value beyond it cannot come from a frame of the clip.
     """
     return float(np.sqrt(max(samples - 1, 1)))
 
@@ -57,14 +57,14 @@ class Envelope:
     """An observer of a run: the first time that each watched quantity leaves its range."""
 
     def __init__(self, subject: Subject, contract: Any) -> None:
-        """Take the range of every input from the clip under a contract, and the system's own watches."""
+        """Take the range of every input from the clip under a contract, and add the system's own watches."""
         self._contract = contract
         with np.errstate(all="ignore"):
             self._watches = (*_ranges(subject, contract), *subject.files.watches(contract))
         self.found: dict[tuple[str, str], Precursor] = {}
 
     def __call__(self, frame: int, stages: Stages) -> None:
-        """Look at one frame; only the first departure of each kind and stage is kept."""
+        """Look at one frame; keep only the first departure of each kind and stage."""
         for watch in self._watches:
             if (watch.kind, watch.stage) not in self.found and watch.stage in stages:
                 self._look(watch, frame, stages)
@@ -82,7 +82,7 @@ class Envelope:
 
 
 def _ranges(subject: Subject, contract: Any) -> Iterator[Watch]:
-    """The network's inputs in deviations from their mean over the clip's own rows."""
+    """The ranges of the network's inputs, in deviations from the mean over the clip's rows."""
     drive = subject.files.drive_of(subject.clip)
     frame = np.arange(drive(contract).steps)
     frames = ReplayedFrames(Evidence(frame, contract.fps or 1.0, "teacher", {}, drive), contract)
@@ -105,7 +105,7 @@ class _Deviations:
 
 
 def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation per channel, in float64; a constant channel deviates by its rounding, at least by that of 1."""
+    """Mean and deviation per channel, float64; the deviation is at least the rounding of a value of size 1."""
     known = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
     rounding = np.nan_to_num(replay_bound(frames, name, rows).max(axis=0), posinf=0.0)
     return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))

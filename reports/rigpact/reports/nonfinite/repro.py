@@ -1,9 +1,9 @@
-"""A folder that reproduces a failing run anywhere: files, network inputs, a pytest file, a C++ listing.
+"""Write a folder that reproduces a failing run anywhere: files, network inputs, a pytest file, a C++ listing.
 
-contract, companion, model or recorded answers, clip   what the run needs, under the names that repro.json gives
-repro.json            frames, mode, faults, conventions, where it fails, the guard that it survives
+contract, companion, model or recorded answers, clip   the run's files, under the names in repro.json
+repro.json            frames, mode, faults, conventions, place of the failure, the guard that keeps it finite
 test_data_set_0/      the network's inputs and outputs at the failing frame, in the layout of ONNX backend tests
-test_repro.py         fails while the defect is there; RIGPACT_GUARD=NAME shows that a guard cures it
+test_repro.py         fails while the defect exists; RIGPACT_GUARD=NAME shows that a guard helps
 repro_inputs.h        the same inputs as C++ arrays
 """
 
@@ -48,7 +48,7 @@ def test_the_run_stays_finite():
 
 
 def write_repro(folder: Path, subject: Subject, found: Investigation, files: tuple[Path, Path | None]) -> Path:
-    """Shrink a failing run and write its folder; UnusableInput for a run whose clip cannot be taken apart."""
+    """Shrink a failing run and write its folder; UnusableInput for a clip that cannot be split into columns."""
     failing = found.origin.frame if found.origin else 0
     shrunk = shrink(subject, max(found.frames, failing) + 2)
     if shrunk is None:
@@ -72,7 +72,7 @@ def write_repro(folder: Path, subject: Subject, found: Investigation, files: tup
 
 
 def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
-    """Run a repro folder again, with a guard if one is named."""
+    """Run a repro folder again, with a guard if one is given."""
     facts = json.loads((folder / "repro.json").read_text(encoding="utf-8"))
     names = facts["files"]
     contract = _declared(folder, names).with_conventions(facts["conventions"])
@@ -118,7 +118,7 @@ def _write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _write_network(folder: Path, subject: Subject) -> str | None:
-    """Write the model or the recorded answers; None where the clip holds the answers itself."""
+    """Write the model or the recorded answers; None where the clip itself holds the answers."""
     network, contract = subject.network, subject.contract
     if network is None:
         return None
@@ -154,7 +154,7 @@ def _write_vectors(folder: Path, shrunk: Shrunk) -> None:
 def tensor_proto(name: str, values: FloatArray) -> bytes:
     """A float32 array as an ONNX TensorProto: fields dims (1), data_type (2), name (8), raw_data (9).
 
-    Written out by hand: the format is stable, and the package `onnx` is not needed for it.
+    The bytes are written by hand, because the format is stable and the package `onnx` is then not needed.
     """
     raw = np.ascontiguousarray(values, "<f4").tobytes()
     dims = b"".join(b"\x08" + _varint(size) for size in values.shape)
@@ -171,7 +171,7 @@ def _varint(value: int) -> bytes:
 
 
 def cpp_listing(vectors: Mapping[str, FloatArray]) -> str:
-    """The vectors as C++ arrays, exact: hexadecimal floats, NAN and INFINITY by their macros."""
+    """The vectors as exact C++ arrays: hexadecimal floats, and the macros NAN and INFINITY."""
     lines = ["// The network's inputs at the failing frame, in binding order.", "#pragma once", "#include <cmath>", ""]
     for name, vector in vectors.items():
         numbers = ", ".join(_cpp_number(float(value)) for value in vector.ravel())

@@ -1,7 +1,7 @@
-"""The smallest run that still fails the same way: latest start, shortest prefix, fewest channels that are not default.
+"""Find the smallest run that fails in the same way: latest start, fewest frames, fewest non-default channels.
 
-Channels are the columns of the clip that drives the run. Delta debugging over them (Zeller and Hildebrandt, Simplifying and
-isolating failure-inducing input, 2002). Default: 0, and no rotation.
+Channels are the columns of the clip that drives the run. The method is delta debugging (Zeller and Hildebrandt,
+Simplifying and isolating failure-inducing input, 2002). The default values are 0 and no rotation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.nonfinite.origin import Origin, origin_of_run
 
 MOST_RUNS = 200
-"""Runs spent on leaving channels out; what is left then is reported as it is."""
+"""Largest number of runs for leaving channels out; after that, the present result is reported."""
 Column = tuple[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """A smaller subject that fails the same way in `frames` frames; the columns that are not default, of how many."""
+    """A smaller subject that fails in the same way in `frames` frames; its non-default columns, and their total."""
 
     subject: Subject
     origin: Origin
@@ -37,7 +37,7 @@ class Shrunk:
 
 
 def shrink(subject: Subject, frames: int) -> Shrunk | None:
-    """Shrink a run that fails within `frames` frames; None for one that does not, or whose clip cannot be taken apart."""
+    """Shrink a run that fails within `frames` frames; None if it does not fail, or its clip has no columns to split."""
     watched, origin = _outcome(subject, frames)
     if origin is None or not subject.files.columns(subject.clip):
         return None
@@ -60,7 +60,7 @@ def _outcome(subject: Subject, frames: int) -> tuple[Watched, Origin | None]:
 
 
 class _Search:
-    """Whether a smaller run fails the same way, in as many frames as the original took; counts the runs."""
+    """Tests whether a smaller run fails in the same way within the original number of frames; counts the runs."""
 
     def __init__(self, origin: Origin) -> None:
         self._identity, self.frames, self.runs = origin.identity, origin.frame + 2, 0
@@ -76,13 +76,13 @@ class _Search:
 
 
 def _length(subject: Subject) -> tuple[int, int]:
-    """Frames that the clip drives, and rows that it has beyond them: a last pose is a target only."""
+    """Number of frames that the clip drives, and its further rows: the last pose is only a target."""
     steps = int(subject.rows().steps)
     return steps, len(next(iter(subject.files.columns(subject.clip).values()))) - steps
 
 
 def _later_starts(subject: Subject, watched: Watched) -> Iterator[Subject]:
-    """The subject started at one of the frames that were kept, the last first."""
+    """The subject, started at each stored frame, the last frame first."""
     for frame, stages in reversed(watched.frames):
         if frame > 0:
             yield _started_at(subject, frame, stages)
@@ -104,7 +104,7 @@ def _started_at(subject: Subject, frame: int, stages: Mapping[str, FloatArray]) 
 
 
 def _answers_from(network: Any, frame: int) -> Any:
-    """Recorded answers from a frame on; any other network is the same at every frame."""
+    """Recorded answers from a frame on; any other network stays unchanged."""
     outputs = getattr(network, "outputs", None)
     if outputs is None:
         return network
@@ -115,7 +115,7 @@ def _answers_from(network: Any, frame: int) -> Any:
 
 
 def _shortened(subject: Subject, search: _Search) -> Subject:
-    """Without the rows of the clip after the failing one, where that makes no difference."""
+    """The subject without the clip's rows after the failing one, if it still fails in the same way."""
     _, origin = _outcome(subject, search.frames)
     steps, beyond = _length(subject)
     if origin is None or steps <= origin.frame + 1:
@@ -127,7 +127,7 @@ def _shortened(subject: Subject, search: _Search) -> Subject:
 
 
 def _fewest_columns(subject: Subject, search: _Search) -> tuple[Subject, list[Column]]:
-    """Delta debugging: leave out ever smaller parts of the columns for as long as the failure stays the same."""
+    """Delta debugging: leave out smaller and smaller parts of the columns while the failure stays the same."""
     columns = [
         (name, index)
         for name, values in subject.files.columns(subject.clip).items()
@@ -148,7 +148,7 @@ def _minimal(items: list[Column], fails: Callable[[Sequence[Column]], bool], mos
     parts, runs = 2, 1
     while len(items) >= 2 and runs < most_runs:
         groups = [items[index::parts] for index in range(parts)]
-        # one group alone, then everything but one group
+        # one group alone, then all groups but one
         smaller = None
         for candidate in [*groups, *([x for x in items if x not in set(group)] for group in groups if parts > 2)]:
             runs += 1
@@ -166,7 +166,7 @@ def _minimal(items: list[Column], fails: Callable[[Sequence[Column]], bool], mos
 
 
 def _with_columns(subject: Subject, kept: Sequence[Column]) -> Subject:
-    """The subject whose clip holds the default in every column but those kept."""
+    """The subject with default values in all columns of its clip except the kept ones."""
     files, wanted, columns = subject.files, set(kept), {}
     for name, values in subject.files.columns(subject.clip).items():
         columns[name] = values.copy()

@@ -1,4 +1,4 @@
-"""The answer about a run, for people."""
+"""Print the answer about a run for people."""
 
 from __future__ import annotations
 

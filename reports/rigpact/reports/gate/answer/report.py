@@ -82,7 +82,7 @@ class GateReport:
 
     @property
     def verdict(self) -> Verdict:
-        """`fail` if any part fails (if strict, also for a warning); `undetermined` if a part is, or nothing was compared."""
+        """`fail` if a part fails (if strict, also for a warning); `undetermined` if a part is or nothing was compared."""
         verdicts = {part.verdict for part in self.parts}
         if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
             return "fail"
@@ -95,7 +95,7 @@ class GateReport:
         return {"pass": EXIT_PASS, "fail": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE}[self.verdict]
 
     def to_json(self) -> dict[str, Any]:
-        """The `rigpact-gate` document, version 1; without times and machine names, so the same inputs give the same bytes."""
+        """The `rigpact-gate` document, version 1; without times and machine names: same inputs, same bytes."""
         return {
             "format": "rigpact-gate",
             "version": 1,

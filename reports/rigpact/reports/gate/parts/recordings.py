@@ -95,7 +95,7 @@ def _is_diagnosed(project: Project, name: str, *, passes: bool) -> bool:
 def _findings(
     project: Project, run: RecordedRun, recording: Recording, report: FindingsReport, diagnosis: Diagnosis | None
 ) -> Iterator[Finding]:
-    """Findings of diagnosis and comparison. In a free run within its envelope, a difference can be amplified rounding."""
+    """Findings of diagnosis and comparison. A free run within its envelope may differ: that can be grown rounding."""
     yield from about_diagnosis(diagnosis, Path(run.file))
     outside = _outside(project, run, recording)
     if outside is not None:
