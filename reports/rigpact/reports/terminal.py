@@ -1,6 +1,6 @@
-"""Answers for people at a terminal: findings, verdicts, tables, progress.
+"""Output at a terminal: findings, verdicts, tables, progress.
 
-Text that comes from user files (bone names, paths) is hostile: it is printed as plain text, control characters escaped.
+Text from user files (bone names, paths) may be hostile: it is printed as plain text with control characters escaped.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Item = TypeVar("Item")
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
 _LOG_WIDTH = 140
-"""Width of tables in a pipe or a CI log, which has none of its own."""
+"""Width of tables in a pipe or a CI log, which have no width."""
 _PROGRESS_AFTER_ITEMS = 64
-"""Loops shorter than this end within a second; a bar would only flicker."""
+"""Loops shorter than this end within a second, and get no progress bar."""
 
 
 def stdout() -> Console:
-    """The console that answers go to."""
+    """The console for answers."""
     return Console(file=sys.stdout, soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else _LOG_WIDTH)
 
 
@@ -38,18 +38,18 @@ def plain(text: object) -> str:
 
 
 def print_json(document: object) -> None:
-    """Print a machine-readable answer, keys in the order given."""
+    """Print a machine-readable answer, keys in the given order."""
     sys.stdout.write(json_text(document))
 
 
 def json_text(document: object) -> str:
-    """A machine-readable answer with a newline at its end, keys in the order given; what is not finite becomes null."""
+    """A machine-readable answer with a final newline, keys in the given order; non-finite numbers become null."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(_encodable(document), option=options).decode("utf-8")
 
 
 def _encodable(value: object) -> object:
-    """The value with half surrogate pairs, as keys and undecodable file names may hold them, written as escapes."""
+    """The value with lone surrogates escaped; keys and undecodable file names may hold them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Mapping):
@@ -60,7 +60,7 @@ def _encodable(value: object) -> object:
 
 
 def print_report(report: FindingsReport, console: Console | None = None) -> None:
-    """Print every finding, then the verdict with its account."""
+    """Print all findings, then the verdict with its account."""
     console = console or stdout()
     for finding in report.findings:
         print_finding(finding, console)
@@ -98,7 +98,7 @@ def account_text(ledger: Ledger) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """A table with text in the first column and numbers in the others."""
     built = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
     for place, name in enumerate(columns):
         built.add_column(name, justify="left" if place == 0 else "right")
@@ -108,7 +108,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 
 def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """Iterate with a progress bar on stderr; none for short loops or when stderr is no terminal."""
+    """Iterate with a progress bar on stderr; without a bar for short loops, or if stderr is not a terminal."""
     console = Console(stderr=True)
     if len(items) < _PROGRESS_AFTER_ITEMS or not console.is_terminal:
         yield from items
@@ -119,7 +119,7 @@ def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
 
 @contextmanager
 def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr for work that comes in any order; call the yielded function with how many were done."""
+    """A progress bar on stderr for work in any order; call the yielded function with the number of finished items."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -131,7 +131,7 @@ def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on stderr that something of unknown length goes on; nothing when stderr is no terminal."""
+    """Show on stderr that work of unknown length is running; nothing if stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield

@@ -1,7 +1,7 @@
-"""What the plugin's items judge: a list of named judgements over the user's files, of any system. Knows nothing of pytest.
+"""The judgements of the plugin's items: a list of named checks of the user's files, for any system, without pytest.
 
-A judgement raises `Refuted` with a text for people, `NotJudged` with what is missing, or returns. To add one: a function, and a
-row where its family is listed; `judgements` gives all of them in order.
+A judgement returns, or raises `Refuted` with a text for people, or `NotJudged` with what is missing. To add one: a
+function, and a row in the list of its family. `judgements` gives all of them in order.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from rigpact.testing.judgement import Judgement, NotJudged, Refuted, finding_tex
 from rigpact.testing.properties import property_judgements
 
 FREE_RUN_FRAMES = 300
-"""Five seconds at 60 frames a second: what diverges in a loop, shows."""
+"""Five seconds at 60 frames per second: long enough to show a diverging loop."""
 WINDOW = 100
 
 
 def judgements(files: UserFiles, *, strict: bool, examples: int, seed: int | None) -> Iterator[Judgement]:
-    """Every judgement on these files, in the order in which a defect would spread.
+    """All judgements on these files, in the order in which a defect spreads.
 
-    strict: warnings refute too. examples, seed: how much the properties draw; without a seed always the same.
+    strict: warnings refute too. examples, seed: number of draws of the properties, and their seed; without a seed, the
+    draws are always the same.
     """
     yield Judgement(("contract",), lambda: _contract(files))
     yield from _check_judgements(files, strict=strict)
@@ -59,9 +60,9 @@ def _contract(files: UserFiles) -> None:
 
 
 def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
-    """One judgement a rule; a family whose files are not given is one judgement that says so.
+    """One judgement for each rule; for a family without its files, one judgement that says so.
 
-    Families that need something else, such as a project, have no judgements; the account catches what they find.
+    Families that need something else, such as a project, have no judgements; their findings fail the account.
     """
     own: set[Rule] = set()
     for family in filter(partial(_is_asked, files), FAMILIES):
@@ -95,7 +96,7 @@ _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
     Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
     Need.BASELINE: lambda files: "" if files.configuration and files.configuration.baseline else _NO_BASELINE,
 }
-"""What a family of rules may need here, and what the files lack of it: '' if nothing."""
+"""Each need of a family of rules, with the text of what the files lack; '' if nothing."""
 _OF_CONTRACT_FILES = frozenset({Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA})
 _OF_ANY_MODEL = Need.GRAPH
 
@@ -122,7 +123,7 @@ def _canary(files: UserFiles, rule: Rule, *, strict: bool) -> None:
 
 
 def _account(files: UserFiles, own: Collection[Rule], *, strict: bool) -> None:
-    """Everything that the files declare was judged, and no finding goes without its own test."""
+    """Everything that the files declare was judged, and every finding has its own test."""
     codes = {rule.code for rule in own}
     refute((each for each in files.findings.findings if each.rule.code not in codes), strict=strict)
     ledger = files.findings.ledger
@@ -134,7 +135,7 @@ def _account(files: UserFiles, own: Collection[Rule], *, strict: bool) -> None:
 
 
 def _signature(files: UserFiles) -> None:
-    """Inputs of the contract's widths in the contract's order; finite answers of the contract's widths."""
+    """The inputs have the contract's widths and order; the answers are finite and have the contract's widths."""
     contract, widths = files.contract, files.input_widths()
     wrong = [
         f"input {place} ({name}): the contract has {widths[name]} numbers, the model takes {entry.width}"
@@ -165,7 +166,7 @@ def _parity_judgements(files: UserFiles) -> Iterator[Judgement]:
 
 
 def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, Recording]) -> None:
-    """The reference loop, driven by the clip, computes what the training side recorded."""
+    """The reference loop, driven by the clip, gives the values that the training side recorded."""
     data = files.documents[prediction].data
     driving = files.clip_named([data.get("source_json"), data.get("clip")])
     run = RecordedRun(str(prediction), prediction.stem, None if driving is None else str(driving))
@@ -193,7 +194,7 @@ def _trace_judgements(files: UserFiles) -> Iterator[Judgement]:
 
 
 def _engine_stage(files: UserFiles, path: Path, stage: str, diagnoses: dict[Path, Diagnosis]) -> None:
-    """The engine's own stage follows from the engine's own inputs to it."""
+    """The engine's stage follows from the engine's own recorded inputs."""
     if path not in diagnoses:
         diagnoses[path] = _diagnosis(files, path)
     diagnosis = diagnoses[path]
@@ -242,6 +243,6 @@ def _free_runs(files: UserFiles) -> Iterator[Judgement]:
 
 
 def _free_run(files: UserFiles, path: Path) -> None:
-    """Some seconds on the system's own output stay finite, and no input is cut or padded."""
+    """Some seconds of free run stay finite, and no input is cut or padded."""
     files.network  # noqa: B018 - raises where there is none
     refute(free_report(files.project, path, FREE_RUN_FRAMES))

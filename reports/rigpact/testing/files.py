@@ -1,4 +1,4 @@
-"""The user's own files of any system, read once each and only when something is judged on them. Knows nothing of pytest."""
+"""The user's files of any system, each read once and only when a judgement needs it. Independent of pytest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_MODEL = "no model: --rigpact-onnx FILE"
 
 @dataclass(frozen=True)
 class Paths:
-    """What was given on the command line. clips: raw clips, teacher files, and traces that drive another system or label it."""
+    """The paths from the command line. clips: raw clips, teacher files, and traces that drive or label a system."""
 
     bundle: Path
     companion: Path | None = None
@@ -44,7 +44,7 @@ class Paths:
 
 
 def short_names(paths: Iterable[Path], *, suffix: bool) -> dict[Path, str]:
-    """A name of its own for each file: the file's, with its folder where two share one, else the whole path."""
+    """A unique name for each file: the file name; with its folder if two are equal; else the whole path."""
     own = list(paths)
     name_of: tuple[Callable[[Path], str], ...] = (
         lambda path: path.name if suffix else _stem(path),
@@ -63,7 +63,7 @@ def _stem(path: Path) -> str:
 
 
 class UserFiles:
-    """The files behind the paths, as the gate reads them. Every property raises UnusableInput for one that is unusable."""
+    """The files of the paths, read as in the gate. Every property raises UnusableInput for an unusable file."""
 
     def __init__(self, paths: Paths) -> None:
         """Keep the paths; nothing is read yet."""
@@ -88,7 +88,7 @@ class UserFiles:
         )
         declared = declared_changes(paths.settings, paths.conventions)
         project = Project(GateSettings(bundle=bundle, companion=companion, model=model, conventions=declared))
-        project.clip_paths = paths.clips  # as they are: a bracket in a folder's name is no pattern
+        project.clip_paths = paths.clips  # literal paths: a bracket in a folder's name is not a pattern
         return project
 
     @property
@@ -111,21 +111,21 @@ class UserFiles:
         return tuple(filter(is_trace_path, self.paths.clips))
 
     def clips_of_kind(self, *kinds: Kind) -> list[Path]:
-        """The JSON clips that are of some kinds."""
+        """The JSON clips of the given kinds."""
         return [path for path, document in self.documents.items() if document.kind in kinds]
 
     def driving_clips(self) -> list[Path]:
-        """The clips that can drive a run: raw clips, and traces of all that a system is given."""
+        """The clips that can drive a run: raw clips, and traces with all input stages of a system."""
         given = set(self.system.graph.given)
         traces = [path for path in self.recordings if given and given <= set(read_trace(path).stages)]
         return [*self.clips_of_kind(Kind.RAW_CLIP), *traces]
 
     def clip(self, path: Path) -> Any:
-        """One clip, as what drives a run."""
+        """One clip, to drive a run."""
         return self.project.clip(path)
 
     def clip_named(self, names: Sequence[str | None]) -> Path | None:
-        """The driving clip that goes by one of these names, with or without its folder and suffix."""
+        """The driving clip with one of these names, with or without its folder and suffix."""
         stems = {Path(name.replace("\\", "/")).stem for name in names if name}
         return next((path for path in self.driving_clips() if _stem(path) in stems), None)
 
@@ -144,7 +144,7 @@ class UserFiles:
         return found
 
     def input_widths(self) -> dict[str, int]:
-        """Numbers of each input: the contract's or, where it says nothing, the model's."""
+        """The width of each input, from the contract or, if it gives none, from the model."""
         bound = [entry.width for entry in self.network.signature.inputs]
         return {
             name: self.contract.fields(name).width or width or 0
@@ -152,7 +152,7 @@ class UserFiles:
         }
 
     def answers(self, inputs: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """The model's answers, as the runtime takes them, to rows (N, width) of its inputs."""
+        """The model's answers to rows (N, width) of its inputs, as the runtime uses them."""
         count = len(next(iter(inputs.values())))
         evidence = Evidence(np.arange(count), self.contract.fps or 1.0, "teacher", inputs, network=self.network)
         frames = ReplayedFrames(evidence, self.contract)
@@ -160,12 +160,12 @@ class UserFiles:
 
     @cached_property
     def configuration(self) -> Configuration | None:
-        """The project's configuration, where one is named."""
+        """The project's configuration, if one is given."""
         return read_configuration(self.paths.config) if self.paths.config is not None else None
 
     @cached_property
     def findings(self) -> FindingsReport:
-        """What `rigpact check` says of all files together, as the configuration wants it."""
+        """The findings of `rigpact check` on all files together, after the configuration is applied."""
         paths = self.paths
         documents = (self.bundle, *self.documents.values())
         request = CheckRequest(documents, self.recordings, model=paths.onnx, companion=paths.companion)
@@ -174,5 +174,5 @@ class UserFiles:
 
 @cache
 def files_of(paths: Paths) -> UserFiles:
-    """The files behind the same paths are read once in a process."""
+    """The user's files; the same paths are read once in a process."""
     return UserFiles(paths)

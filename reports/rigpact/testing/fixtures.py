@@ -1,6 +1,6 @@
-"""Fixtures over the files that were given on pytest's command line, for people's own tests.
+"""Fixtures with the files from pytest's command line, for users' own tests.
 
-Each skips, with the option that is missing, where its file was not given. Part of the plugin, which imports them.
+Each fixture skips and names the missing option if its file was not given. The plugin imports this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
-    """The files themselves; what is read of them is read once."""
+    """The user's files; each is read once."""
     from rigpact.testing.files import Paths, files_of
 
     option = pytestconfig.option

@@ -17,19 +17,19 @@ ROOT = "rigpact"
 
 
 class RigpactCollector(pytest.Collector):
-    """Every judgement on the user's files; stands beside the collected files, under the session."""
+    """All judgements on the user's files; a child of the session, beside the collected files."""
 
     files: UserFiles
 
     @classmethod
     def of(cls, session: pytest.Session, files: UserFiles) -> RigpactCollector:
-        """The collector of a session; its name is the first part of every item's."""
+        """The collector of a session; its name is the first part of every item's name."""
         made: RigpactCollector = cls.from_parent(session, name=ROOT, nodeid=ROOT, path=files.paths.bundle)
         made.files = files
         return made
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """One item a judgement; a file that cannot be read fails the collection."""
+        """One item for each judgement; an unreadable file fails the collection."""
         option = self.config.option
         drawing = {"examples": option.rigpact_examples, "seed": option.rigpact_seed}
         try:
@@ -40,13 +40,13 @@ class RigpactCollector(pytest.Collector):
 
 
 class RigpactGroup(pytest.Collector):
-    """Judgements that share the first parts of their names: one node a part, so that pytest finds a name again."""
+    """Judgements with the same first parts of their names: one node for each part, so pytest can find a name."""
 
     members: list[Judgement]
     depth: int
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """The members, by the next part of their names."""
+        """The members, grouped by the next part of their names."""
         yield from _nodes(self, self.members, self.depth)
 
 
@@ -75,14 +75,14 @@ class RigpactItem(pytest.Item):
         return made
 
     def runtest(self) -> None:
-        """Judge; what the files do not allow is skipped with its reason."""
+        """Judge; a judgement that the files do not allow is skipped with its reason."""
         try:
             self.judgement.judge()
         except NotJudged as reason:
             pytest.skip(str(reason))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What people read: the finding, or the one line about a file; a traceback only for a defect of rigpact."""
+        """The text of a failure: the finding, or one line about a file; a traceback only for a defect of rigpact."""
         error = excinfo.value
         if isinstance(error, UnusableInput):
             return error.one_line()
@@ -92,5 +92,5 @@ class RigpactItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Where the judgement is: in the bundle."""
+        """The place of the judgement: the bundle."""
         return self.path, None, self.nodeid

@@ -1,4 +1,4 @@
-"""A judgement on the user's files: its name, how it is made, and the two ways in which it is not a yes."""
+"""A judgement on the user's files: its name, its function, and its two exceptions."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from rigpact.contract.findings import Finding, Severity
 
 
 class NotJudged(Exception):
-    """The files do not allow this judgement; the text says what is missing."""
+    """The files do not allow this judgement; the text names what is missing."""
 
 
 class Refuted(Exception):
-    """The judgement is no: the text is what people read."""
+    """The judgement failed; the text is for people."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """One thing to judge: the parts of its name, and how."""
+    """One judgement: the parts of its name, and its function."""
 
     name: tuple[str, ...]
     judge: Callable[[], None]
 
 
 def not_judged(reason: str) -> None:
-    """Raise `NotJudged`: the judgement of files that were not given."""
+    """Raise `NotJudged`, for files that were not given."""
     raise NotJudged(reason)
 
 
 def refute(findings: Iterable[Finding], *, strict: bool = False) -> None:
-    """Raise `Refuted` if any of the findings is an error or, where that is wanted, a warning."""
+    """Raise `Refuted` if a finding is an error or, if strict, a warning."""
     failing = [finding for finding in findings if finding_fails(finding, strict=strict)]
     if failing:
         raise Refuted("\n".join(map(finding_text, failing)))
 
 
 def finding_fails(finding: Finding, *, strict: bool) -> bool:
-    """Whether a finding refutes: an error does, a warning where that is wanted."""
+    """Whether a finding refutes: an error always, a warning if strict."""
     return finding.rule.severity is Severity.ERROR or (strict and finding.rule.severity is Severity.WARNING)
 
 

@@ -1,7 +1,7 @@
-"""The pytest plugin: `pytest --rigpact-bundle FILE …` tests the user's own contract, model, clips and engine traces.
+"""The pytest plugin: `pytest --rigpact-bundle FILE …` tests the user's contract, model, clips and engine traces.
 
-pytest loads this module in every run of everybody who has rigpact installed. So it imports nothing but pytest; all else is
-imported once the option is given. Options stand here, items in items.py, fixtures in fixtures.py.
+pytest loads this module in every run where rigpact is installed. So it imports only pytest; everything else is imported
+after the option is given. Options are here, items in items.py, fixtures in fixtures.py.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class _Account:
-    """What became of the tests that were added."""
+    """Counts the outcomes of the added tests."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, int] = {"passed": 0, "failed": 0, "skipped": 0}
@@ -64,7 +64,7 @@ class _Account:
 
     @property
     def judged(self) -> int:
-        """How many judgements were made."""
+        """Number of judgements made."""
         return sum(self.outcomes[name] for name in _JUDGED)
 
 
@@ -73,7 +73,7 @@ _PATHS = pytest.StashKey["Paths"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; read the options where they are given."""
+    """Register the marker; read the options if they are given."""
     config.addinivalue_line("markers", "rigpact: tests that rigpact adds for --rigpact-bundle")
     option = config.option
     if option.rigpact_bundle is None:
@@ -89,9 +89,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _refuse_taken_for_tests(config: pytest.Config) -> None:
-    """Refuse `--rigpact-bundle FILE` as two words where pytest took FILE for a test and looked for its settings there.
+    """Refuse `--rigpact-bundle FILE` as two words if pytest took FILE as a test path and read its settings there.
 
-    It does so before any plugin can tell it otherwise; the user's own settings and conftest would go unread.
+    pytest does this before a plugin can prevent it. It would then not read the user's own settings and conftest.
     """
     words = [
         word for word in config.invocation_params.args if str(word).startswith("--rigpact-") and "=" not in str(word)
@@ -106,7 +106,7 @@ def _refuse_taken_for_tests(config: pytest.Config) -> None:
 
 
 def _read_paths(config: pytest.Config) -> Paths:
-    """Paths are relative to where pytest was started; made absolute, so that every worker finds the same file."""
+    """Read the paths, relative to the start folder of pytest, and make them absolute, so all workers find the files."""
     from rigpact.testing.files import Paths
 
     option, start = config.option, config.invocation_params.dir
@@ -142,7 +142,7 @@ def _existing(name: str, value: str, start: Path) -> str:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Add our collector to what the session collects, whatever paths were named."""
+    """Add our collector to the session's, whatever paths were given."""
     report = yield
     if isinstance(collector, pytest.Session) and _PATHS in collector.config.stash and report.result is not None:
         from rigpact.testing.files import files_of
@@ -154,31 +154,31 @@ def pytest_make_collect_report(
 
 
 class _Keeper:
-    """Counts outcomes; registered only where the option is given."""
+    """Counts outcomes; registered only if the option is given."""
 
     def __init__(self, account: _Account, config: pytest.Config) -> None:
         self.account, self.config = account, config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count one outcome of each of our tests."""
+        """Count one outcome for each of our tests."""
         if report.nodeid.startswith(_PREFIX) and (
             report.when == "call" or (report.when == "setup" and not report.passed)
         ):
             self.account.outcomes[report.outcome] += 1
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what the user chose not to run."""
+        """Count the tests that the user deselected."""
         self.account.deselected += sum(item.nodeid.startswith(_PREFIX) for item in items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """A worker of xdist collects for the controller: every worker the same."""
+        """Take the counts of an xdist worker; all workers collect the same tests."""
         told = getattr(node, "workeroutput", {}).get("rigpact_deselected", 0)
         self.account.deselected = max(self.account.deselected, told)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Nothing judged is no pass."""
+        """A run without any judgement does not pass."""
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["rigpact_deselected"] = self.account.deselected
             return
@@ -187,7 +187,7 @@ class _Keeper:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """One line: what was judged on which bundle."""
+        """Print one line: the judgements, and the bundle."""
         if self.config.option.collectonly:
             return
         outcomes = self.account.outcomes
@@ -201,12 +201,12 @@ class _Keeper:
 
 
 def _is_unjudged(account: _Account, config: pytest.Config) -> bool:
-    """Whether no judgement was made though the user did not choose so."""
+    """Whether no judgement was made, although the user did not deselect them."""
     return account.judged == 0 and account.deselected == 0 and not config.option.collectonly
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Start counting where there is something to count."""
+    """Start counting if the option is given."""
     account = session.config.stash.get(_ACCOUNT, None)
     if account is not None:
         session.config.pluginmanager.register(_Keeper(account, session.config), "rigpact-account")

@@ -1,6 +1,6 @@
-"""Properties of a system under the user's own contract and model, on drawn input. Needs hypothesis; says so without it.
+"""Properties of a system under the user's contract and model, on drawn input. Reports if hypothesis is missing.
 
-Those of rotations are of a character: a system that publishes no pose has only those of its network.
+The properties of rotations need a published pose; a system without one has only the properties of its network.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from rigpact.contract.statistics import FloatArray
 
 LARGEST_Z = 8.0
-"""What a network may say or be fed: eight standard deviations."""
+"""Range of a network's inputs and outputs: eight standard deviations."""
 ORTHONORMAL = 1e-4
-"""Six numbers in float32 of a rotation: 24 roundings of 6e-8, amplified by Gram–Schmidt at 1/100 of an axis' length."""
+"""Tolerance of a rotation as six float32 numbers: 24 roundings of 6e-8, amplified 100 times by Gram–Schmidt."""
 SAME_ROTATION = 1e-4
-"""Entries of a rotation that went through six numbers in float32 and a product."""
+"""Tolerance of the entries of a rotation after six float32 numbers and a product."""
 
 
 def property_judgements(files: UserFiles, examples: int, seed: int | None) -> Iterator[Judgement]:
-    """One judgement a property that the system can have."""
+    """One judgement for each property that the system can have."""
     for name, check in ((POSE_PROPERTIES if files.system.posed else {}) | PROPERTIES).items():
         yield Judgement(("property", name), partial(_judge, check, files, examples, seed))
 
@@ -37,11 +37,11 @@ def _judge(check: Callable[..., None], files: UserFiles, examples: int, seed: in
 
 
 def _run(test: Callable[..., None], *strategies: Any, examples: int, seed: int | None) -> None:
-    """Run a test on drawn input: always the same draws without a seed; what fails is shrunk and shown."""
+    """Run a test on drawn input. Without a seed, the draws are always the same. A failure is shrunk and shown."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 
-    unchecked: Any = HealthCheck  # large characters are slow to draw, and that is no fault of theirs
+    unchecked: Any = HealthCheck  # large characters are slow to draw; that is not a failure
     giving: Any = given(*strategies)
     drawing: Any = settings(
         max_examples=examples, derandomize=seed is None, deadline=None, database=None, print_blob=False,
@@ -91,7 +91,7 @@ def _needs_orthonormal_output(files: UserFiles) -> None:
 
 
 def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> None:
-    """Whatever the network says, the published pose is made of rotations."""
+    """For any network output, the published pose consists of rotations."""
     from rigpact.testing import strategies
 
     _needs_orthonormal_output(files)
@@ -168,7 +168,7 @@ def rotations_survive_their_packing(files: UserFiles, run: Callable[..., None]) 
 
 
 def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None:
-    """Inputs within eight standard deviations give finite output, the same when asked again."""
+    """Inputs within eight standard deviations give finite output, and the same output in a second call."""
     import numpy as np
     from hypothesis import strategies as st
 
@@ -192,8 +192,8 @@ POSE_PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
     "no turn keeps the pose": no_turn_keeps_the_pose,
     "rotations survive their packing": rotations_survive_their_packing,
 }
-"""The properties of a published pose, by what they say."""
+"""The properties of a published pose, by name."""
 PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
     "the network stays finite": the_network_stays_finite,
 }
-"""The properties of any system."""
+"""The properties of any system, by name."""

@@ -1,7 +1,7 @@
 """Hypothesis strategies: contracts, rotations, six numbers near their singularities, clips and traces of a contract.
 
-Everything drawn can be loaded and is finite (NaN only where `allow_nan` asks for it) and shrinks to the simplest of its kind: one
-bone, no rotation, zeros, as few frames as there may be. To add one: a function that returns a strategy.
+All drawn values can be loaded, are finite (NaN only with `allow_nan`), and shrink to the simplest case: one bone, no
+rotation, zeros, as few frames as possible. To add one: a function that returns a strategy.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from rigpact.reports.geometry_parity.oracle import exp_map
 try:
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as st_numpy
-except ImportError as error:  # the only place that needs it says so
+except ImportError as error:  # name the extra to install
     raise ImportError("rigpact.testing.strategies needs hypothesis: pip install 'rigpact[testing]'") from error
 
 __all__ = ["bundles", "clips", "contracts", "near_degenerate_rot6d", "poses", "rotations", "traces"]
 
 DRAWN = Path("drawn", "norm_template.json")
-"""What a drawn bundle is called; no such file is written."""
+"""The name of a drawn bundle; the file is not written."""
 MAX_HISTORY = 3
 RATES_HZ = (60.0, 30.0, 24.0, 50.0, 120.0)
 _OWN_SLICES = ("RootPosition", "RootVelocity", "RootYaw", "BoneRotations6D", "BoneAngularVelocities")
 _SPREAD = (0.0009765625, 4.0)
-"""Standard deviations and scales: what the rules accept, down to the smallest that a real bundle has for a channel that moves."""
+"""Range of standard deviations and scales: accepted by the rules; the minimum is a real bundle's smallest value."""
 _NAMES = ("pelvis", "spine_01", "head", "thigh_l", "thigh_r", "hand_l", "hand_r")
 _COMPONENT = st.floats(-1.0, 1.0, allow_subnormal=False, width=32)
 _HALF_TURN = 3.140625
@@ -57,7 +57,7 @@ def rotations(shape: tuple[int, ...] = (), *, max_angle_rad: float = _HALF_TURN)
 
 
 def _vectors(shape: tuple[int, ...], max_angle_rad: float) -> st.SearchStrategy[FloatArray]:
-    """Rotation vectors (*shape, 3): a direction within the unit ball times the largest angle."""
+    """Rotation vectors (*shape, 3): a vector in the unit ball times the largest angle."""
     drawn = st_numpy.arrays(np.float64, (*shape, 3), elements=_COMPONENT, fill=st.just(0.0))
     return drawn.map(lambda values: _into_ball(values) * max_angle_rad)
 
@@ -68,15 +68,15 @@ def _into_ball(values: FloatArray) -> FloatArray:
 
 
 def poses(contract: Contract, frames: int = 1) -> st.SearchStrategy[FloatArray]:
-    """Published rotations (frames, 6·B), float32, under the contract's packing; shrinks to no rotation of any bone."""
+    """Published rotations (frames, 6·B), float32, in the contract's packing; shrinks to no rotation of any bone."""
     codec = Rot6d(contract.conventions)
     return rotations((frames, contract.bone_count)).map(lambda matrices: codec.encode(matrices).astype(np.float32))
 
 
 _LENGTHS = np.array([0.0, 1e-4, 1.0, 9.9e-5, 1.01e-4, 1e-6, 1e-8, 1e-12, 1e-3, 1e6, 1e15])
-"""Around the engine's threshold, far below it, and up to what float32 can still square."""
+"""Lengths around the engine's threshold, far below it, and up to the largest that float32 can square."""
 _SHORT = 9
-"""The lengths before this one are at most 1."""
+"""The lengths before this index are at most 1."""
 _ALONG = np.array([0.0, 1.0, -1.0, 2.0])
 
 
@@ -84,10 +84,10 @@ _ALONG = np.array([0.0, 1.0, -1.0, 2.0])
 def near_degenerate_rot6d(
     draw: st.DrawFn, bones: int = 1, conventions: Conventions | None = None
 ) -> FloatArray:  # fmt: skip
-    """Six numbers (6·bones,), float32, that are hardly a rotation: axes that are zero, parallel, tiny, huge, or nearly so.
+    """Six numbers (6·bones,), float32, near degenerate: axes that are (nearly) zero, parallel, tiny or huge.
 
-    The second axis is some of the first and a little aside; both are then given lengths from 0 over the engine's threshold
-    of 1e-4 to 1e15. Shrinks to zero axes.
+    The second axis is a part of the first plus a small offset. Both axes then get lengths from 0 to 1e15; the engine's
+    threshold is 1e-4. Shrinks to zero axes.
     """
 
     def pick(choices: int, shape: tuple[int, ...]) -> FloatArray:
@@ -107,9 +107,9 @@ def near_degenerate_rot6d(
 
 @st.composite
 def bundles(draw: st.DrawFn, *, max_bones: int = 4, history: int | None = None) -> dict[str, Any]:
-    """Schema bundles as JSON objects, auxiliary statistics merged: sizes, order of slices, statistics, rates, columns.
+    """Schema bundles as JSON objects with merged auxiliary statistics: sizes, slice order, statistics, rates, columns.
 
-    history: number of history frames, drawn where it is None.
+    history: number of history frames; drawn if None.
     """
     bones = draw(st.integers(1, max_bones))
     past = history if history is not None else draw(st.integers(1, MAX_HISTORY))
@@ -137,7 +137,7 @@ def contracts(
 ) -> st.SearchStrategy[Contract]:
     """Contracts as `load_contract` returns them; shrinks to one bone under the default conventions.
 
-    knobs: conventions to draw too, of those with a list of values; the others keep their default or what the bundle says.
+    knobs: conventions to draw, out of those with a list of values; all others keep the bundle's value or the default.
     """
     unknown = [name for name in knobs if name not in KNOBS]
     if unknown:
@@ -170,7 +170,7 @@ def _positive(width: int) -> st.SearchStrategy[list[float]]:
 
 @st.composite
 def _channels(draw: st.DrawFn, width: int, elements: st.SearchStrategy[float], usual: float) -> list[float]:
-    """One number for all channels and a few exceptions, which is quick to draw and shrinks to the usual one everywhere."""
+    """One number for all channels with a few exceptions: quick to draw; shrinks to the same number everywhere."""
     values = [draw(st.one_of(st.just(usual), elements))] * width
     for index, value in draw(st.lists(st.tuples(st.integers(0, width - 1), elements), max_size=4)):
         values[index] = value
@@ -188,7 +188,7 @@ def _bone_names(count: int) -> list[str]:
 def clips(draw: st.DrawFn, contract: Contract, *, min_frames: int = 2, max_frames: int = 12) -> RawClip:
     """Raw clips that fit a contract, at its rate: any poses, positions within 100 m, speeds within 10 m/s.
 
-    Poses of neighbouring frames are drawn apart from each other: this is input, not motion.
+    Poses of neighbouring frames are drawn independently: this is input, not motion.
     """
     frames = draw(st.integers(min_frames, max_frames))
 
@@ -222,10 +222,10 @@ def traces(
     mode: Literal["teacher", "free", "playback"] | None = None,
     allow_nan: bool = False,
 ) -> Trace:
-    """Traces whose stages have the contract's widths, float32; the numbers are any, rotations are rotations.
+    """Traces with stages of the contract's widths, float32; numbers are arbitrary, but rotations are valid.
 
-    stages: the recorded ones; any subset with at least one where it is None. allow_nan: NaN and infinities may stand
-    anywhere but in the header, the frame numbers and the times.
+    stages: the recorded stages; if None, any non-empty subset. allow_nan: NaN and infinities may appear everywhere
+    except in the header, the frame numbers and the times.
     """
     widths = {name: width for name, width in contract.stage_widths.items() if width is not None}
     chosen = (

@@ -1,6 +1,7 @@
-"""In the wheel this file stands as `rigpact/pytest__init__.py`, for pytest to find; nothing imports it.
+"""The wheel holds this file as `rigpact/pytest__init__.py`, so that pytest finds it; nothing imports it.
 
 pytest rewrites the assertions of every distribution that has a plugin. It looks for `NAME/…__init__.py` in the list of
-files; a distribution that is a namespace has none, and pytest then takes the names one folder down for top-level packages:
-a user's own `contract`, `fixtures` and `reports` would be rewritten in every run. This file makes it find `rigpact`.
+files. A namespace distribution has no such file, and pytest then treats the names one folder down as top-level
+packages. So it would rewrite a user's own `contract`, `fixtures` and `reports` in every run. With this file, pytest
+finds `rigpact`.
 """

@@ -35,7 +35,7 @@ def _same(known: Known, value: FloatArray, expected: FloatArray, dtype: str = ""
 
 
 def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
-    """The function must take float64 and float32 and keep the type. float16 and integers are noted; cut integers fail."""
+    """The function must take float64 and float32 and keep the type. Cut integers fail; float16 is only noted."""
     for dtype in ("float64", "float32"):
         try:
             value = known.call(*(array.astype(dtype) for array in known.arrays))

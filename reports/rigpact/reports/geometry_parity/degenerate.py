@@ -30,7 +30,7 @@ SMALL_ANGLES_RAD = (1e-4, 1e-3, 1e-2)
 _LOST_SHARE = {"float64": 1e-3, "float32": 1e-2}
 """A relative error above this is not rounding: a step of 1e-4 from float32 entries is known to 1e-3."""
 _FLOOR_RAD = {"float64": 1e-7, "float32": 64 * 2.0**-24}
-"""Angles between identical rotations that count as rounding: 64 operations in float32, an invisible angle in float64."""
+"""Angles between equal rotations that count as rounding: 64 operations in float32, an invisible angle in float64."""
 _HALF_TURN_LOST_DEG = 0.1
 _TYPES = ("float64", "float32")
 _TINY, _HUGE = 1e-12, 1e15

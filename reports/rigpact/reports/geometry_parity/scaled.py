@@ -80,7 +80,7 @@ def _not_shortest(vector: FloatArray, ratio: float) -> list[Named]:
 
 
 def _unknown(*_arrays: FloatArray) -> FloatArray:
-    """The reading of a result that no known formula gives."""
+    """Stands for a formula that is not known: the result is NaN."""
     return np.full(1, np.nan)
 
 

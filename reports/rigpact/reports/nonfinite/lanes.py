@@ -104,7 +104,7 @@ class Spread:
 
     @property
     def allowed(self) -> FloatArray:
-        """The distance that rounding explains at each sample: every frame adds STEP_ERROR, which grows as the starts do."""
+        """The distance that rounding explains at each sample: STEP_ERROR of each frame, which grows like the starts."""
         amplification = (self.apart / self.sizes).max(axis=1) * (self.sizes[0] / SIZES[0])
         every = np.interp(np.arange(self.sampled[-1] + 1), self.sampled, amplification)
         total = np.cumsum(every)[self.sampled.astype(int)] + every[0]

@@ -50,7 +50,7 @@ class Moment:
         return {name: rows[self.row] for name, rows in self.evidence.recorded.items()}
 
     def parents(self, stage: str) -> tuple[str, ...]:
-        """The nearest recorded stages from which a stage is computed; stages between that were not recorded are skipped."""
+        """The nearest recorded stages from which a stage is computed; unrecorded stages between are skipped."""
         found: dict[str, None] = {}
         for name in (*self.graph[stage].needs, *self.graph[stage].may_use):
             found |= dict.fromkeys([name] if name in self.evidence.recorded else self.parents(name))

@@ -1,8 +1,8 @@
-"""A gate's answer in the formats that people and machines read; one module a format, with `render(gate) -> str`.
+"""Render a gate's answer in formats for people and machines; one module for each format, with `render(gate) -> str`.
 
-Renderers read a `GateReport` and nothing else but the lines of the files that its findings name. The same report gives the
-same bytes: no time, no machine, no path outside the repository but as it was given. Text of user files is hostile; each
-module escapes it for its format. To add a format: its module, a row in `FORMATS`.
+Renderers read only a `GateReport`, and the lines of the files that its findings name. The same report gives the same
+bytes: no times, no machine names, and paths outside the repository only as given. Text from user files may be hostile;
+each module escapes it for its format. To add a format: its module, and a row in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: the module in this folder that renders it, what it is, and what a file of it is called."""
+    """One format: its module in this folder, its description, and the name of its file."""
 
     module: str
     words: str
@@ -35,7 +35,7 @@ FORMATS: Mapping[str, Format] = {
     "github": Format("github", "GitHub annotations", "gate.annotations.txt"),
     "markdown": Format("markdown", "a job summary", "gate.md"),
 }
-"""Every format; a module is imported when it is used."""
+"""All formats; a module is imported when it is used."""
 
 
 def render(gate: GateReport, name: str) -> str:
@@ -45,7 +45,7 @@ def render(gate: GateReport, name: str) -> str:
 
 
 def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
-    """A single command's report as a gate with one part, so that every renderer serves it too."""
+    """A single command's report as a gate with one part, so that every renderer can show it."""
     from rigpact.contract.version import rigpact_version
     from rigpact.reports.gate.answer.report import GateReport, Part
 

@@ -1,7 +1,7 @@
-"""Where the pages under docs/ can be read, for reports that link to them.
+"""The web address of the pages under docs/, for links in reports.
 
-The address is the project URL named Documentation of the installed distribution; `RIGPACT_DOCS_URL` replaces it (the GitHub
-action sets it to the docs of the very revision that runs). Without either, reports carry the texts and no links.
+The address is the project URL named Documentation of the installed distribution. `RIGPACT_DOCS_URL` replaces it; the
+GitHub action sets it to the docs of the revision that runs. Without either, reports have no links.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SCHEMES = ("https://", "http://")
 
 
 def documentation_url() -> str | None:
-    """The address of the docs folder without a slash at its end; UnusableInput if the environment holds no address."""
+    """The address of the docs folder without a final slash; UnusableInput for a wrong environment variable."""
     given = os.environ.get(ENVIRONMENT, "").strip() or _project_url()
     if given is None:
         return None
@@ -27,7 +27,7 @@ def documentation_url() -> str | None:
 
 
 def rule_url(rule: Rule, base: str | None) -> str | None:
-    """The section of a rule in docs/rules.md under `base`."""
+    """The address of a rule's section in docs/rules.md under `base`."""
     return None if base is None else f"{base}/rules.md#{rule.code.lower()}-{rule.name}"
 
 

@@ -1,6 +1,6 @@
-"""GitHub annotations: one workflow command a finding, printed to the log of a job.
+"""GitHub annotations: one workflow command for each finding, printed to the log of a job.
 
-GitHub shows ten of each severity a step and says nothing of the rest, so the tenth line says how many there are.
+GitHub shows only ten of each severity in a step, without a note. So the tenth line gives the total number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""GitLab code quality: the findings that a merge request shows beside the files.
+"""GitLab code quality report: a merge request shows the findings beside the files.
 
-GitLab tells findings apart by fingerprint alone, so the part, the path and, for repeats, a number are in it; a changed
-number in a message is not. The report has no place for a part that could not be judged: the exit status and the JUnit
-report say so.
+GitLab identifies findings only by fingerprint. So the fingerprint contains the part, the path and, for repeated
+findings, a number; it does not contain the numbers in a message. The format has no place for a part that could not be
+judged; the exit status and the JUnit report show it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.I
 
 
 def render(gate: GateReport) -> str:
-    """Render every finding as one issue; an empty list if there is none."""
+    """Render every finding as one issue; an empty list without findings."""
     places = places_of(gate.findings)
     met: Counter[str] = Counter()
     issues: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The `rigpact-gate` document. Keys stand in the order of the format, numbers as they were computed, a newline at the end."""
+"""The `rigpact-gate` document: keys in the order of the format, numbers unrounded, a newline at the end."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from rigpact.reports.terminal import json_text
 
 
 def render(gate: GateReport) -> str:
-    """Render the whole report; a number that is not finite becomes null."""
+    """Render the whole report; a non-finite number becomes null."""
     return json_text(gate.to_json())

@@ -1,8 +1,8 @@
-"""A part of the gate as single cases, passed, failed, waived or not judged: what a test view lists.
+"""Split a part of the gate into cases for a test view: passed, failed, waived or not judged.
 
-A part always has one case for its account, so that an incomplete one is seen where nothing else is wrong. The others are
-the stages that it compared, the rules that found something, and, where the part read files, the rules that were run on
-them and found nothing. What is waived or left out by the project's configuration is skipped, with the reason.
+A part always has one case for its account, so an incomplete account shows even if nothing else is wrong. The other
+cases are the compared stages, the rules with findings and, if the part read files, the rules without findings. A case
+that is waived or left out by the configuration is skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LET_BE = "differs beyond its derived tolerance; the project's limits or a waive
 
 
 class Outcome(StrEnum):
-    """How a case ended."""
+    """The outcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that was judged. `headline`: why it did not pass; empty if it did. `code`: of the rule, if it is one."""
+    """One judgement. headline: why it did not pass, empty if it passed. code: the rule's code, if it is a rule."""
 
     name: str
     outcome: Outcome
@@ -43,7 +43,7 @@ class Case:
 
 
 def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
-    """Every case of a part; strict: warnings fail too."""
+    """All cases of a part. strict: warnings fail too."""
     summary = part.report.summary
     if part.is_waived:
         return (Case(ACCOUNT, Outcome.SKIPPED, part_text(part)),)

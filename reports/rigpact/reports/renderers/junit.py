@@ -1,8 +1,8 @@
-"""JUnit XML as Jenkins, GitLab, Azure and others read it: a suite a part, a case a rule or stage that was judged.
+"""JUnit XML for Jenkins, GitLab, Azure and others: a suite for each part, a case for each judged rule or stage.
 
-A failing case failed, a waived one is skipped, one without an answer is an error. There are no times, so that the same
-files give the same bytes. Valid under the XSD of Jenkins' xUnit plugin (junit-10), whose elements and attributes are the
-common ground of the readers.
+A failed case is a failure, a waived case is skipped, and a case without an answer is an error. There are no times, so
+the same files give the same bytes. The XML is valid under the XSD of Jenkins' xUnit plugin (junit-10); all readers
+support its elements and attributes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rigpact.reports.terminal import plain
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 _ELEMENT = {Outcome.FAILED: "failure", Outcome.SKIPPED: "skipped", Outcome.UNJUDGED: "error"}
 FINDINGS_SHOWN = 50
-"""Findings told in one case; a rule that meets every frame of a clip would fill the view."""
+"""Largest number of findings in one case; a rule that fails in every frame would fill the view."""
 
 
 def render(gate: GateReport) -> str:
-    """Render the report; every character that XML forbids is written as an escape."""
+    """Render the report; characters that XML forbids are escaped."""
     places = places_of(gate.findings)
     suites = [(plain(part.name), cases_of(part, strict=gate.strict)) for part in gate.parts]
     if not any(case.outcome is Outcome.UNJUDGED for _, cases in suites for case in cases):

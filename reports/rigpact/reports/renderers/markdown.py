@@ -1,7 +1,7 @@
-"""A job summary in GitHub's Markdown: verdict, parts, findings, next steps; details folded.
+"""A job summary in GitHub's Markdown: verdict, parts, findings, next steps; details are folded.
 
-Everything but our own words goes through `escaped`: punctuation that means something in Markdown or HTML becomes a
-character reference, which is shown and never read as markup, and mentions and issue numbers are broken up.
+All text from outside goes through `escaped`. It replaces punctuation with a meaning in Markdown or HTML by character
+references, which are shown and never read as markup. It also breaks up mentions and issue numbers.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[
 _SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
 _WWW = re.compile(r"(www|[Gg][Hh])([.-])")
 FINDINGS_SHOWN = 20
-"""In the table; the others are folded away."""
+"""Findings in the table; the others are folded."""
 _LIMIT_BYTES = 600_000
-"""Of the findings; half of it of the files that were read: GitHub refuses a summary that is larger than 1 MiB."""
+"""Size limit for the findings; half of it is for the files read. GitHub refuses a summary above 1 MiB."""
 TEXT_LIMIT = 600
-"""Characters shown of one text."""
+"""Largest number of characters of one text."""
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Text that Markdown shows literally, on one line."""
     shown = plain(text)
     shown = shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
     shown = _WWW.sub(lambda found: f"{found[1]}&#{ord(found[2])};", shown.translate(_MARKUP))
@@ -85,7 +85,7 @@ def _findings(found: list[Finding]) -> Iterator[str]:
 
 
 def _within(limit: int, rows: Iterator[str]) -> list[str]:
-    """The first rows that are not larger than `limit` bytes together."""
+    """The first rows that fit into `limit` bytes together."""
     sizes = 0
     kept: list[str] = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Where findings stand, for tools that show a repository: paths from its root, lines and columns in JSON files.
+"""The places of findings, for tools that show a repository: paths from its root, lines and columns in JSON files.
 
-The repository is the nearest folder with a `.git`, going up from the working directory; without one, the working directory.
-A path inside it is relative, with forward slashes, and so the same on every machine; one outside it stays whole. Models,
-traces and other files that are not one JSON value have no lines, nor has a file that is gone.
+The repository is the nearest folder with a `.git`, upward from the working directory; without one, it is the working
+directory. A path inside it is relative with forward slashes, so it is the same on every machine. A path outside stays
+absolute. Models, traces and other files that are not a single JSON value have no lines; a deleted file has none either.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rigpact.reports.renderers.positions import Position, positions
 _HEAD_BYTES = 512
 _JSON_BEGINS = (b"{", b"[")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_URI_SAFE = "/!$&'()*+,;=@-._~"  # a colon too would be a scheme in a relative reference
+_URI_SAFE = "/!$&'()*+,;=@-._~"  # a colon would mark a scheme in a relative reference
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, and a position in it where there is one. `path`: from the repository's root if `inside`, else absolute."""
+    """A file, and a position in it if there is one. path: from the repository's root if `inside`, else absolute."""
 
     path: str
     inside: bool
@@ -46,7 +46,7 @@ class Place:
 
 
 def file_uri(path: str) -> str:
-    """The file URI of an absolute path with forward slashes; `C:/x` and `//server/x` are Windows'."""
+    """The file URI of an absolute path with forward slashes; `C:/x` and `//server/x` are Windows paths."""
     rooted = path if path.startswith("/") else f"/{path}"
     scheme = "file:" if path.startswith("//") else "file://"
     return scheme + quote(rooted, safe=_URI_SAFE + ":", errors="surrogatepass")
@@ -67,13 +67,13 @@ def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Place]:
 
 
 def repository_root(start: Path) -> Path:
-    """The nearest folder that git knows, going up; `start` itself if there is none."""
+    """The nearest folder with a `.git`, from `start` upward; `start` itself if there is none."""
     folder = start.resolve()
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
 def path_from(root: PurePath, file: Path) -> tuple[str, bool]:
-    """(path, whether it is inside `root`): relative to `root` if it is, else absolute; forward slashes."""
+    """(path, whether it is inside `root`): relative to `root` if inside, else absolute; with forward slashes."""
     whole = PurePath(os.path.abspath(file))  # noqa: PTH100 - links are kept: the repository knows the link, not its target
     for path in (whole, _without_links(whole)):
         within = path_within(root, path)
@@ -85,17 +85,17 @@ def path_from(root: PurePath, file: Path) -> tuple[str, bool]:
 def _without_links(path: PurePath) -> PurePath:
     try:
         return PurePath(os.path.realpath(path))
-    except ValueError:  # a name that no file can have
+    except ValueError:  # not a possible file name
         return path
 
 
 def path_within(root: PurePath, path: PurePath) -> str | None:
-    """`path` from `root` with forward slashes, None if it is not below it; both absolute, POSIX or Windows."""
+    """`path` relative to `root` with forward slashes, None if it is not below; both absolute, POSIX or Windows."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
 
 
 def positions_in(file: Path, pointers: Iterable[str]) -> Mapping[str, Position]:
-    """Positions in a JSON file; none for anything else, and for a file that cannot be read (any more)."""
+    """Positions in a JSON file; none for other files and for unreadable files."""
     wanted = list(pointers)
     if not wanted or not _begins_as_json(file):
         return {}
@@ -107,7 +107,7 @@ def positions_in(file: Path, pointers: Iterable[str]) -> Mapping[str, Position]:
 
 
 def _begins_as_json(file: Path) -> bool:
-    """Whether it is worth reading: a model or a binary trace may be gigabytes."""
+    """Whether the file begins like JSON; other files are not read, because a model or trace can have gigabytes."""
     try:
         with file.open("rb") as stream:
             head = stream.read(_HEAD_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()

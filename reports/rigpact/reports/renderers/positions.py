@@ -1,9 +1,9 @@
-"""From a JSON pointer to the line and column of its value, in one pass over the text.
+"""Find the line and column of the value at a JSON pointer, in one pass over the text.
 
-Lines and columns count from 1. A column counts UTF-16 code units, as SARIF and most editors do: a character beyond U+FFFF
-is two. A byte order mark counts as nothing. Lines end with LF or CR LF. A pointer to what is not there gives the nearest
-value around it that is; of a repeated key the last one counts, as it does for the reader. Only the shape of the text is
-read, so NaN, Infinity and numbers beyond float64 do not stop it, and arrays of numbers are passed over whole.
+Lines and columns count from 1. A column counts UTF-16 code units, as SARIF and most editors do: a character beyond
+U+FFFF counts as two. A byte order mark does not count. Lines end with LF or CR LF. A pointer to a missing value gives
+the nearest existing value around it. Of a repeated key the last one counts, as for the reader. Only the structure of
+the text is read: NaN, Infinity and numbers beyond float64 are allowed, and arrays of numbers are skipped as a whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True)
 class Position:
-    """Where a value begins. `end_column` is behind it, or behind its first bracket if it is an object or an array."""
+    """The start of a value. `end_column` is after the value, or after the first bracket of an object or array."""
 
     line: int
     column: int
@@ -41,7 +41,7 @@ class Position:
 
 @dataclass
 class _Wanted:
-    """A node of the tree of all pointers; -1: not met in the text."""
+    """A node in the tree of all pointers; -1: not found in the text."""
 
     children: dict[str, _Wanted] = field(default_factory=dict)
     start: int = -1
@@ -49,7 +49,7 @@ class _Wanted:
 
 
 class _NotJson(Exception):
-    """The text is no JSON value; nothing is located in it."""
+    """The text is not a JSON value, so it has no positions."""
 
 
 def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
@@ -69,14 +69,14 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
     except _NotJson:
         return {}
     if _spaces_end(text, behind) != len(text):
-        return {}  # several values, one a line: a trace
+        return {}  # several values, one in each line: a trace
     spans = {pointer: _nearest(root, path) for pointer, path in paths.items()}
     placed = _line_columns(text, spans.values())
     return {pointer: placed[span] for pointer, span in spans.items()}
 
 
 def _path(pointer: str) -> list[str]:
-    tokens = pointer.split("/")[1:][:MAX_JSON_DEPTH]  # no file that is read nests deeper
+    tokens = pointer.split("/")[1:][:MAX_JSON_DEPTH]  # readable files do not nest deeper
     return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
@@ -90,9 +90,9 @@ def _nearest(root: _Wanted, path: list[str]) -> tuple[int, int]:
 
 
 def _walk(text: str, at: int, node: _Wanted) -> int:
-    """Note where the value at `at` and its wanted children are; return what is behind it."""
+    """Record the positions of the value at `at` and of its wanted children; return the offset after the value."""
     for child in node.children.values():
-        _forget(child)  # this is a repeated key: what the earlier one held is overwritten
+        _forget(child)  # repeated key: the positions of the earlier value are overwritten
     opening = text[at : at + 1]
     if opening not in {"{", "["}:
         behind = _match(_SCALAR, text, at).end()
@@ -144,7 +144,7 @@ def _walk_array(text: str, at: int, node: _Wanted) -> int:
 
 
 def _walk_flat_array(text: str, span: tuple[int, int], wanted: Mapping[int, _Wanted]) -> None:
-    """Find numbers by counting commas; `span` is the array's, brackets included."""
+    """Find numbers by counting commas. span: the array with its brackets."""
     start, behind = span
     at, index = start + 1, 0
     for place in sorted(wanted):
@@ -165,7 +165,7 @@ def _is_index(word: str) -> bool:
 
 
 def _skip(text: str, at: int) -> int:
-    """What is behind the value at `at`, whatever it holds."""
+    """The offset after the value at `at`, of any kind."""
     if text[at : at + 1] not in {"{", "["}:
         return _match(_SCALAR, text, at).end()
     depth = 0
@@ -203,7 +203,7 @@ def _unquoted(quoted: str) -> str:
 
 
 def _line_columns(text: str, spans: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Position]:
-    """Lines and columns of (start, end) offsets; each character of a line is looked at once, however long the line."""
+    """Lines and columns of (start, end) offsets; each character is read only once, even in a very long line."""
     starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
     placed: dict[tuple[int, int], Position] = {}
     line, at, column = -1, 0, 1

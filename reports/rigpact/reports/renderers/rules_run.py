@@ -1,4 +1,4 @@
-"""Which rules a check ran on which files, so that a test view can list those that found nothing."""
+"""The rules that a check ran on each file, so that a test view can list rules without findings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rigpact.contract.findings import Rule
 
 
 def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules of every family that `check` runs on files of these kinds.
+    """The rules of all families that `check` runs on files of these kinds.
 
-    There are none if a file is of another kind: then the rules of another system were run.
+    None if a file has another kind, because then the rules of another system ran.
     """
     from rigpact.contract.rules.catalogue import FAMILIES
     from rigpact.contract.rules.family import GIVES

@@ -1,8 +1,9 @@
 """SARIF 2.1.0 for code scanning (GitHub, Azure, editors).
 
-Paths are relative to the repository, `%SRCROOT%`; its address is left to the reader, so that every checkout gives the same
-bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units; one in a model or a trace has the
-file, and its pointer as a logical location. Fingerprints survive other paths and changed numbers.
+Paths are relative to the repository, `%SRCROOT%`. The repository's address is left out, so every checkout gives the
+same bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units. A finding in a model or
+a trace has the file, and its pointer as a logical location. Fingerprints do not depend on paths or on numbers in
+messages.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _LINK = re.compile(r"\[(?=[^\]]*\]\()")
 
 
 def render(gate: GateReport) -> str:
-    """Render every finding as a result; a part that could not be judged is an error of the run itself."""
+    """Render every finding as a result; a part that could not be judged becomes an error of the run."""
     rules = sorted({finding.rule.code: finding.rule for finding in gate.findings}.values(), key=lambda rule: rule.code)
     places = places_of(gate.findings)
     order = {rule.code: index for index, rule in enumerate(rules)}
@@ -91,7 +92,7 @@ def _result(part: Part, finding: Finding, index: int, place: Place) -> dict[str,
 
 
 def _message(text: str) -> str:
-    """Plain text of a message; what looks like one of SARIF's embedded links is made none."""
+    """Plain text of a message; text that looks like an embedded SARIF link is changed, so it is not read as a link."""
     return _LINK.sub(r"\\[", text)
 
 

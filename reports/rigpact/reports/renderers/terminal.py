@@ -1,4 +1,4 @@
-"""The gate for people at a terminal: a line a part, the findings, the account, what to do next. Reads the same without colour."""
+"""The gate's answer at a terminal: a line for each part, findings, account, next steps. Colour adds no information."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rigpact.reports.terminal import account_text, plain, print_finding, verdict
 
 _VERDICT_WIDTH = len("UNDETERMINED")
 FINDINGS_SHOWN = 20
-"""More than this and the parts scroll away; the other formats hold them all."""
+"""Largest number of findings, so that the parts stay visible; the other formats hold all findings."""
 
 
 def render(gate: GateReport) -> str:
-    """Render the report as plain text, as it looks where there is no colour."""
+    """Render the report as plain text without colour."""
     stream = StringIO()
     print_gate(gate, Console(file=stream, soft_wrap=True, highlight=False, no_color=True, force_terminal=False))
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""Words that several formats share. Every string returned is one line without control characters; markup is the formats'."""
+"""Texts that several formats share. Each is one line without control characters; the formats add the markup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def message_text(finding: Finding) -> str:
 
 
 def hint_text(finding: Finding) -> str:
-    """What to do about it."""
+    """The finding's hint."""
     return plain(finding.rule.hint)
 
 
@@ -32,18 +32,18 @@ def rule_text(finding: Finding) -> str:
 
 
 def is_failing(finding: Finding, *, strict: bool) -> bool:
-    """Whether a finding fails the run by itself: an error does, a warning if strict."""
+    """Whether a finding alone fails the run: an error always, a warning if strict."""
     severity = finding.rule.severity
     return severity is Severity.ERROR or (strict and severity is Severity.WARNING)
 
 
 def unanswered(gate: GateReport) -> list[tuple[str, str]]:
-    """(title, why) of what was asked and not answered: parts, or the gate as a whole where nothing at all was compared."""
+    """(title, reason) of each part without an answer; of the whole gate if nothing was compared."""
     return _unanswered(gate, gate.parts)
 
 
 def unexplained(gate: GateReport) -> list[tuple[str, str]]:
-    """`unanswered` without the parts whose own findings say why, for formats that show every finding beside it."""
+    """`unanswered` without the parts whose findings already give the reason, for formats that show all findings."""
     return _unanswered(gate, [part for part in gate.parts if not part.report.count(Severity.ERROR)])
 
 
@@ -54,7 +54,7 @@ def _unanswered(gate: GateReport, parts: Iterable[Part]) -> list[tuple[str, str]
 
 
 def unjudged_text(part: Part) -> str:
-    """Why an undetermined part has no answer: its own reason, or what its account says."""
+    """Why an undetermined part has no answer: its own reason, or its account."""
     reason = part.report.summary.get("not_judged")
     if reason:
         return f"could not be judged: {plain(reason)}"
@@ -63,12 +63,12 @@ def unjudged_text(part: Part) -> str:
 
 
 def part_word(part: Part) -> str:
-    """The part's verdict, or that it is waived."""
+    """The part's verdict, or the word for a waived part."""
     return "waived" if part.is_waived else part.verdict
 
 
 def part_text(part: Part) -> str:
-    """What stands behind the verdict of a part: its account, why it has none, or its waiver."""
+    """The text after a part's verdict: its account, the reason for a missing answer, or its waiver."""
     if part.verdict == "undetermined":
         told = part.report.count(Severity.ERROR) > 0
         return "could not be judged; its finding says why" if told else unjudged_text(part)
@@ -78,5 +78,5 @@ def part_text(part: Part) -> str:
 
 
 def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
-    """Errors, then warnings, then information; otherwise in order."""
+    """Errors, then warnings, then information; each in the original order."""
     return sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.rule.severity))

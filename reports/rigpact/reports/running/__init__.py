@@ -1,1 +1,1 @@
-"""A run of the reference runtime as commands give it."""
+"""Runs of the reference runtime, as the commands start them."""

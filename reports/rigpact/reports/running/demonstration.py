@@ -1,6 +1,6 @@
-"""The main job on the built-in bundle: check, run, diff, verdict.
+"""The demonstration on the built-in bundle: check, run, diff, verdict.
 
-Everything here calls what the commands call, on files that any user could have.
+It calls the same functions as the commands, on files like a user's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 
 def demonstrate(*, quiet: bool) -> FindingsReport:
-    """Run the demonstration and return one report over its four parts."""
+    """Run the demonstration, and return one report on its four parts."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, tempfile.TemporaryDirectory() as folder:  # noqa: PTH123
         console = Console(file=nowhere) if quiet else stdout()
         return _demonstrate(demo_bundle(), Path(folder), console)

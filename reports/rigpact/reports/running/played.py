@@ -1,4 +1,4 @@
-"""Between NeuraRig's client and recordings: the packets of a trace, and a trace of what was sent and what came back."""
+"""Convert recordings for NeuraRig's client: a trace to packets, and the exchanged packets to a trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
 
 
 def open_own_contract(bundle: Path) -> SystemContract:
-    """The contract of a file; UnusableInput for another system's."""
+    """The contract in a file; UnusableInput for a contract of another system."""
     contract = open_contract(ContractFiles(bundle))
     if not isinstance(contract, SystemContract) or contract.system is not SYSTEM:
         raise UnusableInput(bundle, f"a contract of {contract.system.name}", SYSTEM.name)
@@ -26,7 +26,7 @@ def open_own_contract(bundle: Path) -> SystemContract:
 
 
 def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatArray]:
-    """The contract, the recording and its packets (T, 63), made from `engine_pose` where they were not recorded."""
+    """The contract, the recording and its packets (T, 63), built from `engine_pose` if they were not recorded."""
     contract = open_own_contract(bundle)
     trace = files_of(contract).recording(clip, contract).trace
     packets = stages_from(contract, trace.stages).get("packet")
@@ -36,7 +36,7 @@ def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatAr
 
 
 def write_played(out: Path, contract: SystemContract, trace: Trace, packets: FloatArray, played: Played) -> None:
-    """Write the frames that were answered: what the engine had, what was sent, what came back, and the legs it makes."""
+    """Write the answered frames: the engine's pose, the packet sent, the reply, and the resulting legs."""
     if not played.replies:
         raise UnusableInput(
             out, "no reply", "a server that answers", "it answers once its loss stays low, or with --onnx"

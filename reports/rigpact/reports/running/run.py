@@ -1,4 +1,4 @@
-"""One run of any system, from a user's files to a recording and what is to be said about it."""
+"""Run any system from a user's files: a recording and a findings report."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.terminal import print_report, tracked
 
 FREE_RUN_FRAMES = 600
-"""Ten seconds at 60 frames per second, where a run has no end and no number of frames is given."""
+"""Ten seconds at 60 frames per second, for a run without an end and without a number of frames."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A run: the contract, the clip that drives it, what answers in the network's place, where it is written.
+    """A run: the contract, the clip that drives it, the network or its recorded answers, and the output file.
 
-    frames: None for the whole clip, or for ten seconds where a run has no end.
+    frames: None for the whole clip, or for ten seconds if the run has no end.
     """
 
     contract: ContractFiles
@@ -43,7 +43,7 @@ class RunRequest:
 
 
 def run(request: RunRequest) -> FindingsReport:
-    """Run the reference runtime, write every stage of every frame, and say what is wrong with it."""
+    """Run the reference runtime, write every stage of every frame, and report the problems."""
     contract = open_contract(request.contract)
     files = files_of(contract)
     clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
@@ -60,7 +60,7 @@ def run(request: RunRequest) -> FindingsReport:
 
 
 def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
-    """The model, or recorded answers in its place; None where neither is given and the clip may hold the answers."""
+    """The model, or recorded answers instead; None if neither is given, because the clip may hold the answers."""
     if onnx is not None and replay is not None:
         raise UnusableInput("--onnx and --replay", "both", "one of them")
     files = files_of(contract)
@@ -70,7 +70,7 @@ def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
 
 
 def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Trace:
-    """Step the run and keep every stage; `frames` defaults to the clip, or ten seconds where there is no end."""
+    """Step the run and keep every stage. frames: by default the clip's, or ten seconds if there is no end."""
     limit = runner.frame_limit
     if limit is not None and frames is not None and frames > limit:
         raise UnusableInput("--frames", str(frames), f"at most {limit}, the steps of {clip.name}")
@@ -79,7 +79,7 @@ def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Tra
 
 
 def describe_run(runner: Runner, trace: Trace, bundle: Path, out: Path) -> FindingsReport:
-    """What is to be said about a run: silent alignments and values that are not finite, beside a summary."""
+    """The report on a run: silent alignments, non-finite values, and a summary."""
     contract = runner.contract
     values = sum(rows.size for rows in trace.stages.values())
     summary = {
@@ -112,7 +112,7 @@ def _not_finite(contract: Any, trace: Trace, out: Path) -> Iterator[Finding]:
 
 
 def print_run(report: FindingsReport, console: Console) -> None:
-    """Print what a run did and where it was written."""
+    """Print a summary of the run and the name of its file."""
     summary = report.summary
     console.print(
         Text(f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "

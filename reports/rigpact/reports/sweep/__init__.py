@@ -1,14 +1,14 @@
 """Many runs at once: clips × checkpoints × conventions, on this machine or on a cluster, resumable.
 
-    plan       what is to be measured: cells in a fixed order, each named by a hash of all that it depends on
-    measure    one cell: run, hold against the clip, judge
-    journal    what is done, kept cell by cell, so that nothing is computed twice
-    workers    cells in processes of this machine; cluster: on Dask
-    results    rows in the plan's order, streamed to Parquet
-    summary    worst cells, best checkpoint of each clip; text for people
-    sweep      puts them together
+    plan       the cells to measure, in a fixed order; a hash of all its inputs names each cell
+    measure    one cell: run, compare with the clip, judge
+    journal    the finished cells, so that nothing is computed twice
+    workers    measures cells in processes of this machine; cluster: on Dask
+    results    writes rows in the plan's order to Parquet
+    summary    the worst cells and the best checkpoint of each clip, as text
+    sweep      runs all of these
 
-To measure something more: a field of `measure.Measured` and a column of the same name in `results.COLUMNS`.
+To add a measurement: a field of `measure.Measured`, and a column of the same name in `results.COLUMNS`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Cells on a Dask cluster. Needs the extra `cluster`.
+"""Measure cells on a Dask cluster. Needs the extra `cluster`.
 
-The scheduler gives the cells of a worker that went away to another one; a cell that takes several workers with it is tried
-again alone, then it is an error. Workers read the files at the paths of the machine that started the sweep, and refuse
-bytes other than those planned.
+If a worker disappears, the scheduler gives its cells to another worker. A cell that stops several workers is tried
+again alone; if that fails, it becomes an error. Workers read the files at the same paths as the machine that started
+the sweep, and refuse a file whose bytes changed since the plan.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rigpact.reports.sweep.plan import Cell
 from rigpact.reports.sweep.workers import RETRIES, Measure, died, timed
 
 _IN_FLIGHT = 4096
-"""Cells that the scheduler knows at a time: it needs about a kilobyte for each."""
+"""Largest number of cells at the scheduler at a time: each needs about a kilobyte."""
 _AT_ONCE = 512
-"""Cells handed over in one message."""
+"""Number of cells in one message."""
 _CONNECT_S = 10
 
 
@@ -35,9 +35,10 @@ def on_cluster(
     measure: Measure = measure_cell,
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Outcome]:
-    """Cells on the cluster whose scheduler listens at `address`; `say` gets the dashboard's link.
+    """Measure cells on the cluster whose scheduler listens at `address`. say: receives the dashboard's link.
 
-    Raises UnusableInput when nothing answers there, when it has no worker, when it goes away in the middle.
+    Raises UnusableInput if nothing answers there, if there is no worker, or if the scheduler disappears during the
+    sweep.
     """
     _require_dask()
     with _without_its_log():
@@ -51,7 +52,7 @@ def on_cluster(
 
 @contextmanager
 def _without_its_log() -> Iterator[None]:
-    """What goes wrong is said once, by our own error; Dask would print the tracebacks of its connections beside it."""
+    """Silence Dask's log: rigpact reports an error once; Dask would also print tracebacks of its connections."""
     log = logging.getLogger("distributed.client")
     before = log.level
     log.setLevel(logging.CRITICAL)
@@ -66,7 +67,7 @@ def _require_dask() -> None:
 
     if find_spec("distributed") is None:
         raise UnusableInput("--scheduler", "no Dask", "the extra cluster", "pip install 'rigpact[cluster]'")
-    import_module("distributed")  # it sets up its log when it is imported
+    import_module("distributed")  # Dask sets up its log at import
 
 
 def _connected(address: str) -> Any:
@@ -133,9 +134,9 @@ def _killed(result: Any) -> bool:
 
 
 def _outcome(future: Any, result: Any, cell: Cell, address: str) -> Outcome:
-    """The outcome that arrived; an error here is not the cell's, whose errors are results.
+    """The outcome that arrived. An error here comes from the cluster: errors of a cell arrive as results.
 
-    The future's status is no evidence: a worker may go away between handing over its result and this line.
+    The future's status is not used: a worker may disappear after it sent its result.
     """
     if isinstance(result, Outcome):
         return result

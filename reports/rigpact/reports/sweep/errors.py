@@ -1,4 +1,4 @@
-"""How far a cell's run is from its clip: poses in degrees and centimetres, any other stage in its own unit."""
+"""The error of a cell's run against its clip: poses in degrees and centimetres, other stages in their own unit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rigpact.reports.comparing.pose_error import pose_error
 from rigpact.reports.nonfinite.lanes import distances
 
 Fields = dict[str, Any]
-"""Fields of `Measured`."""
+"""Names and values of fields of `Measured`."""
 
 
 def judged_stage(contract: Any, clip: Any, poses: FloatArray | None) -> Stage | None:
-    """The stage that a clip can be held against: the pose, else the last computed one that it recorded; None without one."""
+    """The stage to compare with the clip: the pose, else the last computed stage in the clip; None without one."""
     system = contract.system
     if poses is not None:
         found: Stage = system.graph[system.posed]
@@ -29,7 +29,7 @@ def judged_stage(contract: Any, clip: Any, poses: FloatArray | None) -> Stage | 
 
 
 def pose_errors(contract: Any, published: FloatArray, poses: FloatArray, mode: str, fps: float) -> Fields:
-    """The published poses (T, Dy) against the clip's next ones, beside copying the last."""
+    """Errors of the published poses (T, Dy) against the clip's next poses, and errors of copying the last pose."""
     judged = min(len(published), len(poses) - 1)
     if judged == 0:
         return {}
@@ -51,7 +51,7 @@ def pose_errors(contract: Any, published: FloatArray, poses: FloatArray, mode: s
 
 
 def stage_errors(contract: Any, stage: Stage, published: FloatArray, recorded: FloatArray) -> Fields:
-    """A stage of the run against what the clip recorded of it, (T, width) each; the worst channel of each frame."""
+    """Errors of a stage against the clip's recorded values, (T, width) each: the worst channel of each frame."""
     judged = min(len(published), len(recorded))
     if judged == 0:
         return {}

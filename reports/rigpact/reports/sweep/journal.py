@@ -1,7 +1,8 @@
-"""What a sweep has done so far, cell by cell: a killed sweep goes on where it stopped.
+"""The finished cells of a sweep: a killed sweep continues where it stopped.
 
-`journal.jsonl` holds one line a measured cell, in the order of completion; `timings.jsonl` what each cost and where it ran,
-apart from the results because it is never the same twice. Only places in the file are kept in memory.
+`journal.jsonl` holds one line for each measured cell, in the order of completion. `timings.jsonl` holds the time and
+the machine of each cell; it is a separate file because it differs between sweeps. Memory holds only positions in the
+file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ JOURNAL, TIMINGS = "journal.jsonl", "timings.jsonl"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A measured cell, what it cost and who measured it."""
+    """A measured cell, its time, and the process that measured it."""
 
     identity: str
     measured: Measured
@@ -32,10 +33,10 @@ class Outcome:
 
 
 class Journal:
-    """The journal of one folder, open for appending; a line that a crash cut off is taken back."""
+    """The journal of one folder, open for appending; an incomplete last line from a crash is removed."""
 
     def __init__(self, folder: Path, *, forget: Collection[str] = ()) -> None:
-        """Read what is there. forget: kinds of error whose cells are to be measured again."""
+        """Read the existing journal. forget: kinds of errors whose cells must be measured again."""
         self.folder, self._forget = folder, forget
         self._places: dict[bytes, int] = {}
         try:
@@ -66,7 +67,7 @@ class Journal:
         return bytes.fromhex(identity) in self._places
 
     def add(self, outcome: Outcome) -> None:
-        """Keep a measured cell; it is with the operating system when this returns."""
+        """Write a measured cell; the operating system has it when this returns."""
         place = self._lines.seek(0, 2)
         self._lines.write(orjson.dumps({"cell": outcome.identity, **outcome.measured.to_json()}) + b"\n")
         self._lines.flush()
@@ -76,7 +77,7 @@ class Journal:
         self._places[bytes.fromhex(outcome.identity)] = place
 
     def measured(self, identity: str) -> dict[str, Any]:
-        """The fields of `Measured` of a cell that is done."""
+        """The fields of `Measured` of a finished cell."""
         self._lines.seek(self._places[bytes.fromhex(identity)])
         fields = orjson.loads(self._lines.readline())
         del fields["cell"]

@@ -1,6 +1,6 @@
-"""One cell of a sweep: run the system, hold it against the clip, judge. Runs in whatever process asks for it.
+"""Measure one cell of a sweep: run the system, compare it with the clip, judge. Runs in any process.
 
-Nothing here depends on the machine's clock, on other cells or on who asks, so a cell measured twice gives the same bytes.
+Nothing here depends on the clock, on other cells or on the process, so a cell measured twice gives the same bytes.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ PASS, NOT_FINITE, ALIGNED, COPY_LAST_IS_BETTER, ERROR = (
     "pass", "nonfinite", "input_aligned", "copy_last_is_better", "error",
 )  # fmt: skip
 VERDICTS = (PASS, COPY_LAST_IS_BETTER, ALIGNED, NOT_FINITE, ERROR)
-"""From good to bad."""
+"""From best to worst."""
 UNUSABLE, DEFECT, DIED = "unusable", "internal", "died"
 _MODELS_KEPT, _CLIPS_KEPT = 32, 8
-"""What a process keeps open between cells: a sweep goes clip by clip through its checkpoints."""
+"""Number of files that a process keeps open between cells; a sweep runs all checkpoints on one clip, then the next."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell showed. Numbers are None where there is nothing to measure.
+    """The result of a cell. Numbers are None where there is nothing to measure.
 
-    frames: run and finite. judged_frames: of them, those that the clip has something to hold against. mean_error, max_error: of
-    `stage` in `unit`; deg, cm: of poses; the worst bone or field, and frame. copy_last: repeating the last pose that the clip
-    gave: each frame's own where the clip drives the run, the first one in free-run. growth_per_frame: factor by which small
-    differences of the start change (free-run).
+    frames: frames that ran and are finite. judged_frames: those that can be compared with the clip. mean_error,
+    max_error: of `stage` in `unit`; deg, cm: of poses; the worst bone or field, and frame. copy_last: the error of
+    repeating the clip's last pose: each frame's own if the clip drives the run, the first one in a free run.
+    growth_per_frame: factor by which small differences of the start change (free run).
     """
 
     verdict: str
@@ -81,7 +81,7 @@ class Measured:
 
 
 def measure_cell(cell: Cell) -> Measured:
-    """Measure a cell; what goes wrong inside it stands in the result and never stops a sweep."""
+    """Measure a cell. An error in the cell becomes part of the result, and does not stop the sweep."""
     try:
         return _measured(cell)
     except UnusableInput as refusal:
@@ -91,12 +91,12 @@ def measure_cell(cell: Cell) -> Measured:
 
 
 def failure(kind: str, text: str) -> Measured:
-    """A cell that could not be measured."""
+    """The result of a cell that could not be measured."""
     return Measured(ERROR, kind, text)
 
 
 def _with_given_names(text: str, cell: Cell) -> str:
-    """The same text on every machine: files as the user calls them."""
+    """The error's text with the user's names of the files: the same on every machine."""
     for entry in (cell.clip, cell.model, cell.companion, cell.bundle):
         text = text if entry is None else text.replace(entry.path, entry.name)
     return text
@@ -133,7 +133,7 @@ def _measured(cell: Cell) -> Measured:
 
 
 def _steps(wanted: int | None, subject: Subject, runner: Runner, poses: FloatArray | None) -> int:
-    """Frames to run: the clip's own where none are asked for; a clip that drives the run cannot give more than it has."""
+    """Number of frames to run: by default the clip's; never more than a clip that drives the run has."""
     own = int(subject.rows().steps) if poses is None else len(poses) - 1
     steps = min(wanted or own, runner.frame_limit or wanted or own)
     if steps < 1 or own < 1:
@@ -151,9 +151,9 @@ def _verdict(watched: Watched, aligned: str, errors: Fields) -> str:
 
 
 def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
-    """Factor by which a difference of the start changes each frame: one start of each size, run in lockstep.
+    """Factor by which a difference of the start changes in each frame; one start of each size, run side by side.
 
-    None where the run is too short for a trend, or not finite.
+    None if the run is too short for a trend, or not finite.
     """
     if frames < 3:
         return None
@@ -171,7 +171,7 @@ def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
 
 
 def _checked(file: SweptFile) -> Path:
-    """The file's path, once its bytes are known to be those that were planned."""
+    """The file's path, after a check that its bytes are the planned ones."""
     path = Path(file.path)
     found = file_sha256(path)
     if found != file.sha256:

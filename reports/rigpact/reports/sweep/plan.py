@@ -1,7 +1,7 @@
-"""What a sweep is to measure: cells, in an order that depends on nothing but the plan.
+"""The plan of a sweep: its cells, in an order that depends only on the plan.
 
-A cell is named by a hash of everything that its result depends on: bundle, companion, model, clip, conventions, mode, frames
-and the version of rigpact. File names are no part of it, so that a moved file is not measured again.
+The name of a cell is a hash of everything that affects its result: bundle, companion, model, clip, conventions, mode,
+frames and the version of rigpact. File names are not in the hash, so a moved file is not measured again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rigpact.reference_runtime.files.declared import files_of
 MODES = ("teacher", "free")
 Changes = tuple[tuple[str, Any], ...]
 _WEIGHTS_SUFFIX = ".data"
-"""ONNX keeps large weights in MODEL.onnx.data beside the model."""
+"""ONNX stores large weights in MODEL.onnx.data beside the model."""
 
 
 @dataclass(frozen=True)
 class SweptFile:
-    """A file: where it is, what the user calls it, the SHA-256 of its bytes (a model's with its weights file)."""
+    """A file: its path, the user's name for it, and the SHA-256 of its bytes (for a model, with its weights file)."""
 
     path: str
     name: str
@@ -37,7 +37,7 @@ class SweptFile:
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure. `changes` are conventions that the bundle does not declare; frames None is the whole clip."""
+    """One measurement. changes: conventions that replace the bundle's. frames: None for the whole clip."""
 
     bundle: SweptFile
     companion: SweptFile | None
@@ -50,14 +50,14 @@ class Cell:
 
     @cached_property
     def identity(self) -> str:
-        """32 hexadecimal digits of a SHA-256 over all that the result depends on."""
+        """32 hexadecimal digits of a SHA-256 over everything that affects the result."""
         files = (self.bundle, self.companion, self.model, self.clip)
         facts = [entry and entry.sha256 for entry in files], self.changes, self.mode, self.frames, self.version
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
     def conventions(self) -> str:
-        """The changed conventions in words, as `--set` takes them; '' where there are none."""
+        """The changed conventions in the form of `--set`; '' if there are none."""
         return " ".join(f"{name}={_text(value)}" for name, value in self.changes)
 
 
@@ -78,13 +78,13 @@ class SweepPlan:
         return len(self.clips) * len(self.settings) * len(self.models) * len(self.modes)
 
     def __iter__(self) -> Iterator[Cell]:
-        """The cells, clip by clip: a clip is read once for all its checkpoints."""
+        """The cells, ordered by clip, so that each clip is read once for all checkpoints."""
         grid = itertools.product(self.clips, self.settings, self.models, self.modes)
         for clip, changes, model, mode in grid:
             yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
 
     def distinct(self) -> Iterator[Cell]:
-        """The cells that differ: a copy of a clip or of a model is not measured twice."""
+        """The cells without repetition: a copy of a clip or model is not measured twice."""
         models, clips = ({entry.sha256: entry for entry in reversed(files)} for files in (self.models, self.clips))
         once = replace(self, models=tuple(reversed(models.values())), clips=tuple(reversed(clips.values())))
         return iter(once)
@@ -101,11 +101,11 @@ def plan_sweep(
     modes: Sequence[str] = MODES,
     frames: int | None = None,
 ) -> SweepPlan:
-    """Lay out a sweep of one bundle or contract file.
+    """Plan a sweep of one bundle or contract file.
 
-    models, clips: files, folders (all models, all clips in them) or patterns. knobs: `KNOB=V1,V2` words. base: conventions
-    that hold in every cell.
-    Raises UnusableInput for a file that is not there, a pattern that matches nothing, an unknown knob or value.
+    models, clips: files, folders (all models, all clips in them) or patterns. knobs: `KNOB=V1,V2` words. base:
+    conventions for all cells. Raises UnusableInput for a missing file, a pattern without a match, or an unknown knob or
+    value.
     """
     return SweepPlan(
         bundle=swept_file(contract.path, contract.path.name),
@@ -119,7 +119,7 @@ def plan_sweep(
 
 
 def modes_of(contract: Any, modes: Sequence[str]) -> tuple[str, ...]:
-    """The modes of a sweep; where both were asked for and the system does not feed itself, the clip drives every run."""
+    """The modes of a sweep. If both are asked for but the system does not feed itself, the clip drives every run."""
     if contract.system.graph.feeds_itself:
         return tuple(dict.fromkeys(modes))
     if tuple(modes) == ("free",):
@@ -129,12 +129,12 @@ def modes_of(contract: Any, modes: Sequence[str]) -> tuple[str, ...]:
 
 
 def swept_file(path: Path, name: str) -> SweptFile:
-    """Hash a file; UnusableInput where it cannot be read."""
+    """Hash a file; UnusableInput if it cannot be read."""
     return SweptFile(str(path.resolve()), name, file_sha256(path))
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, streamed; of its own and its weights file's where that lies beside it."""
+    """SHA-256 of a file, read in pieces; it includes a weights file beside a model."""
     weights = path.with_name(path.name + _WEIGHTS_SUFFIX)
     if weights.is_file():
         return hashlib.sha256((_digest(path) + _digest(weights)).encode()).hexdigest()
@@ -158,7 +158,7 @@ def _files(words: Sequence[str], endings: tuple[str, ...], option: str) -> Itera
 
 
 def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
-    """The files of one word: itself, those of a folder, or those of a pattern, by name."""
+    """The files of one word, sorted by name: the file itself, a folder's files, or a pattern's matches."""
     place = Path(word)
     if place.is_file():
         return [place]
@@ -176,7 +176,7 @@ def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
 
 
 def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any]) -> Iterator[Changes]:
-    """Every combination of the knobs' values, in the order given, without those that only repeat another."""
+    """All combinations of the knobs' values in the given order, without repetitions."""
     lists: dict[str, list[Any]] = {}
     for word in words:
         name, values = parse_knob_values(word, declared)
@@ -192,7 +192,7 @@ def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any])
 
 
 def parse_knob_values(word: str, conventions: Conventions) -> tuple[str, list[Any]]:
-    """Read `KNOB=V1,V2`; between values that hold commas themselves stands `;`."""
+    """Read `KNOB=V1,V2`; values that contain commas are separated by `;`."""
     name, separator, text = word.partition("=")
     if not separator:
         raise UnusableInput(f"--set {word}", "no '='", "KNOB=V1,V2", "for example --set output_mode=delta,residual")

@@ -1,6 +1,6 @@
-"""Rows of a sweep in the plan's order, streamed to Parquet: the same bytes whoever measured them.
+"""Write the rows of a sweep to Parquet in the plan's order: the same bytes on every machine.
 
-No time and no machine is in a row. Needs pyarrow (extra `sweep`). To add a column: a row in `COLUMNS`.
+A row holds no time and no machine name. Needs pyarrow (extra `sweep`). To add a column: a row in `COLUMNS`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ COLUMNS: Mapping[str, str] = {
     "bundle": "string", "bundle_sha256": "string", "companion_sha256": "string", "model_sha256": "string",
     "clip_sha256": "string", "rigpact_version": "string",
 }  # fmt: skip
-"""Every column with its Arrow type, in order."""
+"""All columns with their Arrow types, in order."""
 _ROWS_AT_ONCE = 1024
-"""Rows of a row group: what is in memory while writing, and part of the file's bytes."""
+"""Rows in a row group: limits the memory for writing; another value changes the file's bytes."""
 
 
 def require_pyarrow() -> None:
-    """Raise UnusableInput where Parquet cannot be written: before anything is measured."""
+    """Raise UnusableInput if Parquet cannot be written; called before any measurement."""
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
@@ -42,7 +42,7 @@ def require_pyarrow() -> None:
 
 
 def rows_of(plan: SweepPlan, journal: Journal) -> Iterator[Row]:
-    """The row of every cell, in the plan's order."""
+    """The rows of all cells, in the plan's order."""
     for cell in plan:
         yield {**_named(cell), **journal.measured(cell.identity)}
 
@@ -57,7 +57,7 @@ def _named(cell: Cell) -> dict[str, Any]:
 
 
 def write_results(rows: Iterable[Row], folder: Path) -> Path:
-    """Write rows as they come to FOLDER/results.parquet, a temporary name first; returns the file."""
+    """Write rows to FOLDER/results.parquet, first under a temporary name; returns the path."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -72,7 +72,7 @@ def write_results(rows: Iterable[Row], folder: Path) -> Path:
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
-    """The rows of a sweep that has ended."""
+    """The rows of a finished sweep."""
     import pyarrow.parquet as pq
 
     rows: list[dict[str, Any]] = pq.read_table(folder / RESULTS).to_pylist()

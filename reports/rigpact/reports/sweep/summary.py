@@ -1,6 +1,6 @@
-"""What a sweep comes to: how many cells ended how, the worst ones, the best checkpoint of each clip.
+"""The summary of a sweep: the number of cells per verdict, the worst cells, the best checkpoint of each clip.
 
-Rows pass through once; kept are a handful of the worst and one best for each clip and mode.
+It reads the rows once, and keeps only a few of the worst cells and the best one for each clip and mode.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHOWN = (
 
 @dataclass
 class Summary:
-    """Counts and extremes of the rows that passed."""
+    """Counts and extremes of the rows so far."""
 
     cells: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class Summary:
     _worst: list[tuple[tuple[int, float], int, Row]] = field(default_factory=list)
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Hand the rows on, looking at each."""
+        """Yield the rows unchanged, and count each one."""
         for row in rows:
             self._add(row)
             yield row
@@ -47,7 +47,7 @@ class Summary:
         self.cells += 1
         self.verdicts[row["verdict"]] += 1
         self.defects += row["error_kind"] == DEFECT
-        # of equally bad cells the first stays
+        # of equally bad cells, keep the first
         heapq.heappush(self._worst, (_badness(row), -self.cells, row))
         if len(self._worst) > WORST_SHOWN:
             heapq.heappop(self._worst)
@@ -59,18 +59,18 @@ class Summary:
 
     @property
     def worst(self) -> list[Row]:
-        """The worst cells, the worst one first."""
+        """The worst cells, the worst first."""
         return [row for _, _, row in sorted(self._worst, key=lambda entry: entry[:2], reverse=True)]
 
     @property
     def verdict(self) -> str:
-        """`undetermined` when no cell could be judged, `fail` when one is not finite, misbound or an error, else `pass`."""
+        """`undetermined` if no cell could be judged, `fail` if one is not finite, misbound or an error, else `pass`."""
         if self.cells == self.verdicts[ERROR]:
             return "undetermined"
         return "fail" if any(self.verdicts[name] for name in (ALIGNED, NOT_FINITE, ERROR)) else "pass"
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """0 pass, 1 findings (with `strict` also a cell that copying the last pose beats), 2 nothing judged, 3 our defect."""
+        """0 pass, 1 findings (if strict, also worse than copying the last pose), 2 nothing judged, 3 our defect."""
         if self.defects:
             return EXIT_INTERNAL
         if self.verdict == "undetermined":
@@ -93,7 +93,7 @@ def _badness(row: Row) -> tuple[int, float]:
 
 
 def _error(row: Row) -> float:
-    """What cells are ranked by; one that the clip has nothing to hold against comes last."""
+    """The error for ranking cells; a cell that cannot be compared with its clip comes last."""
     found: float | None = row["mean_error"]
     return float("inf") if found is None else found
 

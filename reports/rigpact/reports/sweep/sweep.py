@@ -1,4 +1,4 @@
-"""A sweep from its plan to its answer: measure what is missing, write the results, sum up."""
+"""Run a sweep: measure the missing cells, write the results, summarise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rigpact.reports.terminal import counted
 
 @dataclass(frozen=True)
 class SweepReport:
-    """The answer: the summary of all rows, how many were measured now, and the file."""
+    """The answer: the summary of all rows, the number of newly measured cells, and the file."""
 
     summary: Summary
     measured: int
@@ -29,7 +29,7 @@ class SweepReport:
 
 
 def runner_of(processes: int, scheduler: str | None, retries: int = RETRIES) -> Runner:
-    """Where cells run: on the cluster at `scheduler`, else in so many processes of this machine."""
+    """The runner of cells: the cluster at `scheduler`, else processes of this machine."""
     if scheduler is not None:
         console = Console(stderr=True, soft_wrap=True)
         return partial(
@@ -43,10 +43,10 @@ def runner_of(processes: int, scheduler: str | None, retries: int = RETRIES) -> 
 def run_sweep(
     plan: SweepPlan, folder: Path, runner: Runner = in_this_process, *, retry_errors: bool = False
 ) -> SweepReport:
-    """Measure the cells that the folder's journal does not have, then write all rows in the plan's order.
+    """Measure the cells that are not in the folder's journal, then write all rows in the plan's order.
 
-    A cell whose process died is measured again the next time; with `retry_errors` every cell that is an error.
-    Raises UnusableInput for a folder that cannot be written and for a missing pyarrow.
+    A cell whose process died is measured again in the next sweep; with `retry_errors`, every cell with an error is.
+    Raises UnusableInput for a folder that cannot be written, or if pyarrow is missing.
     """
     require_pyarrow()
     forget = {DIED, "unusable", "internal"} if retry_errors else {DIED}

@@ -1,7 +1,7 @@
-"""Cells on this machine: in this process, or in several that may die.
+"""Measure cells on this machine: in this process, or in several processes that may die.
 
-A runner takes cells one by one and yields outcomes as they come; it holds only what is in flight. To add another kind of
-place where cells run (cluster.py is one): a generator of the same signature.
+A runner takes cells one by one, and yields outcomes as they arrive. It holds only the cells in progress. To add another
+kind of runner (like cluster.py): a generator with the same signature.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from rigpact.reports.sweep.plan import Cell
 Measure = Callable[[Cell], Measured]
 Runner = Callable[[Iterable[Cell]], Iterator[Outcome]]
 RETRIES = 2
-"""How often a cell is tried again whose process died: out of memory is rarely the same twice, a crash in a model is."""
+"""How often a cell is tried again after its process died: a lack of memory often goes away, a crash does not."""
 _WAITING_EACH = 4
-"""Cells handed to each process beforehand, so that none waits for the next."""
+"""Number of cells queued for each process, so that no process waits."""
 
 
 def timed(measure: Measure, cell: Cell) -> Outcome:
-    """Measure a cell here and now."""
+    """Measure a cell in this process, and time it."""
     start = time.perf_counter()
     measured = measure(cell)
     return Outcome(cell.identity, measured, time.perf_counter() - start, f"{socket.gethostname()}:{os.getpid()}")
 
 
 def in_this_process(cells: Iterable[Cell], measure: Measure = measure_cell) -> Iterator[Outcome]:
-    """One cell after the other."""
+    """Measure the cells one after the other."""
     for cell in cells:
         yield timed(measure, cell)
 
@@ -43,10 +43,10 @@ def in_this_process(cells: Iterable[Cell], measure: Measure = measure_cell) -> I
 def in_processes(
     cells: Iterable[Cell], processes: int, *, retries: int = RETRIES, measure: Measure = measure_cell
 ) -> Iterator[Outcome]:
-    """Cells in several processes of this machine.
+    """Measure the cells in several processes of this machine.
 
-    When a process dies, the cells that were in flight are measured again, each alone, so that the one that kills is found and
-    no other is blamed; after `retries` more tries it is an error of its own.
+    When a process dies, the cells in progress are measured again, each alone. So only the cell that killed the process
+    is blamed; after `retries` more tries it becomes an error.
     """
     waiting = iter(cells)
     while suspects := (yield from _until_one_dies(waiting, processes, measure)):
@@ -55,7 +55,7 @@ def in_processes(
 
 
 def _until_one_dies(waiting: Iterator[Cell], processes: int, measure: Measure) -> Generator[Outcome, None, list[Cell]]:
-    """Yield outcomes; return the cells that were in flight when a process died, none when all are done."""
+    """Yield outcomes; return the cells that were in progress when a process died, or none if all are done."""
     in_flight: dict[str, Cell] = {}
     futures: set[Future[Outcome]] = set()
     with _pool(processes) as pool:

@@ -1,4 +1,4 @@
-"""A diagnosis in sentences for the page; reports/diagnosis_text.py says the same at a terminal."""
+"""A diagnosis in sentences for the page; diagnosing/diagnosis_text.py is the version for a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EQUIVALENTS_SHOWN = 6
 
 @dataclass(frozen=True)
 class CauseWords:
-    """One cause: what changes, what the knob means, hints for the code, and what does as well."""
+    """One cause: the changes, the knob's meaning, hints for the code, and equivalent changes."""
 
     sentence: str
     hints: tuple[str, ...]
@@ -39,7 +39,7 @@ class DiagnosisWords:
 
 
 def diagnosis_words(diagnosis: Diagnosis | None, meanings: Mapping[str, str]) -> DiagnosisWords:
-    """Say a diagnosis; None where a recording was compared but not diagnosed. meanings: what each convention is about."""
+    """A diagnosis in words; None if a recording was not diagnosed. meanings: the meaning of each convention."""
     if diagnosis is None:
         return DiagnosisWords(NOT_DIAGNOSED)
     everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}

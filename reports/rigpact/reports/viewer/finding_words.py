@@ -1,4 +1,4 @@
-"""Findings as the page lists them: together by part and rule, each with the frame and bone that the picture can show."""
+"""The page's list of findings: grouped by part and rule, each with the frame and bone for the picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Owners = Sequence[Part | None]
 
 
 def findings_by_rule(gate: GateReport, runs: Sequence[ComparedRun], owners: Owners) -> list[dict[str, Any]]:
-    """All findings, those of one part and rule together, the gravest first; of one severity in the order of the parts.
+    """All findings, grouped by part and rule; the most severe first, then in the order of the parts.
 
     owners: the part that each run belongs to.
     """
@@ -52,7 +52,7 @@ def _place(finding: Finding) -> str:
 
 
 def _place_in_picture(finding: Finding, index: int, run: ComparedRun) -> dict[str, Any]:
-    """Run, frame and bone that a finding of a recording can be seen at; frame None where it names none."""
+    """Run, frame and bone where the picture shows a finding; the frame is None if the finding names none."""
     frame, address = finding.values.get("worst_frame", finding.values.get("frame")), finding.values.get("address")
     bone = address.bone if isinstance(address, Address) else None
     return {"run": index, "frame": frame if isinstance(frame, int) else None, "bone": bone_index(run, bone)}

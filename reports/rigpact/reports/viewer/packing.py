@@ -1,8 +1,8 @@
-"""Numbers as text that a page can hold: base64 of little-endian 16-bit words. assets/decode.js reads them.
+"""Pack numbers as text for the page: base64 of little-endian 16-bit words. assets/decode.js reads them.
 
-Rotations: unit quaternions without their largest component ("smallest three"), 15 bits each; the two spare top bits name
-the component left out. Magnitudes: a logarithmic scale, so that a hundredth of a millimetre and a metre both keep three
-digits.
+Rotations: unit quaternions without their largest component ("smallest three"), 15 bits for each component. The two free
+top bits give the index of the missing component. Magnitudes: a logarithmic scale, so a hundredth of a millimetre and a
+metre both have three correct digits.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SCALE: Mapping[str, float] = {"low": -6.0, "high": 12.0}
 """Decades of the smallest and the largest magnitude. 18 decades in 65 533 steps: a step is 0.063 %."""
 _STEPS = 0x7FFF
 _HALF_SPAN = 1.0 / np.sqrt(2.0)
-"""Three components of a unit quaternion whose largest is left out lie within ±1/√2."""
+"""All components of a unit quaternion except the largest lie within ±1/√2."""
 
 Words = NDArray[np.uint16]
 
 
 def quaternions_to_text(quaternions: FloatArray) -> str:
-    """Pack unit quaternions (..., 4), xyzw. One that is not finite becomes three words of `NOT_FINITE`.
+    """Pack unit quaternions (..., 4), xyzw. A non-finite quaternion becomes three words of `NOT_FINITE`.
 
-    A component is off by at most half a step, √2 / 32767 / 2 = 2.2e-5, so a rotation by less than 0.01 degrees.
+    A component is off by at most half a step, √2 / 32767 / 2 = 2.2e-5, so a rotation is off by less than 0.01 degrees.
     """
     flat = quaternions.reshape(-1, 4).astype(np.float64)
     known = np.isfinite(flat).all(axis=1)
@@ -49,7 +49,7 @@ def quaternions_to_text(quaternions: FloatArray) -> str:
 
 
 def magnitudes_to_text(values: FloatArray) -> str:
-    """Pack magnitudes >= 0 of any shape: below the scale 0, beyond it its end, not finite `NOT_FINITE`."""
+    """Pack magnitudes >= 0 of any shape. Below the scale: 0; above it: its end; non-finite: `NOT_FINITE`."""
     finite = np.isfinite(values)
     low, high = SCALE["low"], SCALE["high"]
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""The document: template, style and script joined into one file under a policy that lets nothing else in."""
+"""The document: template, style and script in one file, with a policy that allows nothing else."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SCRIPTS = (
     "drawing", "palette", "decode", "kinematics", "camera", "scene", "plot", "strips", "heatmap", "player", "viewer",
     "controls", "page",
 )  # fmt: skip
-"""In the order in which they need one another."""
+"""Scripts in the order of their dependencies."""
 DARK_HERE = "/*dark*/"
 
 
 def write_html(path: str | Path, gate: GateReport, runs: Sequence[ComparedRun] = ()) -> None:
-    """Write the page whole: temporary name first, then rename."""
+    """Write the page under a temporary name, then rename it."""
     write_bytes(path, render_html(gate, runs).encode("utf-8"))
 
 
 def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
-    """The whole page as text; the same answer gives the same text.
+    """The complete page as text; the same answer gives the same text.
 
-    runs: what can be drawn. Without any the page says why there is no picture and shows the rest.
+    runs: the runs to draw. Without runs, the page explains why there is no picture, and shows the rest.
     """
     data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run in runs]}
     style, script = _style(), _script()
@@ -51,13 +51,13 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
 
 
 def json_in_html(value: Any) -> str:
-    """JSON that may stand inside a script element: ASCII, and nothing in it can end the element or open a comment."""
+    """JSON that is safe inside a script element: ASCII, and it cannot end the element or open a comment."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing may be loaded, sent or framed in; only this script and this style may act."""
+    """The content security policy: only this script and this style run; the page loads, sends and frames nothing."""
     rules = (
         "default-src 'none'", f"script-src '{_hash(script)}'", f"style-src '{_hash(style)}'", "base-uri 'none'",
         "form-action 'none'",
@@ -74,12 +74,12 @@ def _style() -> str:
 
 
 def _script() -> str:
-    """All scripts in one function of their own: the page has no globals but the hook that page.js declares."""
+    """All scripts inside one function: the page's only global is the hook that page.js declares."""
     return '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
 
 
 def _asset(name: str) -> str:
-    """Text of an asset; a Windows checkout's line ends become those that a browser hashes."""
+    """Text of an asset; Windows line ends become LF, because a browser hashes the text with LF."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
@@ -97,7 +97,7 @@ def _template() -> Any:
 
 
 def _code(text: str) -> Markup:
-    """Text with `code` between backticks; everything is escaped first."""
+    """HTML of a text with `code` between backticks; everything is escaped first."""
     pieces = str(escape(text)).split("`")
     if len(pieces) % 2 == 0:
         return escape(text)

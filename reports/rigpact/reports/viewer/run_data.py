@@ -1,7 +1,7 @@
-"""What the page draws of one compared run, as JSON values: skeleton, poses, errors, stages.
+"""The data for drawing one compared run, as JSON values: skeleton, poses, errors, stages.
 
-Long runs are thinned: every n-th frame is drawn, and always the first divergence and the worst frame. Errors are the largest
-of all the frames that a drawn frame stands for, so that thinning hides none.
+Long runs are thinned: the page draws every n-th frame, and always the first divergence and the worst frame. The error
+of a drawn frame is the largest of all frames up to the next drawn one, so thinning hides no error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.packing import magnitudes_to_text, quaternions_to_text
 
 CELLS_OF_A_RUN = 80_000
-"""Frames times bones drawn of one run: 1.7 MB of text. 600 frames of 65 bones are 39 000."""
+"""Largest number of drawn frames times bones: 1.7 MB of text. 600 frames of 65 bones are 39 000."""
 CELLS_OF_A_PAGE = 240_000
 NO_SKELETON = (
     "The bundle gives no usable parents and rest offsets: there is no skeleton to draw. The errors below are complete."
@@ -31,7 +31,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is in a run: row of its arrays, stage, index of the bone (-1: none)."""
+    """A place in a run: row of its arrays, stage, index of the bone (-1: none)."""
 
     row: int
     stage: str
@@ -39,24 +39,24 @@ class Place:
 
 
 def bone_names(run: ComparedRun) -> list[str]:
-    """A name for every bone, also where the recordings give none."""
+    """A name for every bone, even if the recordings hold no names."""
     return list(run.bone_names) or [f"bone {bone}" for bone in range(run.deg.shape[1])]
 
 
 def bone_index(run: ComparedRun, name: str | None) -> int:
-    """The bone of a name; -1 where there is none."""
+    """The index of the bone with a name; -1 if there is none."""
     return next((index for index, known in enumerate(bone_names(run)) if known == name), -1)
 
 
 def skeleton_of(run: ComparedRun) -> Skeleton | None:
-    """The run's skeleton; None where it is not whole or its parents form a cycle."""
+    """The run's skeleton; None if it is incomplete or its parents form a cycle."""
     if run.parents is None or run.offsets_m is None or parent_cycle(run.parents):
         return None
     return Skeleton(tuple(bone_names(run)), tuple(run.parents), np.asarray(run.offsets_m, np.float32))
 
 
 def rows_drawn(run: ComparedRun, runs: int) -> Rows:
-    """Rows of the run that are drawn, ascending, when `runs` runs share the page."""
+    """The drawn rows of the run, ascending, if `runs` runs share the page."""
     frames = len(run.frames)
     cells = min(CELLS_OF_A_RUN, CELLS_OF_A_PAGE // runs)
     drawn = run.deg.shape[1] or len(run.stages)
@@ -67,13 +67,13 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
 
 
 def worst_row(run: ComparedRun) -> int:
-    """The row with the largest error of any bone, of any stage where there are no bones; NaN is as wrong as can be."""
+    """The row with the largest error of a bone, or of a stage if there are no bones; NaN counts as infinite."""
     errors = run.deg if run.deg.shape[1] else np.stack([ratios for _, ratios, _ in run.stages], axis=1)
     return int(np.argmax(_sized(errors).max(axis=1)))
 
 
 def first_divergence(run: ComparedRun) -> Place | None:
-    """Where the run first parts: as diagnosed, else the first frame and, in it, the first stage beyond its tolerance."""
+    """The first divergence: from the diagnosis, else the first frame and, in it, the first stage beyond tolerance."""
     known = run.first_divergence
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
@@ -90,7 +90,7 @@ def first_divergence(run: ComparedRun) -> Place | None:
 
 
 def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
-    """The run as the script reads it; `rows` are those of `rows_drawn`."""
+    """The run in the script's format. rows: from `rows_drawn`."""
     first = first_divergence(run)
     return {
         "name": plain(run.name),
@@ -123,7 +123,7 @@ def _poses(run: ComparedRun, rows: Rows) -> dict[str, Any]:
 
 
 def _largest(values: FloatArray, rows: Rows) -> FloatArray:
-    """The largest of the rows from each drawn row to the next; (drawn, …)."""
+    """The largest values from each drawn row up to the next, (drawn, …)."""
     return np.asarray(np.maximum.reduceat(_sized(values), rows, axis=0))
 
 

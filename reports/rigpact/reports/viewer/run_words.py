@@ -1,4 +1,4 @@
-"""A compared run in words and figures: its title, its diagnosis, a still picture, a table of bones."""
+"""A compared run in words and figures: title, diagnosis, still picture, table of bones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rigpact.reports.viewer.still import still_picture
 
 
 def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:
-    """The part that each run belongs to: the next one, in order, whose name ends in the run's name."""
+    """The part of each run: the next part, in order, whose name ends in the run's name."""
     free = list(gate.parts)
     owners: list[Part | None] = []
     for run in runs:
@@ -29,7 +29,7 @@ def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | 
 
 
 def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
-    """What the page says about one run; `owner` is the part that it belongs to."""
+    """The texts about one run. owner: the part of the run."""
     return {
         "name": plain(run.name if owner is None else owner.title),
         "words": diagnosis_words(run.diagnosis, run.meanings),
@@ -52,7 +52,7 @@ def _stage_row(run: ComparedRun, name: str, ratios: FloatArray, note: str) -> di
 
 
 def _bone_table(run: ComparedRun) -> list[dict[str, str]]:
-    """Every bone in figures, the largest error first."""
+    """The figures of every bone, the largest error first."""
     peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
     return [_bone_row(run, int(bone)) for bone in np.argsort(-peaks, kind="stable")]
 

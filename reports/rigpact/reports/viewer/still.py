@@ -1,7 +1,7 @@
-"""The worst frame as a picture that needs no script: for paper, and for readers without scripts.
+"""The worst frame as a picture without a script, for print and for browsers without scripts.
 
-Same camera and same signs as assets/scene.js: the reference wide and pale, the engine narrow and strong, a ring at the worst
-bone. Axes x forward, y right, z up, left-handed.
+Camera and symbols are the same as in assets/scene.js: the reference is wide and pale, the engine narrow and strong,
+with a ring at the worst bone. Axes x forward, y right, z up, left-handed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _YAW, _PITCH = 2.45, 0.2
 _MARGIN = 40
 HEAD_M = 0.085
 _BODY_SHARE, _THINNEST_M, _WIDEST_M = 0.16, 0.008, 0.042
-"""A bone's half width: a share of its length, between two bounds."""
+"""A bone's half width: a share of its length, limited by two bounds."""
 
 
 def still_picture(run: ComparedRun) -> dict[str, Any] | None:
-    """Lines of both skeletons in the worst frame for the template; None without a skeleton or finite poses."""
+    """The lines of both skeletons in the worst frame, for the template; None without a skeleton or finite poses."""
     skeleton = skeleton_of(run)
     if skeleton is None:
         return None
@@ -58,7 +58,7 @@ def _size(deg: Any) -> str:
 
 
 def _on_paper(positions: FloatArray) -> tuple[FloatArray, float]:
-    """Project (sides, B, 3) in parallel, fitted to the picture: (sides, B, 2) and the picture's units a metre."""
+    """Parallel projection of (sides, B, 3), fitted to the picture: (sides, B, 2), and the picture's units per metre."""
     right = np.array([-math.sin(_YAW), math.cos(_YAW), 0.0])
     up = np.array([math.cos(_YAW) * math.sin(_PITCH), math.sin(_YAW) * math.sin(_PITCH), math.cos(_PITCH)])
     flat = np.stack([positions @ right, -(positions @ up)], axis=-1)
@@ -86,7 +86,7 @@ def _lines(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[st
 
 
 def _heads(points: FloatArray, skeleton: Skeleton, scale: float) -> list[dict[str, Any]]:
-    """A circle beyond every last bone called head: without it people do not see a person."""
+    """A circle beyond every last bone called head; it makes the figure readable as a person."""
     heads = []
     for bone, name in enumerate(skeleton.names):
         neck = skeleton.parents[bone]

@@ -1,4 +1,4 @@
-"""What the page says in text, as plain values for the template. Every text that comes from a file goes through `plain`."""
+"""The page's texts as plain values for the template. All text from files goes through `plain`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING_ASKED = "No engine recording was compared."
 
 
 def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
-    """Everything that the template shows, in the order of the page."""
+    """All values for the template, in the order of the page."""
     owners = parts_of_runs(gate, runs)
     return {
         "title": "rigpact gate",
@@ -72,7 +72,7 @@ def _ledger_words(ledger: Ledger) -> dict[str, Any]:
 
 
 def _grouped(count: int) -> str:
-    """Thousands apart by a narrow space, which no country reads as a decimal point."""
+    """Thousands separated by a narrow space, which cannot be read as a decimal point."""
     return f"{count:,}".replace(",", "\u202f")
 
 

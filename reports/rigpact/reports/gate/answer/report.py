@@ -82,7 +82,7 @@ class GateReport:
 
     @property
     def verdict(self) -> Verdict:
-        """`fail` if a part fails (if strict, also for a warning); `undetermined` if a part is or nothing was compared."""
+        """`fail` if a part fails (a warning too if strict); `undetermined` if a part is or nothing was compared."""
         verdicts = {part.verdict for part in self.parts}
         if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
             return "fail"

@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def is_worse(self) -> bool:
-        """Whether a part's verdict got worse, a part is gone, or an error is new; a worse figure alone does not count."""
+        """Whether a part's verdict got worse, a part is gone, or an error is new; a figure alone does not count."""
         fell = [_gravity(after) > _gravity(before) for before, after in self.verdicts.values() if before is not None]
         return any(fell) or any(finding.rule.severity is Severity.ERROR for _, finding in self.appeared)
 
