@@ -38,7 +38,7 @@ def demo_bundle() -> Path:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave back."""
+    """The exit status and output of a command."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""How long a command takes before it does anything: people explore what answers at once."""
+"""Start time of commands: people do not use a command that starts slowly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELP_TARGET, CHECK_TARGET_S = 2.0, 1.5
 
 
 def process(*words: object) -> Callable[[], None]:
-    """Run Python with these words, as somebody who installed rigpact would."""
+    """Run Python with these words, as an installed rigpact does."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
     def run() -> None:

@@ -120,7 +120,7 @@ def test_comparing_two_recorded_runs_beside_polygraphy(benchmark: Any, recorded:
 
 @pytest.mark.slow
 def test_comparing_in_a_process_that_is_warm_beside_polygraphy(benchmark: Any, recorded: Path) -> None:
-    """What a test suite or a service calls, beside the same command line."""
+    """A test suite or a service calls rigpact in a running process; compared with the same command line."""
     from rigpact.reference_runtime import read_recording
     from rigpact.reports.comparing.compare import compare
     from rigpact.reports.comparing.judgement import judge

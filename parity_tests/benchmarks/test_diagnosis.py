@@ -35,7 +35,7 @@ def long_scene() -> Scene:
 
 @pytest.fixture
 def shown(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """What is printed is the point."""
+    """Print all figures."""
     with capsys.disabled():
         yield
 

@@ -1,4 +1,4 @@
-"""What a frame of a free run costs beside the bare network, beside a plain numpy loop and beside torch, on one core."""
+"""Cost of one free-run frame, compared with the bare network, a plain numpy loop and torch, on one core."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Demo:
         return clip_rows(self.clip, self.contract)
 
     def feed(self, runs: int) -> dict[str, np.ndarray]:
-        """What the network is given in the first frame, for so many runs."""
+        """The network's inputs in the first frame, for a number of runs."""
         stages = self.loop().step()
         names = zip(self.network._names, self.contract.conventions.input_order, strict=True)
         return {name: np.repeat(stages[stage][None], runs, axis=0) for name, stage in names}
@@ -78,7 +78,7 @@ def per_frame(
 ) -> dict[str, list[float]]:
     """Processor seconds a frame of every action in every round; the actions take turns, `frames` calls at a time.
 
-    Everything here runs on the calling thread: its own clock leaves out the time in which somebody else had the core.
+    Everything here runs on the calling thread: its own clock leaves out the time that other processes used the core.
     """
     costs: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(-1, rounds):

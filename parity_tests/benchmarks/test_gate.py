@@ -1,4 +1,4 @@
-"""What the gate costs on the demo bundle, from a cold start: processor seconds, which another process cannot inflate much."""
+"""Cost of the gate on the demo bundle from a cold start, in processor seconds, which other processes hardly change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def game(demo_bundle, tmp_path_factory):
 
 
 def test_the_gate_on_the_demo_bundle(benchmark, game, capsys):
-    """A gate that takes a coffee is run once a week."""
+    """People do not run a slow gate on every change."""
     words = [sys.executable, "-m", "rigpact.reports", "gate", "--archive", "kept.rigpact.zip", "--html", "page.html"]
 
     def run():

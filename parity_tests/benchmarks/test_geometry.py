@@ -69,7 +69,7 @@ def in_turns(actions: dict[str, Callable[[slice], Any]], rounds: int = 5) -> dic
 
 
 def told(costs: dict[str, list[float]], rival: str, what: str, target: float) -> float:
-    """Write down how many times quicker than the rival we are; returns that."""
+    """Write down, and return, how many times faster than the rival we are."""
     ratio = statistics.median(b / a for a, b in zip(costs["ours"], costs[rival], strict=True))
     mine, theirs = (statistics.median(costs[name]) * 1e3 for name in ("ours", rival))
     add_row(

@@ -1,7 +1,7 @@
 """Named edits of the small character's bundle, each labelled by hand with what it changes and for whom.
 
-E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The labels are what an engine programmer and an
-animator would say; nothing here is computed by the code under test.
+E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The labels are written by hand; the code under test
+computes none of them.
 """
 
 from __future__ import annotations

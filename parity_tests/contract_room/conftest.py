@@ -1,4 +1,4 @@
-"""The small honest character as files, and the tools to damage it.
+"""The small sound character as files, and the tools to damage it.
 
 The whole sample checks clean; a test edits one place and asks for one finding.
 """
@@ -74,5 +74,5 @@ class Sample:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
-    """The small honest character, checked clean by `test_the_sample_checks_clean`."""
+    """The small sound character; `test_the_sample_checks_clean` checks that it has no finding."""
     return Sample(tmp_path)

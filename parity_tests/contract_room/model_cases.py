@@ -1,4 +1,4 @@
-"""An honest graph for the small character, and one defect of it for each rule about graphs.
+"""A sound graph for the small character, and one defect for each rule about graphs.
 
 The graph is written down here as values, so that the rules are exercised without the package onnx. The meta-test of
 test_every_rule.py collects `CASES`: (code, pointer, edit of the sample, a word that the message must hold).
@@ -46,7 +46,7 @@ def honest_graph() -> ModelGraph:
 
 
 def graph(**changes: Any) -> Edit:
-    """An edit that gives the sample's model the honest graph with some parts exchanged."""
+    """An edit that gives the sample's model the sound graph with some parts replaced."""
     return lambda sample: setattr(sample, "model", replace(sample.model, graph=replace(honest_graph(), **changes)))
 
 

@@ -1,6 +1,6 @@
-"""What lies just on the right side of a rule's threshold: each of these must not be reported.
+"""Files just within a rule's threshold: none of these may be reported.
 
-A rule that fires a little too early is switched off, and then it does not fire at all.
+Users switch off a rule that fires too early, and then it never fires.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a case of a rule is: one named defect of the sample, and the finding that it must bring about.
+"""A case of a rule: one named defect of the sample, and the finding that it must cause.
 
 The cases themselves stand in bundle_cases.py, clip_cases.py, teacher_cases.py and model_cases.py.
 """

@@ -1,4 +1,4 @@
-"""The small honest character that the tests of the rules start from, number by number.
+"""The small sound character from which the tests of the rules start, number by number.
 
 Three bones, thirteen frames: every bone is tilted about x and swings about z, the root walks straight with a little sway.
 Every number is derived here, independently of rigpact.

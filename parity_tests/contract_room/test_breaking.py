@@ -1,4 +1,4 @@
-"""What changed between two bundles and for whom: labelled pairs, symmetry, nothing lost."""
+"""Changes between two bundles, and who must act: labelled pairs, symmetry, no lost change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_corpus_is_large_enough() -> None:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_every_pair_is_classed_right(compare: Compare, pair: Pair) -> None:
-    """A change called cosmetic that is not ships a broken character; one called breaking that is not stops a team."""
+    """A breaking change labelled cosmetic ships a broken character; a cosmetic one labelled breaking stops a team."""
     old, new = versions(pair)
 
     found = compare(old, new)
@@ -90,7 +90,7 @@ def test_swapping_old_and_new_mirrors_every_change(compare: Compare, pair: Pair)
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_a_version_is_like_itself(compare: Compare, pair: Pair) -> None:
-    """A gate that is red without a change is switched off."""
+    """Users switch off a gate that fails without a change."""
     _, new = versions(pair)
 
     same = compare(new, new)
@@ -99,7 +99,7 @@ def test_a_version_is_like_itself(compare: Compare, pair: Pair) -> None:
 
 
 def test_every_kind_has_a_mirror_of_the_same_classes() -> None:
-    """An addition that breaks whom its removal spares is a hole in the gate."""
+    """If an addition breaks the engine but its removal does not, the gate misses one of the two."""
     for kind in KINDS.values():
         assert KINDS[kind.mirrored].mirrored == kind.name
         assert KINDS[kind.mirrored].classes == kind.classes
@@ -109,7 +109,7 @@ def test_every_kind_has_a_mirror_of_the_same_classes() -> None:
 
 
 def test_every_kind_is_in_the_corpus() -> None:
-    """What no pair shows, nobody has labelled by hand."""
+    """A kind of change without a pair has no hand-written label to test against."""
     shown = {kind for pair in (*PAIRS, *CONTRACT_PAIRS) for kind in pair.kinds.split()}
 
     assert shown | {OPPOSITE[kind] for kind in shown & set(OPPOSITE)} == set(KINDS)
@@ -134,7 +134,7 @@ def other(value: Any) -> Any:
 
 
 def test_no_difference_is_ever_lost(compare: Compare) -> None:
-    """Every leaf of the bundle changed, and removed: something must be said each time, and 'formatting' is not it."""
+    """Change and remove every leaf of the bundle: each time a change other than 'formatting' must be reported."""
     old = own(base())
     paths = list(leaves(old))
     containers = {path[:end] for path in paths for end in range(1, len(path))}
@@ -172,7 +172,7 @@ def test_broken_parts_are_compared_as_far_as_they_can_be_read(compare: Compare, 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> None:
-    """One side of a merge is often the broken one: it must be named, whichever side it is on."""
+    """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
     good, bad = own(base()), own(base())
     for _ in range(4):
@@ -189,7 +189,7 @@ def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> Non
 
 
 def test_the_real_bundle_against_itself_with_one_bone_renamed(real_data: Path, compare: Compare) -> None:
-    """On the deployed character: one word changes, one sentence comes back."""
+    """On the deployed character: one changed word gives one reported change."""
     old = json.loads((real_data / "norm_template.json").read_text(encoding="utf-8"))
     new = own(old)
     for names in (new["meta"]["bone_names"], new["meta"]["skeleton"]["bone_names"]):
@@ -217,7 +217,7 @@ def test_the_version_step_follows_from_who_has_to_do_what(compare: Compare, name
 
 
 def test_the_numbers_are_in_the_message(compare: Compare) -> None:
-    """'Statistics changed' sends nobody to the right bone."""
+    """'Statistics changed' does not lead to the wrong bone; the numbers do."""
     old, new = versions(next(pair for pair in PAIRS if pair.name == "MuX moved by two deviations"))
 
     (change,) = compare(old, new).changes

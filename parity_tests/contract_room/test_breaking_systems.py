@@ -1,4 +1,4 @@
-"""What changed between two contract files of a declared system: labelled pairs, symmetry, nothing lost."""
+"""Changes between two contract files of a declared system: labelled pairs, symmetry, no lost change."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_stage_that_an_uninstalled_system_has_is_compared_too(compare: Compare
 
 
 def test_a_changed_constant_says_which_number_and_by_how_much(compare: Compare) -> None:
-    """A reviewer decides by the size."""
+    """A reviewer needs the size of the change for a decision."""
     (change,) = compare(*versions(next(pair for pair in CONTRACT_PAIRS if "5 %" in pair.name))).changes
 
     assert change.pointer == "/constants/femur_cm/1"
@@ -86,13 +86,13 @@ def test_a_changed_constant_says_which_number_and_by_how_much(compare: Compare) 
 
 
 def test_two_systems_are_not_compared(compare: Compare) -> None:
-    """Every line of such an answer would be noise."""
+    """Changes between two different systems mean nothing."""
     with pytest.raises(UnusableInput, match="a contract of imu_pose"):
         compare(contract(), contract() | {"system": "imu_pose"})
 
 
 def test_no_difference_is_ever_lost(compare: Compare) -> None:
-    """Every leaf changed, and removed: something must be said each time, and 'formatting' is not it."""
+    """Change and remove every leaf: each time a change other than 'formatting' must be reported."""
     old = contract()
     paths = [path for path in leaves(old) if path[0] not in {"format", "system"}]
     assert len(paths) > 200
@@ -114,7 +114,7 @@ def test_no_difference_is_ever_lost(compare: Compare) -> None:
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_compared_never_crashed_on(compare: Compare, seed: int) -> None:
-    """One side of a merge is often the broken one: it must be named, whichever side it is on."""
+    """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
     good, bad = contract(), contract()
     for _ in range(4):

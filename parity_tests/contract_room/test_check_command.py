@@ -22,7 +22,7 @@ def checked(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
 
 
 def test_a_clean_character_passes(sample: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The gate must open for what is right."""
+    """A sound character must pass the gate."""
     paths = [document.path for document in sample.subject().documents]
 
     status, out, _ = checked(capsys, *paths)
@@ -82,7 +82,7 @@ UNREADABLE: dict[str, bytes] = {
 def test_what_cannot_be_read_is_one_line_and_status_two(
     tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A build that cannot tell must not look like a build that passed."""
+    """A build that cannot judge must not look like a build that passed."""
     path = tmp_path / "file.json"
     path.write_bytes(content)
 
@@ -110,7 +110,7 @@ def test_nothing_given_is_not_a_pass(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_two_bundles_are_refused(sample: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which of the two the clips belong to is a guess."""
+    """With two bundles it is unknown to which one the clips belong."""
     path = sample.write("bundle").path
 
     status, _, err = checked(capsys, path, path)
@@ -131,7 +131,7 @@ def test_names_from_a_file_do_not_steer_the_terminal(sample: Any, capsys: pytest
 
 
 def test_heavy_modules_wait_until_they_are_needed() -> None:
-    """`rigpact --help` that takes two seconds is not asked twice."""
+    """People do not use a `rigpact --help` that takes two seconds."""
     program = "import sys; import rigpact.reports.command_line.judging.check; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]

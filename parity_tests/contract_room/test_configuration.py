@@ -1,4 +1,4 @@
-"""`rigpact.toml` and known findings: what a project may silence, for how long, and what it may not."""
+"""`rigpact.toml` and known findings: which findings a project may silence, and for how long."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_without_a_configuration_everything_is_heard(project: Any, capsys: pytes
 def test_a_project_hears_what_it_asked_for(
     project: Any, capsys: pytest.CaptureFixture[str], text: str, expected: dict[str, str]
 ) -> None:
-    """A gate that cannot be fitted to a project is taken out of the build."""
+    """Users remove a gate that they cannot configure for their project."""
     configure(project, text)
 
     _, report = heard(capsys)
@@ -126,7 +126,7 @@ BAD = {
 def test_a_bad_configuration_is_one_line_with_its_place(
     project: Any, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
-    """A misspelt key that is skipped in silence leaves a gate open, or shut, for no reason anybody finds."""
+    """If a misspelt key is skipped silently, the gate passes or fails for a hidden reason."""
     configure(project, text)
 
     status, report = heard(capsys)
@@ -167,7 +167,7 @@ def test_known_findings_are_waived_and_counted(project: Any, capsys: pytest.Capt
 def test_a_waiver_without_owner_reason_or_day_is_refused(
     project: Any, capsys: pytest.CaptureFixture[str], lacking: str
 ) -> None:
-    """A waiver that belongs to nobody stays for ever."""
+    """A waiver without an owner is never removed."""
     words = {"--owner": "Ana", "--reason": "soon", "--expires": "2999-01-01"}
     del words[lacking]
 
@@ -195,7 +195,7 @@ def golden(code: str, report: Any, folder: Path) -> None:
 
 
 def test_an_expired_waiver_fails_by_itself(project: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """On its last day a waiver holds; the day after, the defect is back and the promise is named."""
+    """A waiver holds on its last day; the day after, the defect is reported again with the waiver's data."""
     write_known(capsys, DAY.isoformat())
 
     assert report_on(project, DAY).findings == ()
@@ -231,7 +231,7 @@ def test_a_waiver_that_meets_nothing_is_reported(project: Any, capsys: pytest.Ca
 def test_a_broken_file_of_known_findings_is_refused(
     project: Any, capsys: pytest.CaptureFixture[str], change: Any, says: str
 ) -> None:
-    """A file of waivers that is half read waives something else than people think."""
+    """A half-read file of waivers would waive other findings than the user expects."""
     write_known(capsys)
     path = project.folder / "known.json"
     known = json.loads(path.read_text(encoding="utf-8"))

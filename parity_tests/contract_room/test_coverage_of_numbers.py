@@ -89,7 +89,7 @@ def report_pointers(data: dict[Kind, dict[str, Any]], kind: Kind) -> list[str]:
 
 
 def whole(path: tuple[str, ...]) -> str:
-    """The pointer that a finding must be at or inside; which of two overlapping slices is wrong, nobody can tell."""
+    """The pointer at or below which a finding must be; of two overlapping slices, either one may be wrong."""
     is_layout = path[:2] in {("meta", "state_layout"), ("meta", "output_layout")}
     return "/" + "/".join(path[:2] if is_layout else path)
 
@@ -115,7 +115,7 @@ def undetected(kind: Kind, path: tuple[str, ...]) -> Iterator[str]:
     ("kind", "path"), PLACES, ids=lambda value: ".".join(value) if isinstance(value, tuple) else str(value)
 )
 def test_damage_to_any_number_is_found_where_it_is(kind: Kind, path: tuple[str, ...]) -> None:
-    """The number that nobody watches is the one that goes wrong: a character trains for a day on it."""
+    """Without a check of a number, a character trains for a day on a wrong one."""
     expected = {damage for pointer, damage in EXCEPTIONS if pointer == whole(path)}
 
     assert set(undetected(kind, path)) == expected

@@ -1,4 +1,4 @@
-"""Random damage to any artefact: the check answers with findings, and what it lets pass can be loaded and used."""
+"""Random damage to any artefact: the check gives findings; an artefact that passes can be loaded and used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JUNK = (
     None, True, 0, -1, 1.5, "x", "", [], {}, [[]], [1], [1, 2], {"a": 1}, 1e308, 1e39, 10**30, 10**400, [None], "1",
     float("nan"), float("inf"), {"start": 1}, {"start": 0, "size": -3}, {"start": 10**400, "size": 7},
 )  # fmt: skip
-"""What exporters, merges and editors have been seen to leave behind, and worse."""
+"""Values that exporters, merges and editors left in real files, and worse ones."""
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -46,7 +46,7 @@ def damage(root: Any, chance: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(400))
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_damage_is_answered_never_crashed_on(sample: Any, seed: int) -> None:
-    """The gate meets files that were merged by hand at midnight; a traceback there stops the whole team."""
+    """The gate gets files that were merged by hand; a traceback there stops the whole team."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
     root = getattr(sample, chance.choice(ARTEFACTS))
     for _ in range(chance.choice((1, 1, 2, 4))):

@@ -40,7 +40,7 @@ CASES: tuple[Case, ...] = (
 
 
 def test_the_sample_checks_clean(sample: Any) -> None:
-    """A validator that cries wolf on an honest character is switched off within a week."""
+    """Users switch off a validator that reports defects in a sound character."""
     report = sample.check()
 
     assert [(finding.rule.code, finding.pointer) for finding in report.findings] == []
@@ -50,7 +50,7 @@ def test_the_sample_checks_clean(sample: Any) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}{case.pointer.replace('/', '-')}")
 def test_the_defect_is_found_where_it_is(sample: Any, case: Case) -> None:
-    """Each of these plays on in the game without a word, or keeps the character from moving at all."""
+    """With each of these, the game plays on without a message, or the character does not move."""
     case.edit(sample)
 
     found = sample.findings(case.code)
@@ -86,7 +86,7 @@ def as_golden(report: FindingsReport, folder: Path) -> str:
 
 @pytest.mark.parametrize("code", sorted(FIRST_CASE))
 def test_the_whole_report_is_as_it_was(sample: Any, code: str) -> None:
-    """A message that loses its number, or a finding that comes along, is seen in review and not in the field."""
+    """Review must show a message without its number, or a new extra finding, before users see it."""
     FIRST_CASE[code].edit(sample)
     found, path = as_golden(sample.check(), sample.folder), GOLDEN / f"{code}.json"
     wanted = path.read_text(encoding="utf-8") if path.is_file() else None
@@ -99,7 +99,7 @@ def test_the_whole_report_is_as_it_was(sample: Any, code: str) -> None:
 
 
 def test_no_golden_report_is_left_over() -> None:
-    """A report of a rule that is gone says that something is still checked."""
+    """A golden report of a removed rule suggests a check that does not exist."""
     waivers = {rule.code for rule in baseline.RULES}
     assert {path.stem for path in GOLDEN.glob("*.json")} == set(FIRST_CASE) | waivers
 
@@ -108,14 +108,14 @@ def test_no_golden_report_is_left_over() -> None:
     ("code", "what", "edit"), NEAR_MISSES, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_a_near_miss_is_not_reported(sample: Any, code: str, what: str, edit: Any) -> None:
-    """A rule that cries wolf is switched off, and then it is silent when it is needed."""
+    """Users switch off a rule with false alarms, and then it misses real defects."""
     edit(sample)
 
     assert sample.findings(code) == []
 
 
 def test_every_code_is_exercised(capsys: pytest.CaptureFixture[str]) -> None:
-    """A rule that no file ever triggered may as well not be there."""
+    """A rule without a test file may never fire."""
     exercised = {case.code for case in CASES}
     rooms = Path(__file__).parents[1]
     texts = {name: (rooms / name).read_text(encoding="utf-8") for name in ELSEWHERE}
@@ -180,7 +180,7 @@ def _place(finding: Finding) -> tuple[str, str, str, str]:
 
 @pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
 def test_every_rule_says_what_why_and_how(rule: Any) -> None:
-    """An animator who reads the message at midnight needs the number, the reason and the next step."""
+    """An animator needs the number, the reason and the next step in the message."""
     assert re.fullmatch(r"RP\d{3}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
     assert "{" not in rule.hint.replace('{"', "")

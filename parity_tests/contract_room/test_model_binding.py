@@ -23,7 +23,7 @@ NAMES = tuple(DEPLOYED)
 
 
 def test_all_orders_are_there_and_the_contract_comes_first() -> None:
-    """A hazard table that forgets an order clears the very one that the exporter produced."""
+    """A table without one order would accept exactly that order from an exporter."""
     assert len(set(ORDERS)) == 120
     assert ORDERS[0] == NAMES
 
@@ -65,7 +65,7 @@ def test_the_accepted_orders_are_those_that_brute_force_accepts() -> None:
 
 
 def test_a_misfit_says_what_the_engine_does_in_silence() -> None:
-    """`AlignInputVec` cuts or pads without a word; the words are said here."""
+    """The engine's `AlignInputVec` cuts or pads silently; the message must describe it."""
     found = misfits(("state", "contacts", "cond", "angvel", "pose_hist"), DEPLOYED)
 
     assert found == (Misfit(1, "cond", "contacts", 2, 7), Misfit(2, "contacts", "cond", 7, 2))

@@ -1,4 +1,4 @@
-"""Real ONNX files with one defect each: what the reader sees in them, and which rule speaks."""
+"""Real ONNX files with one defect each: the content that the reader finds, and the rule that fires."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def honest_model() -> Any:
 
 
 def codes(path: Path) -> dict[str, str]:
-    """What the rules say about a file: pointer by code."""
+    """The findings of the rules on a file: pointer by code."""
     return {finding.rule.code: finding.pointer for finding in check(Subject(model=read_model(path))).findings}
 
 
@@ -51,12 +51,12 @@ def save(model: Any, path: Path, **options: Any) -> Path:
 
 
 def test_an_honest_model_is_clean(tmp_path: Path) -> None:
-    """No rule may cry wolf."""
+    """No rule may report a sound model."""
     assert codes(save(honest_model(), tmp_path / "model.onnx")) == {}
 
 
 def test_the_demo_model_says_where_it_clamps(demo_bundle: Path) -> None:
-    """As torch exports it: the only thing to know is that state and cond are cut at ±16."""
+    """The demo model as torch exports it: the only finding is that state and cond are clamped at ±16."""
     subject = Subject(read_document(demo_bundle / "norm_template.json"), model=read_model(demo_bundle / "model.onnx"))
 
     found = [finding for finding in check(subject).findings if finding.file == str(demo_bundle / "model.onnx")]
@@ -143,7 +143,7 @@ DEFECTS: dict[str, tuple[str, str, Edit]] = {
 
 @pytest.mark.parametrize(("code", "pointer", "edit"), DEFECTS.values(), ids=DEFECTS.keys())
 def test_the_defect_is_read_from_the_file(tmp_path: Path, code: str, pointer: str, edit: Edit) -> None:
-    """Each of these imports without a word in some tool on the way to the game."""
+    """Some tool before the game imports each of these without a message."""
     model = honest_model()
     edit(model)
 
@@ -159,7 +159,7 @@ def test_inputs_that_only_a_branch_reads_count_as_used(tmp_path: Path) -> None:
 
 
 def test_a_model_that_onnxruntime_refuses_is_still_judged(tmp_path: Path) -> None:
-    """'Not a registered function' alone sends people to the wrong place; the graph says which node it is."""
+    """'Not a registered function' alone is misleading; the report must name the node."""
     model = honest_model()
     model.graph.node.append(helper.make_node("Sorcery", ["all"], ["s"], domain="com.acme"))
 

@@ -1,4 +1,4 @@
-"""Reading a model's signature, and refusing what is no model."""
+"""Read a model's signature, and refuse files that are not models."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_folder_and_a_missing_model_are_refused(tmp_path: Path) -> None:
-    """The commonest mistakes get the plainest answers."""
+    """The most common mistakes must give a clear message."""
     for path in (tmp_path, tmp_path / "missing.onnx"):
         with pytest.raises(UnusableInput):
             read_model_signature(path)

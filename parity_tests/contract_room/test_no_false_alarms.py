@@ -1,4 +1,4 @@
-"""Honest files of many kinds: whatever moves like a body, and was exported by the recipe, has no error and no warning."""
+"""Sound files of many kinds: motion of a body that was exported correctly has no error and no warning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_alarm(finding: Any) -> bool:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str) -> None:
-    """A validator that takes a jump or a spin for a defect is switched off by the animators first."""
+    """Animators switch off a validator that reports a jump or a spin as a defect."""
     bundle = read_document(demo_bundle / "norm_template.json")
     companion = read_document(demo_bundle / "pretrain_template.json")
     seed = 40 + list(STYLES).index(style)

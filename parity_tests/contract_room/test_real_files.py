@@ -1,4 +1,4 @@
-"""What the rules say about the exported files of a deployed character; skips where they are absent."""
+"""The findings on the exported files of a deployed character; skips where the files are absent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_residual_misses_by_what_the_exporter_itself_reported(real_data: Pat
 
 
 def test_the_check_is_quick(real_data: Path) -> None:
-    """A gate that takes seconds is moved to the nightly build, where nobody reads it."""
+    """A slow check is moved to the nightly build, where people do not read its report."""
     start = time.perf_counter()
     report_on(real_data, companion=True)
     bundle_s = time.perf_counter() - start

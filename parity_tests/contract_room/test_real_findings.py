@@ -83,7 +83,7 @@ def page(checkout: Path) -> str:
 
 
 def test_the_bundle_alone(real_data: Path, page: str) -> None:
-    """What the engine's own file says without any other."""
+    """The findings on the engine's own file alone."""
     found = findings(real_data, companion=False)
 
     assert found == set(written_down(page, "The bundle alone"))

@@ -33,7 +33,7 @@ def golden_examples() -> dict[str, dict[str, str]]:
 
 
 def test_the_examples_are_the_golden_findings(checkout: Path) -> None:
-    """An example that the tool does not print is worse than none. RIGPACT_REGENERATE=1 copies them."""
+    """An example that differs from the tool's output misleads readers. RIGPACT_REGENERATE=1 copies the findings."""
     path = checkout / "contract" / "rigpact" / "contract" / "rules" / "examples.json"
     text = json.dumps(golden_examples(), indent=1, ensure_ascii=False) + "\n"
     if os.environ.get("RIGPACT_REGENERATE"):
@@ -43,7 +43,7 @@ def test_the_examples_are_the_golden_findings(checkout: Path) -> None:
 
 
 def test_every_rule_has_an_example() -> None:
-    """What a finding looks like is what people search the page for."""
+    """People search the page for the text of a finding."""
     run_by_canary = {rule.code for rule in canary.RULES}  # these show their message without numbers
 
     assert {rule.code for rule in ALL_RULES} - set(golden_examples()) == run_by_canary
@@ -59,7 +59,7 @@ def test_a_section_has_its_four_headings(rule: Any) -> None:
 
 
 def test_one_rule_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """At midnight nobody opens a browser."""
+    """The rule's text must be readable in the terminal, without a browser."""
     status = run_command_line(["rule", "rp104"])
     by_code = capsys.readouterr().out
     run_command_line(["rule", "std-not-positive"])

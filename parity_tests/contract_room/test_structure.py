@@ -33,7 +33,7 @@ def test_every_schema_is_a_valid_schema(name: str) -> None:
 
 @given(rows=ROWS, key=st.sampled_from(["BoneRotations", "RootPosition", "TrajectoryDir", "ActionBits"]))
 def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) -> None:
-    """A validator that is fast because it looks away lets a ragged pose through."""
+    """If the fast path skipped a check, a ragged pose would pass."""
     clip = {"Frames": [{key: rows}]}
     schema = load_schema("raw_clip")
     slow = {

@@ -22,7 +22,7 @@ COMPILERS = ("g++", "clang++")
 
 
 def missing(what: str) -> None:
-    """Skip where a developer has no compiler; fail where CI has none, or nobody would notice that nothing ran."""
+    """Skip where a developer has no compiler; fail where CI has none, or a missing test would not show."""
     if os.environ.get("CI", "").lower() in {"1", "true"}:
         pytest.fail(f"no {what}: CI must have one")
     pytest.skip(f"no {what} on this machine: the C++ side is not tested here")
@@ -70,7 +70,7 @@ def cpp(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> CppLoop:
 
 @pytest.fixture(scope="session")
 def kill_writer(any_compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small program that records as fast as it can until somebody kills it."""
+    """A small program that records as fast as it can until it is killed."""
     out = tmp_path_factory.mktemp("writer") / "kill_writer"
     return compiled(any_compiler, ROOM / "kill_writer.cpp", out, "-O1", "-pthread", *ENGINE_LIKE)
 

@@ -113,7 +113,7 @@ class Kept:
         return SquashedStruct(*map(self.floats, parts))
 
     def contract(self, contract: Contract) -> ContractStruct:
-        """What the engine's own loader would make of the bundle."""
+        """The bundle as the engine's own loader reads it."""
         x, y = contract.state_statistics, contract.output_statistics
         arrays = (x.mean, x.std, y.mean, y.std, contract.rootvel_scales, contract.angvel_scales)
         return ContractStruct(

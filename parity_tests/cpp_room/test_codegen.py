@@ -1,4 +1,4 @@
-"""The generated header: fresh, deterministic, and a SelfTest() that lets no stale bundle through to the first frame."""
+"""The generated header: up to date, deterministic, with a SelfTest() that refuses a changed bundle at start."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ def mutant(mutate, folder):
 
 @pytest.mark.parametrize("is_float", [0, 1], ids=["UE5", "UE4"])
 def test_the_agreed_bundle_passes(self_test, agreed, is_float):
-    """A self-test that refuses what is right is switched off on its first day."""
+    """Users switch off a self-test that refuses a correct bundle."""
     assert self_test(agreed, is_float) == (set(), "")
 
 
 @EVERY_MUTANT
 def test_a_changed_bundle_is_refused_before_the_first_frame(self_test, tmp_path, mutate):
-    """A character that twitches in a build that passed review is found by a player."""
+    """Otherwise the first to see a twitching character is a player."""
     failed, what = self_test(mutant(mutate, tmp_path))
     assert failed == {"bundle_bytes"} | MUTANTS[mutate], what
 
@@ -167,7 +167,7 @@ def test_code_reviewed_against_one_bundle_does_not_compile_with_another(any_comp
 
 @pytest.mark.parametrize("knob", ["compose_order", "delta_direction", "rot6d_packing", "pose_history_order"])
 def test_an_engine_with_another_convention_is_refused(self_test, agreed, knob):
-    """The bundle is right and the code is not: the vectors tell, without Python."""
+    """The bundle is right but the code is wrong: the vectors show it without Python."""
     changed = agreed.with_conventions({knob: KNOBS[knob].values[1]})
     assert self_test(changed)[0] == {"conventions", "vectors"}
 
@@ -190,7 +190,7 @@ def test_the_enumerations_are_those_of_the_knobs():
 
 
 def test_every_header_compiles_alone(any_compiler, tmp_path):
-    """An engine programmer includes the one that is needed."""
+    """An engine programmer includes a single header."""
     folder = copy_headers(tmp_path)
     names = sorted(path.name for path in folder.glob("*.hpp"))
     source = tmp_path / "all.cpp"
@@ -212,14 +212,14 @@ def test_a_bone_name_cannot_leave_its_literal(text, literal):
 
 
 def test_a_bundle_without_its_history_length_is_told_what_is_missing(tmp_path):
-    """A size that is guessed is a size that is wrong."""
+    """A guessed size would give a wrong header."""
     document = {key: value for key, value in original().items() if "ose" not in key}
     with pytest.raises(UnusableInput, match="pose_hist_len"):
         contract_header(written(tmp_path, document))
 
 
 def test_a_namespace_is_an_identifier(agreed):
-    """Two characters in one game need two namespaces; nobody needs one with a brace in it."""
+    """Two characters in one game need two namespaces; a brace in a namespace would break the code."""
     assert "namespace wolf {" in contract_header(agreed, "wolf")
     with pytest.raises(UnusableInput, match="identifier"):
         contract_header(agreed, "wolf { int x; }")
@@ -248,7 +248,7 @@ def test_the_headers_compile_with(demo_header, compiler_name):
 
 
 def test_ci_does_not_pass_without_a_compiler(monkeypatch):
-    """A skip in CI is a parity check that nobody runs."""
+    """A skipped test in CI means that parity is not checked."""
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="CI must have one"):
         missing("C++ compiler")
@@ -295,7 +295,7 @@ def test_the_example_agrees_with_the_contract(example, demo_bundle, tmp_path, ca
 
 
 def test_the_defect_compiled_in_is_refused_and_named(example, demo_bundle, tmp_path, capfd):
-    """The classic: a literal `DeltaM * PrevM` in an engine whose matrices hold axes as rows."""
+    """A common defect: a literal `DeltaM * PrevM` in an engine whose matrices hold axes as rows."""
     bundle_path, trace = demo_bundle / "norm_template.json", tmp_path / "defect.trace.jsonl"
     refused = run_example(example, "rigpact_example_prev_delta", bundle_path, trace, 40)
     assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""The generated header of a declared system: it compiles, and its self-test lets no changed stage through."""
+"""The generated header of a declared system: it compiles, and its self-test fails for every changed stage."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def contract_path(name):
 
 @EVERY_SYSTEM
 def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler, tmp_path, name):
-    """A self-test that cannot fail is a comment; one that fails on what is right is switched off."""
+    """A self-test must fail on wrong rows and pass on correct ones."""
     contract = read_system_contract(contract_path(name))
     (tmp_path / "contract.hpp").write_text(contract_header(contract), encoding="utf-8")
     source = tmp_path / "engine.cpp"
@@ -86,7 +86,7 @@ def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler
 
 @EVERY_SYSTEM
 def test_every_field_has_its_place_in_the_header(tmp_path, name):
-    """An offset that an engine programmer counts by hand is one that nobody changes with the contract."""
+    """An offset counted by hand becomes wrong when the contract changes."""
     contract = read_system_contract(contract_path(name))
     text = contract_header(contract, "wolf")
 
@@ -156,7 +156,7 @@ def test_a_number_that_is_not_finite_is_refused():
 
 
 def test_nothing_to_test_with_is_refused():
-    """A header whose self-test compares nothing would say that all is well."""
+    """A header whose self-test compares nothing would always pass."""
     system = replace(system_of_a_studio(), stages=system_of_a_studio().stages[:1])
     with pytest.raises(UnusableInput, match="no stage that made-up inputs lead to"):
         contract_header(contract_in_memory(system, {}))

@@ -63,7 +63,7 @@ def test_stages_have_the_same_names_in_the_same_order(cpp):
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 @pytest.mark.parametrize("math", ["f64", "f32"])
 def test_every_value_of_every_knob_agrees(cpp, character, mode, math, knob, value):
-    """A convention that C++ reads otherwise makes the diagnosis of an engine name the wrong culprit."""
+    """If C++ reads a convention differently, the diagnosis of an engine names the wrong cause."""
     contract, clip = character
     frames = STEPS if mode == "teacher" else 1  # free-run's own error is carried on: see the growth test
     assert_agrees(cpp, contract.with_conventions({"math": math, knob: value}), clip, mode, min(frames, STEPS - 1))
@@ -103,7 +103,7 @@ def test_a_frozen_input_stays_frozen_without_statistics(cpp, tmp_path, writeback
 @given(recipe=CONTRACTS, math=st.sampled_from(["f64", "f32"]), mode=st.sampled_from(["teacher", "free"]))
 @SHARED_LIBRARY
 def test_drawn_contracts_agree(cpp, tmp_path_factory, recipe, math, mode):
-    """Nothing may hang on 46 bones, three frames of history or the order of the slices."""
+    """The loops must agree for any number of bones, any history length and any slice order."""
     contract = recipe(tmp_path_factory.mktemp("drawn")).with_conventions({"math": math})
     assert_agrees(cpp, contract, made_up_clip(contract, STEPS + 1), mode, STEPS if mode == "teacher" else 1)
 

@@ -1,4 +1,4 @@
-"""What the C++ recorder writes, also when it is killed while it writes."""
+"""The files of the C++ recorder, also when it is killed during a write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def character(tmp_path_factory):
 @given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=20))
 @SHARED_LIBRARY
 def test_every_float32_reads_back_as_itself(cpp, tmp_path_factory, bits):
-    """A digit too few moves a near-constant channel by a tenth in z and names a culprit that is none."""
+    """With a digit too few, a near-constant channel moves by 0.1 in z, and the diagnosis names a wrong cause."""
     values = np.array(bits, np.uint32).view(np.float32)
     kept, text = Kept(), c.create_string_buffer(20 * 20 + 8)
     assert cpp.library.rigpact_numbers_text(kept.floats(values), len(values), text, len(text)) > 0
@@ -132,7 +132,7 @@ def expected_rows(frame):
 
 @pytest.mark.parametrize("queue_frames", [0, 8])
 def test_a_killed_process_leaves_a_trace_that_is_read_rightly(kill_writer, tmp_path, queue_frames):
-    """The trace of a crash is the one that matters; a number invented at its end sends people after a ghost."""
+    """A crash trace matters most; a wrong number at its end would lead people to a defect that does not exist."""
     dice, counts, cut, early = np.random.default_rng(11 + queue_frames), [], 0, 0
     for attempt in range(KILLS // 2):
         path = tmp_path / f"{attempt}.trace.jsonl"

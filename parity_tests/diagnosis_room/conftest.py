@@ -1,4 +1,4 @@
-"""A generated clip on the demo character, an honest run of it, and the diagnosis of runs that are not."""
+"""A generated clip on the demo character, a correct run of it, and the diagnosis of wrong runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scene() -> Scene:
 
 @pytest.fixture(scope="session")
 def honest(scene: Scene) -> Trace:
-    """The scene as the contract says."""
+    """The scene run under the contract."""
     return scene.record()
 
 

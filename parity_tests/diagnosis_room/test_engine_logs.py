@@ -121,7 +121,7 @@ def test_a_log_without_a_whole_line_is_refused_in_one_line(command: Any, paste: 
 
 
 def test_widths_of_the_log_are_held_against_the_bundle(command: Any, paste: Any, demo_files: Any) -> None:
-    """The engine loaded another bundle than the one on the desk: the log says so before any maths."""
+    """The engine may have loaded another bundle than the given one; the widths in its log show this."""
     head = "[Schema OK] X=420 Y=276 C=7 fps=30.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
     dims = "[FusedModel] Requested dims: motion=420 cond=7 contacts=2 angvel=138 pose_hist=828"
     fallback = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."

@@ -57,7 +57,7 @@ def test_a_trace_is_explained_and_the_answer_keeps_its_format(
 def test_every_verdict_keeps_the_format(
     command: Any, demo_files: Any, tmp_path: Path, scene: Any, honest: Any, schema: Any
 ) -> None:
-    """`undetermined` and `unexplained` are the answers that nobody tests."""
+    """`undetermined` and `unexplained` must follow the schema too, or a dashboard fails on them."""
     from dataclasses import replace
 
     lonely = tmp_path / "lonely.trace.jsonl"
@@ -146,7 +146,7 @@ BAD_INPUT = {
 def test_bad_input_is_one_line_and_status_2(
     command: Any, demo_files: Any, recorded: Any, tmp_path: Path, honest: Any, words: tuple[str, ...]
 ) -> None:
-    """A traceback in a build log is read by nobody."""
+    """People do not read a traceback in a build log."""
     from dataclasses import replace
 
     trace = recorded()

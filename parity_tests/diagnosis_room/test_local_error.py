@@ -1,4 +1,4 @@
-"""The stage where the defect is, told apart from the stages that only pass it on."""
+"""Separate the stage with the defect from the stages that only pass the error on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_only_the_stage_of_the_defect_has_an_error_of_its_own(
 
 @pytest.mark.parametrize("entry", [entry for entry in SLIPS if not entry.is_convention], ids=lambda entry: entry.name)
 def test_a_slip_is_located_and_not_explained_away(entry: Any, scene: Any, honest: Any, doctor: Doctor) -> None:
-    """A made-up cause costs more than none: someone changes a convention that was right."""
+    """A false cause is worse than none: someone changes a convention that was right."""
     spoilt = slip(scene, honest.stages, entry.stage, entry.spoil)
     diagnosis = doctor(spoilt)
     assert (diagnosis.verdict, diagnosis.causes) == ("unexplained", ())
@@ -61,7 +61,7 @@ def test_random_defects_get_no_cause(scene: Any, honest: Any, doctor: Doctor) ->
     for defect in random_defects(scene, 27, seed=20):
         diagnosis = doctor(defect.stages)
         assert diagnosis.causes == (), defect.name
-        if diagnosis.verdict == "agrees":  # honest only if nothing but the last bits differ
+        if diagnosis.verdict == "agrees":  # sound only if just the last bits differ
             difference = np.abs(defect.stages[defect.stage] - honest.stages[defect.stage]).max()
             assert difference < 1e-4, defect.name
 

@@ -26,7 +26,7 @@ def permuted(rows: np.ndarray, order: tuple[int, ...], width: int) -> np.ndarray
 
 
 def test_a_pose_alone_cannot_be_judged_and_says_what_is_missing(doctor: Doctor, honest: Any) -> None:
-    """A verdict on nothing would pass every broken engine that logs too little."""
+    """Without this, a broken engine that logs too little would pass."""
     diagnosis = doctor(honest.stages, ("y_out",), drive=None, network=None)
     assert (diagnosis.verdict, diagnosis.exit_code) == ("undetermined", 2)
     (stage,) = diagnosis.stages
@@ -87,12 +87,12 @@ def test_one_frame_is_enough_for_what_one_frame_shows(scene: Any, doctor: Doctor
 
 
 def test_one_honest_frame_agrees(doctor: Doctor, honest: Any) -> None:
-    """Lags and histories have nothing to look back on in frame 0."""
+    """Frame 0 has no earlier frames for lags and histories; a correct recording of it must still agree."""
     assert doctor({name: rows[:1] for name, rows in honest.stages.items()}).verdict == "agrees"
 
 
 def test_a_nan_is_placed_and_never_explained(doctor: Doctor, honest: Any, scene: Any) -> None:
-    """A NaN that a convention were blamed for would come back after the fix."""
+    """If the diagnosis blamed a convention for a NaN, the NaN would come back after the fix."""
     pose = honest.stages["y_out"].copy()
     bone = scene.contract.bone_names.index("hand_r")
     pose[5:, 6 * bone + 2] = np.nan

@@ -65,7 +65,7 @@ def test_pairs_are_found_together(scene: Any, doctor: Doctor, truth: dict[str, A
 
 
 def test_an_honest_run_agrees(doctor: Doctor, honest: Any) -> None:
-    """An alarm on a right engine costs the trust that the next alarm needs."""
+    """After a false alarm on a correct engine, people ignore the next alarm."""
     diagnosis = doctor(honest.stages)
     assert (diagnosis.verdict, diagnosis.first_divergence, diagnosis.causes) == ("agrees", None, ())
     assert ("writeback", "none") in diagnosis.indistinguishable  # a teacher-driven run writes nothing back
@@ -83,12 +83,12 @@ def test_a_declared_convention_is_not_a_cause(scene: Any, honest: Any, doctor: D
 
 
 WITHOUT_A_HINT: frozenset[tuple[str, str]] = frozenset()
-"""Values without a line of their own: `Knob.hint` names the knob and the value. CONTRIBUTING.md says when that is enough."""
+"""Values without their own hint: `Knob.hint` names knob and value. CONTRIBUTING.md explains when that is enough."""
 
 
 @pytest.mark.parametrize("knob", KNOBS.values(), ids=lambda knob: knob.name)
 def test_every_value_says_what_it_looks_like_in_code(knob: Any) -> None:
-    """A cause without a line to search for leaves an engineer with a word of ours."""
+    """A cause without a code hint does not tell an engineer where to look."""
     values = [tuple(knob.values[0].split(","))] if knob.name == "input_order" else list(knob.values)
     hints = {value: knob.hint(value) for value in values}
     written = [hint for value, hint in hints.items() if (knob.name, value) not in WITHOUT_A_HINT]

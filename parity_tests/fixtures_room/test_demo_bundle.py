@@ -67,14 +67,14 @@ def test_committed_statistics_regenerate() -> None:
 
 
 def test_the_clips_were_not_trained_on() -> None:
-    """An error measured on training data says nothing about the game."""
+    """An error measured on training data does not show how the character moves in the game."""
     plan = full_plan()
     assert all(entry.seed not in range(plan.seed, plan.seed + plan.variations) for entry in BUNDLE_CLIPS)
     assert BUNDLE_CLIPS[0].style in HELD_OUT_STYLES
 
 
 def test_a_committed_clip_turns_past_pi() -> None:
-    """Without the seam nobody notices that one side does not wrap."""
+    """Without a heading beyond π, a missing wrap does not show."""
     assert max(frame["RootYaw"] for frame in load("clips", "Walk_Spin.json")["Frames"]) > math.pi
     assert max(frame["RootYaw"] for frame in load("clips", "Sneak_Turn.json")["Frames"]) > math.pi
 

@@ -1,4 +1,4 @@
-"""A project to gate: the demo character in a folder of its own, with a recording of an honest engine."""
+"""A project for the gate: the demo character in its own folder, with a recording of a correct engine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def respoil(folder: Path, trace: Trace, name: str, stages: Mapping[str, Any]) ->
 
 @pytest.fixture(scope="session")
 def honest_project(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo bundle's files and an honest engine's recording; not to be written to."""
+    """The demo bundle's files and a correct engine's recording; read only."""
     folder = tmp_path_factory.mktemp("honest") / "game"
     shutil.copytree(demo_bundle, folder)
     record(folder, TRACE)

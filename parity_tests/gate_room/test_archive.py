@@ -68,7 +68,7 @@ def zipped(path: Path, members: Mapping[str, bytes], *, rehash: bool = True, met
 
 
 def test_an_answer_reads_back_in_every_format(kept: Any) -> None:
-    """The report that is looked at a month later must be the one that stopped the build."""
+    """A report shown a month later must be the same as the one that stopped the build."""
     measurement, report, folder = kept
     archive = read_archive(folder / "kept.rigpact.zip")
 
@@ -79,7 +79,7 @@ def test_an_answer_reads_back_in_every_format(kept: Any) -> None:
 
 
 def test_measurements_are_judged_again_alike(kept: Any) -> None:
-    """What was measured must be all that the verdict rests on."""
+    """The verdict must depend only on the measurements in the archive."""
     _, report, folder = kept
     archive = read_archive(folder / "kept.rigpact.zip")
 
@@ -158,7 +158,7 @@ def test_other_thresholds_give_another_verdict_without_running(kept: Any, projec
 
 
 def test_another_question_is_refused(kept: Any, project: Path, command: Command) -> None:
-    """Judging a new recording from an old archive would be a pass on what nobody looked at."""
+    """A new recording judged by an old archive would pass without a comparison."""
     archive = kept[2] / "kept.rigpact.zip"
     more = FILES + f'[[gate.trace]]\nfile = "{TRACE}"\nclip = "clips/Run_F.json"\nname = "run"\n'
     (project / "rigpact.toml").write_text(more, encoding="utf-8")
@@ -278,7 +278,7 @@ def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("rule", ALL_RULES[::11], ids=lambda rule: rule.code)
 def test_a_finding_reads_back(rule: Any) -> None:
-    """Whatever a rule puts in its message, the archive says the same."""
+    """The archive must keep every message of a rule unchanged."""
     import string
 
     names = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(rule.message) if name}

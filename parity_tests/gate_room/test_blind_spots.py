@@ -1,4 +1,4 @@
-"""docs/gate.md: what passes elsewhere fails here, and the page says what is true."""
+"""docs/gate.md: mistakes that pass other comparators fail here, and the page is up to date."""
 
 from __future__ import annotations
 

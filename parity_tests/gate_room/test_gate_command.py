@@ -108,7 +108,7 @@ def test_an_unknown_format_stops_before_anything_runs(project: Path, command: Co
 
 
 def test_an_archive_shows_the_same_page(project: Path, command: Command) -> None:
-    """What was mailed and what is rendered later are one page."""
+    """The page from an archive must equal the page from the run."""
     configure(project, FILES)
     command("gate", "--archive", "kept.rigpact.zip", "--html", "now.html")
     shutil.rmtree(project / "engine")
@@ -177,7 +177,7 @@ def test_the_settings_may_stand_in_pyproject(project: Path, command: Command) ->
 
 
 def test_a_part_that_cannot_be_judged_stops_the_build(project: Path, command: Command) -> None:
-    """The recorder crashed, the file is empty: green would say that the engine agrees."""
+    """After a crash of the recorder the file is empty: a pass would mean that the engine agrees."""
     (project / TRACE).write_bytes(b"")
     configure(project, FILES)
 
@@ -215,7 +215,7 @@ def test_a_convention_may_be_declared(project: Path) -> None:
 
 
 def test_a_stage_that_vanishes_is_missed(project: Path) -> None:
-    """Whoever stops recording the stage that fails gets a green build, unless somebody asks for it by name."""
+    """A team could stop recording a failing stage to get a pass; a stage required by name must be there."""
     from dataclasses import replace
 
     from rigpact.reference_runtime import read_trace, write_trace
@@ -287,7 +287,7 @@ def test_a_waived_part_is_no_way_to_an_empty_gate(project: Path) -> None:
 
 
 def test_steps_are_few_and_the_worst_first(project: Path, command: Command) -> None:
-    """A page of findings is read by nobody."""
+    """People do not read a long page of findings."""
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     for place in range(20, 60):
         bundle["StdX"][place] = 0.0

@@ -1,4 +1,4 @@
-"""Every rule of the gate fires on its defect, and the honest project passes.
+"""Every rule of the gate fires on its defect, and the sound project passes.
 
 golden/ holds the finding of each rule. RIGPACT_REGENERATE=1 writes them anew; read the difference before it is committed.
 """
@@ -165,7 +165,7 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
 
 @pytest.mark.parametrize("code", CASES)
 def test_the_defect_is_reported(project: Path, code: str) -> None:
-    """Each of these ships when nobody asks, or when the question gets no answer."""
+    """Each of these defects ships if the gate does not ask, or gets no answer."""
     report = CASES[code](project)
     found = [finding.to_json() for finding in report.findings if finding.rule.code == code]
     path, text = GOLDEN / f"{code}.json", json.dumps(found[:1], indent=1, ensure_ascii=False) + "\n"
@@ -180,12 +180,12 @@ def test_the_defect_is_reported(project: Path, code: str) -> None:
 
 
 def test_every_rule_has_its_case() -> None:
-    """A rule that nothing ever triggered may as well not be there."""
+    """A rule without a test case may never fire."""
     assert set(CASES) == {rule.code for rule in rules.RULES} == {path.stem for path in GOLDEN.glob("*.json")}
 
 
 def test_the_honest_project_has_none_of_them(project: Path) -> None:
-    """The passing case of every rule above: a gate that cries wolf is taken out of the build."""
+    """The passing case of every rule above: users remove a gate with false alarms."""
     text = FILES.replace("free-run = false", f'free-run = "{CLIP}"\nframes = 60\nclips = ["clips/*.json"]')
     report = gated(
         project,
@@ -211,7 +211,7 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
      ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail")],
 )  # fmt: skip
 def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:
-    """What is only told must not stop a build, and what could not be judged must not let it through."""
+    """Information must not stop a build, and a part that could not be judged must not pass it."""
     report = CASES[code](project)
 
     assert report.verdict == verdict

@@ -22,7 +22,7 @@ def written(folder: Path) -> dict[str, Any]:
 
 
 def test_everything_that_lies_there_is_asked(project: Path, command: Command) -> None:
-    """A file that init overlooks is a question that nobody asks."""
+    """The gate does not check a file that init overlooks."""
     record(project, FREE, mode="free", frames=20)
 
     answer = command("init")
@@ -47,7 +47,7 @@ def test_everything_that_lies_there_is_asked(project: Path, command: Command) ->
 
 
 def test_what_is_not_there_is_explained(project: Path, command: Command) -> None:
-    """The most useful question is the one that is not asked yet: it stands there as a comment that can be opened."""
+    """A missing part of the gate must appear as a comment that the user can activate."""
     for name in ("engine", "teacher_predictions", "teacher_batches"):
         shutil.rmtree(project / name)
     (project / "model.onnx").unlink()
@@ -160,7 +160,7 @@ def test_files_that_are_no_artefacts_are_passed_over(project: Path, command: Com
 
 
 def test_the_base_is_the_branch_that_is_merged_into(project: Path, command: Command) -> None:
-    """Without a base nobody hears of a breaking change before it is merged."""
+    """Without a base, a breaking change is not reported before the merge."""
     from .test_gate_rules import git
 
     git(project, "init", "-q", "-b", "main")

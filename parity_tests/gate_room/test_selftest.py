@@ -1,4 +1,4 @@
-"""`rigpact selftest`: it says what the gate notices, and above all what it does not."""
+"""`rigpact selftest`: it reports which defects the gate notices, and which it misses."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Com
 
 
 def test_what_cannot_be_planted_is_told_with_its_reason(project: Path, command: Command) -> None:
-    """Without an engine trace nobody watches the engine; a table that leaves that out would flatter the gate."""
+    """Without an engine trace the engine is not checked; a table without this fact makes the gate look better."""
     text = FILES.partition("[[gate.trace]]")[0]
 
     status, document = told(command, project, text, "engine", "recording", "training")
@@ -170,7 +170,7 @@ def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, 
 
 
 def test_a_system_without_a_model_says_what_could_not_be_planted(declared: Path, command: Command) -> None:
-    """A table that leaves the model out would flatter the gate."""
+    """A table without the model's defects makes the gate look better than it is."""
     text = DECLARED_GATE.replace('model = "model.onnx"\n', "").partition("[[gate.trace]]")[0]
 
     _, document = told(command, declared, text, "model", "engine", "recording")

@@ -22,7 +22,7 @@ SUBJECTS = Path(__file__).parent / "subjects"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave back."""
+    """The exit status and output of a command."""
 
     status: int
     out: str
@@ -50,7 +50,7 @@ def geometry(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
 
 @pytest.fixture
 def module_file(tmp_path: Path) -> Callable[[str], Path]:
-    """A module of somebody else's, with the sound functions at hand as `sound`."""
+    """A user's module; the sound functions are available as `sound`."""
 
     def write(body: str) -> Path:
         path = tmp_path / "their_geometry.py"

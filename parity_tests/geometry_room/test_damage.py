@@ -1,4 +1,4 @@
-"""Whatever somebody's function does, the answer is a findings report: never a pass, never an error of the test bench."""
+"""For any behaviour of a user's function, the answer is a findings report: not a pass, not an error of rigpact."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ PAIRS = [(role, name) for role in ROLES for name in WRONG]
 
 @pytest.mark.parametrize(("role", "name"), PAIRS, ids=[f"{role}-{name}" for role, name in PAIRS])
 def test_a_wrong_function_is_a_finding(examined: Any, role: str, name: str) -> None:
-    """A test bench that dies on the worst function says nothing about the others; one that passes it says worse."""
+    """A broken function must not stop the checks of the other functions, and must not pass."""
     wrong = WRONG[name](getattr(sound_numpy, role))
     if ROLES[role].timed and name != "no parameter":
         plain = wrong

@@ -51,7 +51,7 @@ def test_the_defect_is_named_whatever_the_seed(examined: Any, defect: Defect) ->
 
 @pytest.mark.parametrize("code", sorted(rule.code for rule in rules.RULES))
 def test_the_finding_reads_as_it_did(examined: Any, code: str) -> None:
-    """A message that loses its number is seen in review and not in the field."""
+    """Review must show a message without its number before users see it."""
     if code not in FIRST:
         pytest.skip("the defect needs torch, which is not installed")
     defect = FIRST[code]
@@ -74,7 +74,7 @@ def _without_digits(text: str) -> str:
 
 
 def test_every_rule_has_its_defect() -> None:
-    """A rule that nothing ever triggered may as well not be there."""
+    """A rule without a test case may never fire."""
     exercised = set(FIRST) | (set() if HAS_TORCH else {"RP881"})
     assert exercised == {rule.code for rule in rules.RULES}
     assert {path.stem for path in GOLDEN.glob("*.json")} == {rule.code for rule in rules.RULES}

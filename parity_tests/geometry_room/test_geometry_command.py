@@ -18,7 +18,7 @@ Geometry = Callable[..., Any]
 
 
 def test_functions_are_found_by_name_and_by_mapping(geometry: Geometry, module_file: ModuleFile) -> None:
-    """Nobody renames the functions of a running training for a test bench."""
+    """Users do not rename their training functions for a test."""
     path = module_file(
         "rotation_6d_to_matrix = sound.rot6d_to_matrix\n"
         "class Rotations:\n    @staticmethod\n    def logarithm(R):\n        return sound.so3_log_map(R)\n"
@@ -66,7 +66,7 @@ def test_a_declared_convention_is_no_finding(
 def test_the_columns_of_a_bundle_hold(
     geometry: Geometry, module_file: ModuleFile, demo_bundle: Path, tmp_path: Path
 ) -> None:
-    """The bundle is the contract; nobody declares it twice."""
+    """The bundle already declares its columns; users must not declare them again."""
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["meta"]["rot6d_spec"]["columns"] = ["X", "Y"]
     bundle = tmp_path / "norm_template.json"
@@ -109,7 +109,7 @@ def test_what_a_module_prints_does_not_spoil_the_answer(geometry: Geometry, modu
 def test_a_module_that_cannot_be_tested_is_one_clear_line(
     geometry: Geometry, module_file: ModuleFile, body: str, says: str
 ) -> None:
-    """Nothing tested must never look like a pass, and a traceback helps nobody."""
+    """A module without any test must not look like a pass, and a traceback does not help."""
     answer = geometry(module_file(body))
 
     assert (answer.status, answer.out) == (2, "")
@@ -187,7 +187,7 @@ def test_numpy_functions_need_no_torch(tmp_path: Path) -> None:
 
 
 def test_torch_that_is_asked_for_and_absent_is_one_clear_line(tmp_path: Path) -> None:
-    """Falling back on numpy would test another function than the one that trains."""
+    """With numpy instead of torch, another function than the training's would be tested."""
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from rigpact.reports.command_line import run_command_line\n"

@@ -31,7 +31,7 @@ def drawn() -> list[np.ndarray]:
 
 @pytest.mark.parametrize("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
 def test_the_exponential_is_exact(vector: np.ndarray) -> None:
-    """A judge that is wrong itself blames the right function."""
+    """A wrong reference blames a correct function."""
     assert np.abs(oracle.exp_map(vector) - exact_exp(vector)).max() <= ROUNDING
 
 
@@ -65,7 +65,7 @@ def test_half_turns_are_rotations_by_half_a_turn() -> None:
 
 
 def test_what_is_no_rotation_is_told() -> None:
-    """A mirror, a stretch and a NaN must not pass for a rotation."""
+    """A mirror, a stretch and a NaN must not count as a rotation."""
     mirror, stretch, nan = np.diag([1.0, 1.0, -1.0]), 1.01 * np.eye(3), np.full((3, 3), np.nan)
 
     assert oracle.defect(np.stack([np.eye(3), mirror, stretch, nan])).tolist()[0] == 0.0

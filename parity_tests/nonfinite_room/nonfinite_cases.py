@@ -274,14 +274,14 @@ def poisoned_state(seed: int) -> Case:
 
 
 def uninitialised_history(seed: int) -> Case:
-    """A ring that nobody filled: every older slot is wrong at once, the first of them first."""
+    """An uninitialised ring: all older slots are wrong at once, and the first one must be named."""
     place = Expected(0, "pose_hist_raw", 0, BONES[0], "history[0]")
     return _case("uninitialised history", seed, place, guard="own-memory",
                  faults=(Fault("uninitialised-history", value=BAD[seed % 3]),))  # fmt: skip
 
 
 def wrong_length(seed: int) -> Case:
-    """A network whose output was cut: the loop cannot go on, and says at which frame."""
+    """A network with a cut output: the loop stops and names the frame."""
     frame, missing = seed % 5, 1 + seed % 3
     sound = sound_network()
     calls = iter(range(100))

@@ -31,7 +31,7 @@ def found_place(case: Case) -> Expected | None:
 
 
 def scanned_place(case: Case) -> tuple[int, str, int] | None:
-    """What a scan of the published pose says: the first frame and channel that is not finite."""
+    """The result of a scan of the published pose: the first non-finite frame and channel."""
     loop = subject_of(case).start()
     for frame in range(case.frames):
         bad = np.flatnonzero(~np.isfinite(loop.step()["y_out"]))
@@ -50,7 +50,7 @@ def exact_share(all_cases: Sequence[Case]) -> tuple[float, list[str]]:
 
 
 def test_the_producer_of_every_case_is_named_exactly(tmp_path: Path) -> None:
-    """A wrong stage or bone sends somebody to read the wrong file for a day."""
+    """With a wrong stage or bone, an engineer reads the wrong file for a day."""
     all_cases = corpus(tmp_path)
     share, wrong = exact_share(all_cases)
     assert len(all_cases) >= LEAST_CASES
@@ -58,7 +58,7 @@ def test_the_producer_of_every_case_is_named_exactly(tmp_path: Path) -> None:
 
 
 def test_a_scan_of_the_published_pose_names_almost_none() -> None:
-    """Why this exists: by the time the pose shows it, everything is NaN."""
+    """When the pose shows a NaN, all values are NaN: a scan cannot find the producer."""
     few = [case for case in cases() if case.kind not in {"slow divergence", "truncated output"}]
     with np.errstate(all="ignore"):
         places = [scanned_place(case) for case in few]

@@ -1,4 +1,4 @@
-"""Bug or chaos: growth, envelopes, and traces held against them."""
+"""Separate defects from chaos: growth, envelopes, and traces compared with them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject: Subject, tm
 
 
 def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command) -> None:
-    """What decides whether a free run may ship is in one answer."""
+    """One answer must show whether a free run is fit for the game."""
     answer = nan_command("--drift", "--frames", 60, "--format", "json")
     assert answer.status == 0
     drift = answer.document["drift"]
@@ -97,6 +97,6 @@ def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command
 
 @pytest.mark.slow
 def test_ten_thousand_free_frames_stay_finite(demo_subject: Subject) -> None:
-    """An enemy that stands in a level for three minutes must still be there."""
+    """An enemy must still be visible after three minutes in a level."""
     drift = judge_drift(demo_subject, 10_000)
     assert (drift.verdict, drift.frames, drift.facts["floor"] is not None) == ("finite", 10_000, True)

@@ -94,7 +94,7 @@ def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_sub
 
 
 def test_without_the_option_contacts_are_the_clips(demo_subject: Subject) -> None:
-    """The default must not change under anybody's feet."""
+    """The default must not change for existing users."""
     clip = demo_subject.clip
     assert isinstance(clip, RawClip)
     assert clip.contact_scores is not None

@@ -86,7 +86,7 @@ def test_an_overflowing_mean_is_named_with_bone_operation_and_guard(
 
 
 def test_a_std_without_floor_survives_with_the_engines_floor(nan_command: Command, damaged_bundle: Damage) -> None:
-    """The engine's floor hides what an implementation without it dies of."""
+    """The engine's floor for deviations hides a defect that makes other implementations fail."""
     bundle = damaged_bundle("StdX", 4, 1e-42)
     answer = nan_command("--frames", 40, "--perturb", "no-std-floor", "--format", "json", bundle=bundle)
     guard = answer.document["guard"]
@@ -98,7 +98,7 @@ def test_a_std_without_floor_survives_with_the_engines_floor(nan_command: Comman
 def test_a_repro_fails_alike_in_a_fresh_process_and_passes_with_the_guard(
     nan_command: Command, damaged_bundle: Damage, tmp_path: Path
 ) -> None:
-    """A repro that only fails on one desk is a story."""
+    """A repro that fails on only one machine is not useful."""
     folder = tmp_path / "repro"
     bundle = damaged_bundle("MuX", 100, 1e39)
     first = nan_command("--frames", 30, "--repro", folder, "--format", "json", bundle=bundle).document["origin"]
@@ -119,7 +119,7 @@ def _pytest(folder: Path, guard: str | None) -> int:
 
 
 def test_a_poisoned_clip_shrinks_to_the_one_channel(nan_command: Command, demo_bundle: Path, tmp_path: Path) -> None:
-    """Out of hundreds of channels and frames, the one that matters is left."""
+    """Of hundreds of channels and frames, only the faulty one must remain."""
     document = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))
     document["Frames"][9]["BoneAngularVelocities"][5][1] = 1e39
     clip, folder = tmp_path / "clip.json", tmp_path / "repro"
@@ -134,7 +134,7 @@ def test_a_poisoned_clip_shrinks_to_the_one_channel(nan_command: Command, demo_b
 def test_the_repro_holds_the_networks_inputs_for_onnx_and_for_cpp(
     nan_command: Command, damaged_bundle: Damage, tmp_path: Path
 ) -> None:
-    """Whoever debugs the engine has no Python."""
+    """The engine programmer may have no Python."""
     folder = tmp_path / "repro"
     nan_command("--frames", 5, "--repro", folder, bundle=damaged_bundle("MuX", 100, 1e39))
     tensor = onnx.load_tensor(str(folder / "test_data_set_0" / "input_0.pb"))

@@ -24,7 +24,7 @@ FRAMES = 120
 
 @pytest.mark.parametrize("mode", ["free", "teacher"])
 def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject, mode: str) -> None:
-    """A NaN that goes away when one looks is never found."""
+    """A NaN that disappears during observation cannot be found."""
     subject = replace(demo_subject, mode=mode)
     frames = min(FRAMES, subject.start().frame_limit or FRAMES)
     plain = Loop(subject.contract, subject.network, subject.clip, subject.mode)
@@ -93,7 +93,7 @@ def _Overflowing(network: object, folder: Path) -> object:
 
 @pytest.mark.parametrize("source", ["aux_stats", "rotations", "frozen", "state_slice", "zeros"])
 def test_lockstep_is_the_same_run(demo_subject: Subject, source: str) -> None:
-    """An envelope of another loop than the one that is judged is worth nothing."""
+    """An envelope from a different loop cannot judge this loop."""
     contract = demo_subject.contract.with_conventions({"angvel_source": source})
     many = Lockstep(contract, demo_subject.network, demo_subject.clip)
     one = Loop(contract, demo_subject.network, demo_subject.clip, "free")

@@ -20,7 +20,7 @@ SLOW = next(case for case in cases() if case.kind == "slow divergence")
 
 
 def test_no_sample_is_farther_from_its_own_mean_than_the_limit() -> None:
-    """A limit that the clip itself breaks would alarm on good motion."""
+    """A limit that the clip itself exceeds would cause alarms on good motion."""
     for count in (2, 5, 40, 300):
         worst = np.zeros(count)
         worst[0] = 1.0
@@ -61,7 +61,7 @@ def test_a_column_near_zero_is_announced_before_it_is_zero() -> None:
 
 
 def test_a_sound_run_of_three_bones_announces_nothing_degenerate() -> None:
-    """A warning on every run is a warning on none."""
+    """Users ignore a warning that appears on every run."""
     found = investigate(Subject(sound_contract(), sound_network(), cases()[0].clip), 40, guard_frames=0)
     assert found.verdict == "finite"
     assert "degenerate" not in {entry.kind for entry in found.precursors}
@@ -69,7 +69,7 @@ def test_a_sound_run_of_three_bones_announces_nothing_degenerate() -> None:
 
 @pytest.mark.parametrize("needed", [{"a"}, {"b", "g"}, {"a", "c", "h"}, set()])
 def test_delta_debugging_finds_the_smallest_failing_set(needed: set[str]) -> None:
-    """A repro with twenty channels that do not matter is no repro."""
+    """Twenty unimportant channels in a repro hide the faulty one."""
     items = [(letter, 0) for letter in "abcdefgh"]
     kept = _minimal(items, lambda subset: needed <= {name for name, _ in subset}, 1000)
     assert {name for name, _ in kept} == needed

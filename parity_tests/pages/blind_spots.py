@@ -1,4 +1,4 @@
-"""The table of docs/gate.md: mistakes that other comparators let pass, and what the gate says to each.
+"""The table of docs/gate.md: mistakes that pass other comparators, and the gate's answer to each.
 
 Outputs are renamed, dropped, reordered, cut, of another type, or not finite on both sides. Each mistake is put into an engine's
 recording of the demo character. The gate gets the file. The comparators get the arrays that a loader without a contract makes
@@ -39,7 +39,7 @@ from ..scores.incumbents import installed
 
 Arrays = dict[str, NDArray[Any]]
 STAGES = ("y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat")
-"""What the engine records: its outputs."""
+"""The outputs that the engine records."""
 BUNDLE, COMPANION, MODEL, CLIP = "norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"
 TRACE, FRAMES = "engine.trace.jsonl", 32
 DAY = date(2030, 1, 1)

@@ -15,7 +15,7 @@ import yaml
 _EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 _BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")  # what `shell: bash` means
 NO_NETWORK = ("Temporary failure in name resolution", "NewConnectionError", "Network is unreachable")
-"""What pip says where no package index can be reached."""
+"""The error of pip where it reaches no package index."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Job:
 
     @property
     def summary(self) -> str:
-        """What the job's page shows."""
+        """The text of the job's page."""
         return (self.temp / "summary").read_text(encoding="utf-8")
 
     @property

@@ -12,7 +12,7 @@ from rigpact.reports.command_line import run_command_line
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave back."""
+    """The exit status and output of a command."""
 
     status: int
     out: bytes

@@ -131,7 +131,7 @@ def test_a_local_action_has_no_address_of_its_docs(job: Job, stub: Path, checkou
 def test_a_good_character_passes_and_a_broken_one_is_shown_at_its_line(
     job: Job, character: Path, checkout: Path
 ) -> None:
-    """What a team sees of its first broken pull request."""
+    """A broken bundle must fail the pull request, with an annotation at its line."""
     action, inputs = checkout / "action.yml", {"working-directory": "hero", "html": "page.html"}
     assert job.run(action, inputs, skip=("Install rigpact",)) == 0, job.log
     assert job.outputs["verdict"] == "pass"

@@ -65,7 +65,7 @@ def test_the_hooks_of_the_page_are_there(page: str, checkout: Path) -> None:
 
 
 def test_the_formats_of_the_page_are_those_that_there_are(page: str) -> None:
-    """A format that nobody reads of is a format that nobody uses."""
+    """Users cannot find a format that is not on the page."""
     table = page.partition("## Formats")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(FORMATS)
 

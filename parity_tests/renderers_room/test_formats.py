@@ -113,7 +113,7 @@ def test_a_gate_that_asked_nothing_is_an_error() -> None:
 
 
 def test_junit_lists_what_passed_what_was_waived_and_what_was_not_judged(repository: Path) -> None:
-    """Without the passes nobody sees that a rule stopped being judged."""
+    """Without the passed cases, a rule that is no longer judged does not show."""
     waiver = {
         "code": "RP104",
         "file": "bundle.json",
@@ -153,7 +153,7 @@ def test_junit_lists_what_passed_what_was_waived_and_what_was_not_judged(reposit
 
 
 def test_what_a_waiver_or_a_limit_lets_be_is_skipped(repository: Path) -> None:
-    """A stage that differs is not green because somebody waived it, nor red in a gate that passes."""
+    """A waived stage that differs must be skipped: neither a pass nor a failure."""
     limited = part(name="trace", stages=[{"stage": "quat", "ok": False}])
     first, second = junit(gate(WAIVED, limited))
     assert [(case[0].tag, case[0].get("message")) for case in first] == [("skipped", "until May (Ana)")]
@@ -163,7 +163,7 @@ def test_what_a_waiver_or_a_limit_lets_be_is_skipped(repository: Path) -> None:
 
 
 def test_a_part_says_why_it_has_no_answer(repository: Path) -> None:
-    """`0 of 1 declared values` does not tell that the model is missing."""
+    """`0 of 1 declared values` does not show that the model is missing."""
     lost = part(finding("model.onnx: found nothing"), ledger=Ledger(1, 0), not_judged="model.onnx: found nothing")
     for name in ("terminal", "markdown", "junit", "sarif", "github"):
         told = render(gate(lost), name).replace("&#58;", ":")

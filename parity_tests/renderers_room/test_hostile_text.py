@@ -67,7 +67,7 @@ def _unescaped(text: str, *, colons: bool = True) -> str:
 
 
 def shown(text: str) -> str:
-    """What a reader is to see of a text: itself, and what cannot be printed as an escape."""
+    """The text that a reader must see; unprintable characters are escaped."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 

@@ -66,7 +66,7 @@ def test_the_probe_is_a_motion_that_its_channels_describe(demo_bundle: Path) -> 
 
 
 def test_the_smallest_set_shows_as_much_as_all(command: Any, demo_bundle: Path) -> None:
-    """Nobody compares on thirty clips when two are enough."""
+    """If two clips are enough, users need not compare thirty."""
     clips = sorted((demo_bundle / "clips").glob("*.json"))
     _, whole = _adequacy(command, demo_bundle, *clips)
     chosen = [Path(name) for name in whole["smallest_set"]]

@@ -117,7 +117,7 @@ def test_ragged_clip_rows_are_refused_with_their_place(command: Any, demo_bundle
 
 
 def test_a_model_with_four_inputs_is_refused(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
-    """An exporter drops an input that the network does not use; the engine then binds every later one to the wrong slot."""
+    """An exporter may drop an unused input; the engine then binds every later input to the wrong slot."""
     onnx = pytest.importorskip("onnx")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     inputs = [helper.make_tensor_value_info(name, kind, [1, 4]) for name in ("state", "cond", "contacts", "angvel")]

@@ -140,7 +140,7 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
 def test_bad_input_is_one_line_and_status_two(
     command: Any, demo_bundle: Path, words: tuple[str, ...], says: str
 ) -> None:
-    """A gate that cannot compare must say so, shortly, and must not open."""
+    """A gate that cannot compare must give one clear line, and must not pass."""
     files = {"OLD": demo_bundle / "norm_template.json", "COMPANION": demo_bundle / "pretrain_template.json"}
 
     answer = command("breaking", *(files.get(word, word) for word in words))
@@ -175,7 +175,7 @@ def repository(tmp_path: Path, old: Path) -> Path:
 
 @needs_git
 def test_the_old_version_is_read_from_git(command: Any, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a pull request changes is the working tree against main, from any folder."""
+    """The change of a pull request is the working tree against main, from any folder."""
     monkeypatch.chdir(repository / "data")
     before = (repository / "data" / "norm_template.json").read_bytes()
 
@@ -249,7 +249,7 @@ def test_without_git_the_reason_is_said(command: Any, old: Path, monkeypatch: py
 def test_the_record_says_what_changed_and_who_must_do_what(
     command: Any, old: Path, edited: Any, tmp_path: Path
 ) -> None:
-    """Section 6 of the contract document: version, what changed, impact, and nobody can say he was not told."""
+    """Section 6 of the contract document asks for version, change and impact; the record must hold all three."""
     record = tmp_path / "CHANGES.md"
 
     assert command("breaking", old, edited(rename_spine), "--record", record).status == 1
@@ -308,7 +308,7 @@ def test_names_of_a_file_break_neither_table_nor_terminal(command: Any, old: Pat
 def test_a_record_that_cannot_be_read_is_left_alone(
     command: Any, old: Path, edited: Any, tmp_path: Path, content: bytes
 ) -> None:
-    """The file named by mistake may be somebody's model."""
+    """The given file may be the user's model, named by mistake."""
     record = tmp_path / "CHANGES.md"
     record.write_bytes(content)
 

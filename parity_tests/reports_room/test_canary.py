@@ -158,7 +158,7 @@ def checked(command: Any, demo_bundle: Path, model: Path, *words: object) -> tup
 def test_a_prediction_among_the_files_probes_the_model(
     command: Any, demo_bundle: Path, write: Permuted, model: Any, prediction: Path
 ) -> None:
-    """Nobody asks for a probe; the gate must make it whenever it can."""
+    """The gate must probe the model whenever it can, without a request."""
     right, wrong = demo_bundle / "model.onnx", ("cond", "state", "contacts", "angvel", "pose_hist")
 
     status, summary, codes = checked(command, demo_bundle, right, prediction)
@@ -173,7 +173,7 @@ def test_a_prediction_among_the_files_probes_the_model(
 
 
 def test_the_text_says_that_the_order_was_confirmed(command: Any, demo_bundle: Path, prediction: Path) -> None:
-    """Silence could also mean that nobody looked."""
+    """Without this line, the reader cannot see whether the order was checked."""
     bundle, model = demo_bundle / "norm_template.json", demo_bundle / "model.onnx"
 
     answer = command("check", bundle, "--onnx", model, prediction)
@@ -221,7 +221,7 @@ def test_an_engine_that_was_fed_canary_vectors_needs_to_record_only_its_output(
 
 
 def test_a_clip_excludes_orders_but_proves_none(command: Any, demo_bundle: Path, write: Permuted, model: Any) -> None:
-    """A model only approximates the next pose: a lucky wrong order must not be taken for proof, nor a wild one pass."""
+    """A model only approximates the next pose: a clip must not prove a wrong order, but must exclude a bad one."""
     clip, wild = demo_bundle / "clips" / "Walk_Spin.json", ("angvel", "cond", "contacts", "state", "pose_hist")
 
     status, summary, codes = checked(command, demo_bundle, demo_bundle / "model.onnx", "--canary", clip)
@@ -234,7 +234,7 @@ def test_a_clip_excludes_orders_but_proves_none(command: Any, demo_bundle: Path,
 def test_a_prediction_of_another_model_confirms_nothing(
     command: Any, demo_bundle: Path, model: Any, prediction: Path, tmp_path: Path
 ) -> None:
-    """A stale prediction beside a new model: neither is vouched for."""
+    """An old prediction beside a new model confirms neither of them."""
     other = onnx.ModelProto.FromString(model.SerializeToString())
     for weight in other.graph.initializer:
         if weight.name == "output.weight":
@@ -264,7 +264,7 @@ def test_an_input_that_changes_nothing_is_named(
 
 @pytest.mark.parametrize("words", [("--canary", "MISSING.json"), ("--canary", "norm_template.json")])
 def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle: Path, words: tuple[str, ...]) -> None:
-    """Asked for and not done must not look like done."""
+    """A requested probe that failed must not look like a pass."""
     words = (words[0], str(demo_bundle / words[1]))
 
     status, summary, _ = checked(command, demo_bundle, demo_bundle / "model.onnx", *words)
@@ -274,7 +274,7 @@ def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle
 
 
 def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle: Path, prediction: Path) -> None:
-    """The commonest way to call it wrongly."""
+    """The most common wrong call."""
     answer = command("check", demo_bundle / "norm_template.json", "--canary", prediction)
 
     assert answer.status == 1

@@ -97,12 +97,12 @@ def judge(code: str, findings: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("code", EDITS)
 def test_the_defect_is_reported(compared: Any, demo_run: Path, code: str) -> None:
-    """Each of these passes a plain comparison of arrays, or stops it with a traceback."""
+    """A plain comparison of arrays passes each of these, or stops with a traceback."""
     judge(code, compared(write_copy(demo_run, EDITS[code])))
 
 
 def test_a_recording_cut_off_is_reported(compared: Any, demo_run: Path) -> None:
-    """What an engine did just before it crashed is the part that is missing."""
+    """The missing part shows what the engine did just before the crash."""
     copy = demo_run.with_name("edited.trace.jsonl")
     text = demo_run.read_text(encoding="utf-8")
     copy.write_text(text[: text.rindex('"y_out"')], encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_recording_cut_off_is_reported(compared: Any, demo_run: Path) -> None:
 
 
 def test_an_input_cut_to_size_is_reported(command: Any, demo_run: Path, demo_bundle: Path, demo_clip: Path) -> None:
-    """A bundle without contacts is two numbers short: the engine pads the state and says nothing."""
+    """Without contacts the state is two numbers short: the engine pads it silently."""
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     del bundle["meta"]["state_layout"]["Contacts"], bundle["input_dim"]
     bundle["MuX"], bundle["StdX"] = bundle["MuX"][:-2], bundle["StdX"][:-2]
@@ -130,5 +130,5 @@ def test_a_run_compared_with_itself_has_no_finding(compared: Any, demo_run: Path
 
 
 def test_every_comparison_rule_is_exercised() -> None:
-    """A rule that nothing ever triggered may as well not be there."""
+    """A rule without a test case may never fire."""
     assert {path.stem for path in GOLDEN.glob("RP8*.json")} == {rule.code for rule in comparison.RULES}

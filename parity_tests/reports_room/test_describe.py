@@ -41,7 +41,7 @@ def test_every_slice_of_the_bundle_is_in_the_page(command: Any, demo_bundle: Pat
 
 
 def test_the_text_has_the_same_facts(command: Any, demo_bundle: Path) -> None:
-    """What a programmer reads in the terminal must not differ from the document."""
+    """The text in the terminal must not differ from the document."""
     page, text = (describe(command, demo_bundle, *words).out for words in (("--markdown",), ()))
 
     for word in ("upperarm_twist_01_r", "343", "padded by 406", "meta.rot6d_spec.output_mode"):

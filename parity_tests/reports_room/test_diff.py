@@ -32,7 +32,7 @@ def _diff(command: Any, a: Path, b: Path, demo_bundle: Path, *more: object) -> A
 
 
 def test_a_run_agrees_with_itself(command: Any, demo_run: Path, demo_bundle: Path) -> None:
-    """A gate that alarms on equal runs is switched off within a week."""
+    """Users switch off a gate that fails on equal runs."""
     answer = _diff(command, demo_run, _edited(demo_run, lambda lines: None), demo_bundle)
     document = json.loads(answer.out)
     assert (answer.status, document["verdict"], document["findings"]) == (0, "pass", [])
@@ -123,7 +123,7 @@ def test_nan_on_both_sides_never_passes(command: Any, demo_run: Path, demo_bundl
 
 
 def test_nothing_in_common_cannot_be_judged(command: Any, demo_run: Path, demo_bundle: Path) -> None:
-    """Comparing nothing finds no difference, and says nothing."""
+    """A comparison of nothing finds no difference; that must not be a pass."""
 
     def later(lines: Lines) -> None:
         for line in lines[1:]:
@@ -136,7 +136,7 @@ def test_nothing_in_common_cannot_be_judged(command: Any, demo_run: Path, demo_b
 def test_the_worst_error_has_bone_frame_degrees_and_centimetres(
     command: Any, demo_run: Path, demo_bundle: Path
 ) -> None:
-    """`max abs at (4, 163)` sends an animator nowhere."""
+    """`max abs at (4, 163)` does not help an animator; bone, frame and degrees do."""
     contract = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     bone, frame, turn_rad = contract["meta"]["bone_names"].index("calf_l"), 11, math.radians(5.0)
 
@@ -161,7 +161,7 @@ def test_the_worst_error_has_bone_frame_degrees_and_centimetres(
 
 
 def test_every_bone_and_frame_can_be_written_as_a_table(command: Any, demo_run: Path, demo_bundle: Path) -> None:
-    """People look at errors with tools of their own."""
+    """Users look at the errors with their own tools."""
     table = demo_run.with_name("errors.csv")
     answer = _diff(command, demo_run, _edited(demo_run, _with_two_bones_swapped), demo_bundle, "--table", table)
     lines = table.read_text(encoding="utf-8").splitlines()
@@ -185,7 +185,7 @@ def test_quaternion_signs_do_not_count(command: Any, demo_run: Path, demo_bundle
 
 
 def test_single_stages_can_be_asked_for(command: Any, demo_run: Path, demo_bundle: Path) -> None:
-    """What was left out is waived by name in the ledger, not forgotten."""
+    """The ledger must name the stages that were left out."""
     answer = _diff(command, demo_run, _edited(demo_run, _without_y_out), demo_bundle, "--stage", "y_raw")
     document = json.loads(answer.out)
     assert answer.status == 0

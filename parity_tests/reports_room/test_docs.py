@@ -33,7 +33,7 @@ def test_the_trace_format_page_shows_a_readable_trace(checkout: Path, tmp_path: 
 
 
 def test_the_conventions_page_names_every_knob_value_and_stage(checkout: Path) -> None:
-    """A knob that is not on the page is a knob that nobody sets."""
+    """Users cannot set a knob that is not on the page."""
     page = (checkout / "docs" / "conventions.md").read_text(encoding="utf-8")
     for word in (*STAGE_NAMES, *KNOBS, *(value for knob in KNOBS.values() for value in knob.values)):
         assert f"`{word}`" in page, word

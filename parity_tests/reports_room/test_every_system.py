@@ -22,7 +22,7 @@ Call = Callable[..., Any]
 
 
 def test_every_system_of_rigpact_is_asked() -> None:
-    """A sixth system that no test names would be hosted on trust."""
+    """A new system must not be supported without a test."""
     own = {name for name, entry in known_systems().items() if entry.module.startswith("rigpact.")}
     assert own == set(CONTRACTS)
 
@@ -71,7 +71,7 @@ def test_breaking_sees_no_change_and_a_changed_rate(command: Call, tmp_path: Pat
 
 @EVERY_SYSTEM
 def test_breaking_refuses_a_contract_of_another_system(command: Call, name: str) -> None:
-    """A gate that compares two systems says 'everything changed' and means 'wrong file'."""
+    """For a file of another system, 'everything changed' would be a misleading answer."""
     other = CONTRACTS["neurarig" if name != "neurarig" else "imu_pose"]
     answer = command("breaking", CONTRACTS[name], other)
 

@@ -48,7 +48,7 @@ def _masked(text: str) -> str:
 
 
 def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: Path, checkout: Path) -> None:
-    """A README that lies about its first command loses its reader there."""
+    """A reader who sees another output than the README shows stops there."""
     path = checkout / "README.md"
     readme = path.read_text(encoding="utf-8")
     blocks = list(CONSOLE.finditer(readme))
@@ -91,7 +91,7 @@ def test_the_readmes_python_runs(checkout: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_every_link_of_the_readme_leads_somewhere(checkout: Path) -> None:
-    """A dead link on the front page."""
+    """A dead link in the README misleads its readers."""
     readme = (checkout / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", readme):
         assert (checkout / target).is_file(), target

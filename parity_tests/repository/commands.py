@@ -1,4 +1,4 @@
-"""What each command answers for each system, in a word: the columns of docs/commands.md."""
+"""The answer of each command for each system, in a word: the columns of docs/commands.md."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def answers(of: Project, folder: Path) -> Mapping[str, str]:
 
 
 def _pictured(html: str) -> str:
-    """What the page shows of the engine's recording."""
+    """The page's view of the engine's recording."""
     data = re.search(r'id="data"[^>]*>(.*?)</script>', html, re.DOTALL)
     runs = json.loads(data[1])["runs"] if data else []
     if not runs:

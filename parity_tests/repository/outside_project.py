@@ -26,7 +26,7 @@ FPS, FRAMES = 50.0, 90
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave back."""
+    """The exit status and output of a command."""
 
     status: int
     out: str

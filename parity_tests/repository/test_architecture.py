@@ -24,7 +24,7 @@ def _tree(checkout: Path) -> Iterator[tuple[Path, str]]:
 
 
 def test_what_the_page_names_is_there(checkout: Path) -> None:
-    """A map with streets that are gone sends people in circles."""
+    """A page that names missing folders misleads its readers."""
     missing = [
         f"{folder}/{name}"
         for folder, name in _tree(checkout)
@@ -35,7 +35,7 @@ def test_what_the_page_names_is_there(checkout: Path) -> None:
 
 @pytest.mark.parametrize("room", ["contract", "reference_runtime", "reports", "fixtures"])
 def test_every_package_of_a_room_is_on_the_page(checkout: Path, room: str) -> None:
-    """A package that is not on the map is found by search, or not at all."""
+    """Readers cannot find a package that is not on the page."""
     root = checkout / room / "rigpact" / room
     named = {name.rstrip("/") for folder, name in _tree(checkout) if folder == root}
     assert {path.parent.name for path in root.glob("*/__init__.py")} - named == set()

@@ -29,7 +29,7 @@ def _columns(checkout: Path, outside: Rigpact, folder: Path) -> Mapping[str, Map
 
 @pytest.mark.usefixtures("outside_here")
 def test_every_command_answers_for_every_system(checkout: Path, outside: Rigpact, tmp_path: Path) -> None:
-    """A command that works for one system only is a surprise of the second project. RIGPACT_REGENERATE=1 writes the page."""
+    """Every command must work for every system. RIGPACT_REGENERATE=1 writes the page."""
     columns = _columns(checkout, outside, tmp_path)
     path, found = checkout / "docs" / "commands.md", page(columns)
     if os.environ.get("RIGPACT_REGENERATE"):

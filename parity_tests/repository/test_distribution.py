@@ -1,4 +1,4 @@
-"""What a user installs: the wheel's content, the editable install, the quick start of the command."""
+"""The installed package: the wheel's content, the editable install, a quick start of the command."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_an_editable_install_works_from_another_folder(checkout: Path, tmp_path:
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
-    """`rigpact --help` that takes seconds is a command that nobody explores."""
+    """People do not explore a command whose help takes seconds."""
     code = (
         "import sys; from rigpact.reports.command_line import run_command_line; "
         "assert run_command_line(['--help']) == 0; "

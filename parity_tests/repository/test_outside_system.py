@@ -143,7 +143,7 @@ def test_a_planted_convention_is_named(recorded: Rigpact) -> None:
 
 
 def test_a_sparse_recording_is_enough(recorded: Rigpact) -> None:
-    """What a robot logs: its sensors, the observation as the network got it, and the targets. The network is folded in."""
+    """A robot logs only sensors, observation and targets: the missing network output must be recomputed."""
     sparse = recorded.folder / "sparse.trace.jsonl"
     keep_stages(recorded.folder / "planted.trace.jsonl", sparse, ("sensors", "observation", "joint_targets"))
     says(recorded("explain", sparse, *BUNDLE, *MODEL), 1, "With action_scale = one", "EXPLAINED")

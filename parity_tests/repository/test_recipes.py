@@ -52,7 +52,7 @@ def _lint(rigpact: Rigpact, names: set[str]) -> None:
 
 
 def test_a_rule_touches_the_module_of_its_family(follow: Follow, demo_bundle: Path) -> None:
-    """A rule that needs five files is a rule that nobody writes."""
+    """If a rule needed changes in five files, contributors would not write rules."""
     rigpact = follow("Add a rule")
     room = "parity_tests/contract_room"
     pages = (f"{room}/test_every_rule.py", f"{room}/test_rule_pages.py")

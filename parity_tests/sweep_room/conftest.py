@@ -83,7 +83,7 @@ def clip_copy(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave back."""
+    """The exit status and output of a command."""
 
     status: int
     out: str

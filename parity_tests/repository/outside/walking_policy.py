@@ -59,7 +59,7 @@ SIDES = Knob(
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What a contract file declares: the default pose (4,) in radians, the factors of actions and of angular rates."""
+    """The constants of a contract file: default pose (4,) in radians, factors of actions and of angular rates."""
 
     default_pose: FloatArray
     action_scale: float
