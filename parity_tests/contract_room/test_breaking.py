@@ -217,7 +217,7 @@ def test_the_version_step_follows_from_who_has_to_do_what(compare: Compare, name
 
 
 def test_the_numbers_are_in_the_message(compare: Compare) -> None:
-    """'Statistics changed' does not lead to the wrong bone; the numbers do."""
+    """'Statistics changed' does not identify the bone; the numbers in the message do."""
     old, new = versions(next(pair for pair in PAIRS if pair.name == "MuX moved by two deviations"))
 
     (change,) = compare(old, new).changes

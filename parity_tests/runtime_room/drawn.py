@@ -1,4 +1,4 @@
-"""What hypothesis draws in this room: vectors, rotations and numbers that shrink to simple ones."""
+"""Hypothesis strategies of this folder: vectors, rotations and numbers that shrink to simple values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalar arithmetic, one number after the other, written from spec 01 and 02: what this room's tests expect.
+"""The expected values of this folder's tests: scalar arithmetic, one number at a time, written from spec 01 and 02.
 
 Nothing of the code under test is imported here. Rotations are lists of rows, R[row][column], columns are axes.
 """

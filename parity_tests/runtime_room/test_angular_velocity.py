@@ -68,7 +68,7 @@ FROM_STORED = 4 * STORE * tiny.FPS / 2.0 / 0.3
 
 
 def test_tables_have_a_row_for_every_value_of_their_knob():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(SOURCE) == set(KNOBS["angvel_source"].values)
     assert set(FRAME) == set(KNOBS["angvel_frame"].values)
     assert set(ANGLE_FACTOR) == set(KNOBS["angvel_angle"].values)
@@ -140,7 +140,7 @@ def test_lag_shifts_rows_and_repeats_the_ends_of_the_clip(contract, lag):
 
 
 def test_state_slice_copies_the_normalised_state(contract):
-    """What the deployed engine does: the state's statistics, not the companion's."""
+    """The deployed engine uses the state's statistics, not the companion's; another source changes the input."""
     moving = motion(POSES, MEASURED, normaliser=StateNormaliser(contract))
     got = rows(contract, moving, angvel_source="state_slice")
     for row, measured in zip(got, np.array(MEASURED, np.float32).tolist(), strict=False):
@@ -170,7 +170,7 @@ def test_zeros_have_the_width_of_the_slice(contract):
 
 @pytest.mark.parametrize("source", ["aux_stats", "rotations"])
 def test_source_that_needs_statistics_is_refused_without_them(tmp_path, source):
-    """A silent scale of 1 here is the defect that the harness is to find in the engine."""
+    """A silent scale of 1 is a defect that rigpact must find in an engine, so the runtime must not do it."""
     bare = tiny.contract(tmp_path, tiny.bundle(auxiliary=False), angvel_source=source)
     with pytest.raises(UnusableInput, match="tanh_scales_angvel, MuAngVel and StdAngVel"):
         AngularVelocityInput(bare)

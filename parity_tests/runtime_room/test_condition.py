@@ -48,7 +48,7 @@ def clip_moving_at(folder, velocities, **changes):
 
 
 def test_tables_have_a_row_for_every_value_of_their_knob():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(DIRECTION) == set(KNOBS["condition_direction"].values) == set(READING)
     assert set(SPEED_FACTOR) == set(KNOBS["condition_speed_unit"].values)
     assert set(NORMALISE) == set(KNOBS["condition_norm"].values)
@@ -76,7 +76,7 @@ def test_standing_character_has_no_direction(tmp_path, speed, has_direction):
 
 
 def test_action_bits_are_clamped_to_a_switch(tmp_path):
-    """A clip edited by hand says 2 for 'run': the network has only seen 0 and 1."""
+    """A hand-edited clip may hold 2 for 'run', but the network was trained only on 0 and 1."""
     clip = clip_moving_at(tmp_path, [(1.0, 0.0)] * 2, ActionBits=[-0.5, 2.0, 0.25, 1.0])
     assert condition_rows(clip, tiny.contract(tmp_path))[0, :4].tolist() == [0.0, 1.0, 0.25, 1.0]
 

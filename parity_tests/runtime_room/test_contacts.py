@@ -71,7 +71,7 @@ def test_foot_on_the_ground_lifts_at_the_engines_thresholds(distance, vertical, 
 
 
 def test_between_the_thresholds_both_states_hold():
-    """That band is what hysteresis is."""
+    """Between the two thresholds the flag must not change, or a foot flickers."""
     middle = FootSample(distance_cm=3.0, vertical_cm_s=10.0, planar_cm_s=15.0)
     assert after(FootContact(touching=True), [middle] * 60).touching is True
     assert after(FootContact(touching=False), [middle] * 60).touching is False
@@ -241,18 +241,18 @@ def test_whitened_contacts_use_the_states_own_slice(tmp_path):
 
 
 def test_whitening_without_a_contacts_slice_is_refused_with_the_reason(tmp_path):
-    """The deployed bundle has none: guessing statistics would judge the engine by numbers that nobody trained."""
+    """The deployed bundle has no such slice: guessed statistics would judge the engine by untrained numbers."""
     with pytest.raises(UnusableInput, match="Contacts slice"):
         contact_rows(SCORES, 3, tiny.contract(tmp_path, contacts_source="whitened"))
 
 
 @pytest.mark.parametrize("source", ["soft_scores", "binary", "zeros", "swapped_feet"])
 def test_clip_without_foot_evidence_gives_zeros(tmp_path, source):
-    """Nothing measured the feet, so nothing is said about them."""
+    """Without a measurement of the feet, both contacts must be 0."""
     got = contact_rows(None, 4, tiny.contract(tmp_path, contacts_source=source))
     assert got.tolist() == [[0.0, 0.0]] * 4
 
 
 def test_every_source_of_the_knob_has_a_row():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(SOURCE) == set(KNOBS["contacts_source"].values)

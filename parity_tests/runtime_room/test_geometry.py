@@ -56,7 +56,7 @@ def test_two_columns_decode_to_a_right_angled_frame(dtype, a, b):
 @given(a=axes, b=axes)
 @example(a=(0.0, 2.0, 0.0), b=(1.0, 1.0, 0.5))
 def test_decoding_equals_the_training_sides(dtype, a, b):
-    """The network learned from one decoder and the character moves by the other."""
+    """The network is trained with one decoder, and the character moves with the other."""
     gain = oracle.amplification(a, b)
     assume(gain < 300 and oracle.length(b) / gain > 1e-3)
     got = ENGINE.decode(six(a, b, dtype))[0]
@@ -147,7 +147,7 @@ def test_delta_is_applied_on_the_left(previous, delta):
 
 
 def test_composition_tells_its_two_orders_apart():
-    """The engine's row vectors read backwards: this is the divergence that the harness exists for."""
+    """The engine's row vectors reverse the product: an engine with the wrong order moves every limb wrongly."""
     got = geometry.compose(np.array(FIVE_DEGREES_X), np.array(QUARTER_TURN_Z))
     other = oracle.product(QUARTER_TURN_Z, FIVE_DEGREES_X)
     assert np.abs(got - np.array(other)).max() > 0.08
@@ -187,7 +187,7 @@ def test_log_map_equals_the_training_sides(dtype, rotation):
 @example(a=oracle.EYE, axis=(1.0, 0.0, 0.0), angle=1e-5)
 @example(a=QUARTER_TURN_Z, axis=(1.0, 0.0, 0.0), angle=math.pi)
 def test_angle_between_two_rotations_is_exact_at_both_ends(dtype, a, axis, angle):
-    """acos of a clamped cosine says that identical poses differ by 0.08 degrees."""
+    """With acos of a clamped cosine, identical poses differ by 0.08 degrees."""
     b = oracle.product(a, oracle.rodrigues(axis, angle))
     matrices = np.array(a, dtype), np.array(b, dtype)
     # nine products of rounded entries; atan2 is well-conditioned everywhere
@@ -212,7 +212,7 @@ def test_quaternion_is_half_the_angle_about_the_axis(dtype, axis, angle):
 
 @pytest.mark.parametrize("place", range(6))
 def test_nan_is_not_mistaken_for_a_degenerate_axis(place):
-    """A NaN that the fallback swallows leaves a frozen bone and no trace of the layer that broke."""
+    """If the fallback replaced a NaN, the bone would freeze and the broken layer would stay hidden."""
     x = six((1.0, 0.2, 0.0), (0.0, 0.1, 1.0))
     x[place] = math.nan
     for result in (ENGINE.reproject(x, PREVIOUS), ENGINE.decode(x), TRAINING.decode(x)):

@@ -87,7 +87,7 @@ def test_a_batch_and_frame_by_frame_are_the_same_to_the_bit() -> None:
 
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_runs_in_lockstep_are_the_runs_alone(mode: Mode) -> None:
-    """A run that sees its neighbour's history is nobody's run."""
+    """A run must not read the history of another run in the same batch."""
     clips = [clip_of(seed, steps) for seed, steps in ((1, 40), (2, 33), (3, 57))]
     together = run_lanes(CONTRACT, clips, push, 30, mode)
     for clip, trace in zip(clips, together, strict=True):
@@ -130,7 +130,7 @@ def test_without_a_network_what_stands_before_it_is_still_computed() -> None:
 
 
 def test_recorded_answers_stand_for_a_network() -> None:
-    """What an engine's network said is enough to judge everything behind it."""
+    """An engine's recorded network answers are enough to judge all later stages."""
     clip = clip_of(7, 9)
     whole = run_clip(CONTRACT, clip, push)
     given = {**clip, "push": whole.stages["push"]}

@@ -39,7 +39,7 @@ def stages_of(contract, clip, mode="teacher", frames=6, **conventions):
 
 
 def test_every_knob_belongs_to_a_stage_or_is_benign():
-    """A knob that no stage looks at can be set and changes nothing."""
+    """A knob that no stage uses can be set without any effect."""
     graph, knobs = SYSTEM.graph, SYSTEM.knobs
     assert [name for name in knobs if not graph.stages_of(name) and not knobs[name].is_benign] == []
     assert sorted(knobs) == sorted(KNOBS)
@@ -48,7 +48,7 @@ def test_every_knob_belongs_to_a_stage_or_is_benign():
 @EVERY_VALUE
 @pytest.mark.parametrize("mode", MODES)
 def test_every_value_of_every_knob_runs(character, mode, knob, value):
-    """The diagnosis runs them all: one that ends in a traceback takes every other answer with it."""
+    """The diagnosis runs all values: a traceback in one of them loses all answers."""
     stages = stages_of(*character, mode, **{knob: value})
     assert stages["y_out"].shape == (6, 18)
     for name, rows in stages.items():
@@ -73,7 +73,7 @@ BESIDE = {"denorm": {"output_mode": "delta"}}  # a residual has no mean to leave
 
 @EVERY_VALUE
 def test_every_value_changes_only_stages_from_its_own_on(character, knob, value):
-    """A knob without effect is a convention that the harness claims to test and does not."""
+    """If a knob has no effect, rigpact does not test its convention."""
     base = BESIDE.get(knob, {})
     plain, changed = stages_of(*character, **base), stages_of(*character, **base | {knob: value})
     parted = {name for name in changed if name in plain and not np.array_equal(plain[name], changed[name])}
@@ -95,7 +95,7 @@ def test_every_value_changes_only_stages_from_its_own_on(character, knob, value)
 
 @EVERY_VALUE
 def test_float32_stays_within_tolerance_of_float64(character, knob, value):
-    """UE 4 and UE 5 compute in different widths: an alarm for that is one that teaches people to ignore alarms."""
+    """UE 4 and UE 5 compute in different precision; false alarms for that teach people to ignore alarms."""
     contract, clip = character
     contract = contract.with_conventions({knob: value})
     wide, narrow = stages_of(contract, clip, math="f64"), stages_of(contract, clip, math="f32")

@@ -76,7 +76,7 @@ def composed(y_norm, previous):
 
 
 def test_stages_come_in_loop_order(contract, clip):
-    """The first stage that differs is named as the culprit: a wrong order names a victim."""
+    """The report names the first stage that differs: with a wrong order, it names a stage that only inherits the error."""
     for mode in ("teacher", "free"):
         stages = Loop(contract, ReplayNetwork(OUTPUTS), clip, mode).step()
         assert list(stages) == list(STAGE_NAMES)
@@ -132,7 +132,7 @@ def test_condition_and_contacts_of_a_free_run_loop_with_the_clip(contract, clip)
 
 @pytest.mark.parametrize("lag", ["-1", "+1"])
 def test_free_run_composes_with_the_lagged_pose(contract, clip, lag):
-    """A stale previous pose is the classic of a double-buffered engine."""
+    """A stale previous pose is a common defect of an engine with double buffers."""
     stages = run(contract, clip, "free", 5, previous_pose_lag=lag).stages
     carried = stages["x_raw"][:, ROTATIONS]
     for frame in range(5):
@@ -231,7 +231,7 @@ def test_vectors_arrive_at_the_positions_of_the_order(contract, clip, order):
 
 
 def test_every_pad_and_every_cut_is_recorded(contract, clip):
-    """The engine does it without a word; a layout error then looks like a badly trained network."""
+    """The engine pads and cuts silently; a layout error then looks like a badly trained network."""
     seen = []
     loop = Loop(contract, recording_network(seen, (30, 7, 4, None, 54)), clip)
     loop.step()
@@ -246,7 +246,7 @@ def test_every_pad_and_every_cut_is_recorded(contract, clip):
 
 
 def test_matching_widths_leave_no_event(contract, clip):
-    """A warning that always comes is one that nobody reads."""
+    """People ignore a warning that always appears."""
     loop = Loop(contract, recording_network([], (33, 7, 2, 9, 54)), clip)
     loop.step()
     assert loop.alignments == set()
@@ -262,7 +262,7 @@ def test_history_length_comes_from_the_network_when_the_bundle_has_none(folder, 
 
 
 def test_output_of_another_width_is_refused(contract, clip):
-    """Only a warning in the engine; every bone after the missing number is somebody else's."""
+    """The engine only warns; after a missing number, every bone gets another bone's values."""
     with pytest.raises(UnusableInput, match="1 × 18"):
         run(contract, clip, "teacher", 1, CallableNetwork(lambda *_: np.zeros((1, 17))))
 
@@ -277,7 +277,7 @@ def test_recording_that_is_too_short_is_refused(contract, clip):
 
 
 def test_playback_publishes_the_clips_poses_and_loops(contract, clip):
-    """What is on screen when the network is switched off must be the recording itself."""
+    """Without the network, the game must show exactly the recorded poses."""
     stages = run(contract, clip, "playback", STEPS + 2).stages
     assert list(stages) == ["y_out", "quat"]
     for frame in range(STEPS + 2):
@@ -324,7 +324,7 @@ def test_same_input_twice_gives_the_same_bits(demo, mode):
 
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 def test_keeping_stages_does_not_change_a_bit(demo, mode):
-    """A recorder that shares buffers with the loop shows the last frame everywhere, or disturbs the next one."""
+    """A recorder that shares buffers with the loop shows the last frame everywhere, or changes the next frame."""
     contract, network, clip = demo
     watched, alone = Loop(contract, network, clip, mode), Loop(contract, network, clip, mode)
     kept = []

@@ -1,4 +1,4 @@
-"""What a model must look like before it is run: five inputs by position, their order, type, rank and width."""
+"""Checks of a model before a run: five inputs by position, their order, type, rank and width."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def five(names=INPUTS, **widths):
 
 
 def test_a_model_of_the_exporters_shape_runs(contract, tmp_path):
-    """The honest case has to pass before any refusal means something."""
+    """The sound case must pass, or the refusals below prove nothing."""
     network = OnnxNetwork(model(tmp_path / "m.onnx", five()), contract)
     assert network.bound_widths == (33, 7, 2, 9, 54)
     inputs = [np.full((1, width), 0.5, np.float32) for width in network.bound_widths]
@@ -115,7 +115,7 @@ def test_another_rank_is_refused(contract, tmp_path, shape):
 
 
 def test_another_width_is_run_as_the_engine_runs_it_and_recorded(contract, tmp_path):
-    """`AlignInputVec` cuts and pads without a word: the run goes on, the event does not get lost."""
+    """The engine's `AlignInputVec` cuts and pads silently: the run continues, and the event is recorded."""
     network = OnnxNetwork(model(tmp_path / "m.onnx", five(state=30, contacts=5)), contract)
     loop = Loop(contract, network, tiny.clip(tmp_path))
     stages = loop.step()
@@ -134,7 +134,7 @@ def test_dynamic_batch_axis_is_taken(contract, tmp_path):
 
 
 def test_output_of_another_width_is_refused_when_it_runs(contract, tmp_path):
-    """Only a warning in the engine; every bone after the missing number is somebody else's."""
+    """The engine only warns; after a missing number, every bone gets another bone's values."""
     network = OnnxNetwork(model(tmp_path / "m.onnx", five(), output_width=12), contract)
     with pytest.raises(UnusableInput, match="1 × 18"):
         Loop(contract, network, tiny.clip(tmp_path)).step()

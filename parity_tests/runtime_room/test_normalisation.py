@@ -86,7 +86,7 @@ EVERY_KNOB = pytest.mark.parametrize(("knob", "value"), KNOB_VALUES, ids=lambda 
 
 
 def test_tables_have_a_row_for_every_value_of_their_knob():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(YAW) == set(KNOBS["yaw_encoding"].values) == set(YAW_FEATURE)
     assert set(SQUASH) == set(KNOBS["rootvel_squash"].values) == set(BEFORE_ZSCORE)
 

@@ -186,7 +186,7 @@ def other_clip(tmp_path, fps=tiny.FPS):
 @settings(**DRAWN | {"max_examples": 25})
 @given(conventions=choices(ROTATION_KNOBS + INPUT_KNOBS))
 def test_clips_in_lockstep_are_driven_each_by_its_own(character, tmp_path, conventions):
-    """A sweep over clips in one batch: nobody may walk by somebody else's intent."""
+    """In a batch of clips, each character must follow its own clip's intent."""
     contract, clip = character
     contract, clips = contract.with_conventions(conventions), [clip, other_clip(tmp_path), clip]
     network = CallableNetwork(lambda state, cond, *rest: 0.1 * state[:, :18] + cond[:, :1])

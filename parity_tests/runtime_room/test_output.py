@@ -278,7 +278,7 @@ def test_output_inverse_equals_the_states_inverse(tmp_path, yaw, squash):
 
 
 def test_every_value_of_the_output_knobs_has_a_row():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     tables = {
         "denorm": product_output.DENORM, "output_mode": product_output.ADDS_MEAN, "reproject": product_output.REPROJECTS,
         "compose_order": product_output.COMPOSE, "delta_direction": product_output.DIRECTION,

@@ -67,7 +67,7 @@ def ring_rows(ring, steps):
 
 
 def test_tables_have_a_row_for_every_value_of_their_knob():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(NORMALISE) == set(KNOBS["pose_history_norm"].values)
     assert set(ORDER) == set(KNOBS["pose_history_order"].values)
     assert set(DELAY) == set(KNOBS["pose_history_phase"].values)
@@ -113,7 +113,7 @@ def test_first_target_padding_needs_a_target(contract):
 
 
 def test_history_without_a_length_is_refused(tmp_path):
-    """Neither bundle nor network says how many frames: a guess would be a layout error in disguise."""
+    """Neither bundle nor network gives the number of frames: a guess would hide a layout error."""
     with pytest.raises(UnusableInput, match="pose_hist_len"):
         PoseHistory(tiny.contract(tmp_path, tiny.bundle(auxiliary=False)))
 
@@ -132,7 +132,7 @@ NORM = {
 
 @pytest.mark.parametrize("norm", NORM)
 def test_normalisation_of_every_variant(tmp_path, norm):
-    """The engine without the companion's statistics runs `tanh_unit_scale`, and nobody is told."""
+    """Without the companion's statistics, the engine silently uses `tanh_unit_scale`."""
     document = tiny.bundle()
     document["tanh_scales_pose_hist"][:3] = [0.0, -0.4, 1e-7]
     document["StdPoseHist"][:3] = [0.0, -0.5, 1e-7]

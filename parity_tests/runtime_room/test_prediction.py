@@ -1,4 +1,4 @@
-"""Teacher prediction files: where everything stands, and what the diagnostics say."""
+"""Teacher prediction files: the place of each array, and the diagnostics."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def test_diagnostics_are_rederived_from_the_clip(written):
 
 
 def test_copy_last_is_the_turn_of_the_clip_itself(written):
-    """Axis and angle of each bone's turn are known: their mean is the baseline, whatever the network says."""
+    """The turn of each bone is known: the mean angle is the baseline, independent of the network's output."""
     mean = math.degrees(sum(abs(angle) for _, angle in tiny.TURNS) / 3)
     assert written[0]["diagnostics"]["CopyLastGeoDeg"] == pytest.approx(mean, rel=1e-6)
 
 
 def test_both_readers_take_the_file_back(written):
-    """A file that only its writer reads is a dead end."""
+    """A prediction file must be readable by both the engine's and the training side's reader."""
     _, stages, path = written
     back = read_clip(path)
     assert isinstance(back, TeacherFile)

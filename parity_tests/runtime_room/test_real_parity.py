@@ -24,7 +24,7 @@ TRAINING = {
 }  # fmt: skip
 RECORDED = {"contacts": "contacts", "angvel": "angvel_norm", "pose_hist": "pose_hist_norm"}
 UNJUDGEABLE_Z = 1.0
-"""Where one float32 step of the raw value is a whole deviation, StdX is a floor and the channel says nothing."""
+"""If one float32 step of the raw value is a whole deviation, StdX is only a floor and the channel is left out."""
 
 
 class Real:
@@ -67,7 +67,7 @@ def poses(real):
 
 @pytest.mark.parametrize("stage", ["state", "cond", "contacts", "angvel", "pose_hist"])
 def test_recorded_input_is_recomputed_within_its_bound(real, stages, stage):
-    """Five inputs of 1395 numbers: a network fed one of them wrongly still moves, only worse."""
+    """With one wrong input, the character still moves, only worse; so every number is recomputed."""
     recorded = real.recorded[stage]
     bound = stage_tolerances(real.contract, {name: stages[name] for name in real.recorded})[stage]
     assert stages[stage].shape == recorded.shape
@@ -237,7 +237,7 @@ def test_clips_own_angular_velocity_is_a_full_angle_central_difference(real):
     ids=lambda value: value if isinstance(value, str) else "-".join(f"{k}={v}" for k, v in value.items()),
 )  # fmt: skip
 def test_wrong_convention_misses_its_tolerance_by_a_wide_margin(real, stages, stage, wrong):
-    """A bound that a wrong convention fits into would call a broken character sound."""
+    """If a wrong convention fits within the bound, a broken character passes."""
     recorded = poses(real) if stage == "y_out" else real.recorded[stage]
     known = {name: stages[name] for name in ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")}
     bound = stage_tolerances(real.contract, known)[stage]

@@ -69,7 +69,7 @@ def six_numbers(rotation, columns, packing):
 
 
 def test_tables_have_a_row_for_every_value_of_their_knob():
-    """A value that the command line takes and the runtime does not have would end a run in the middle."""
+    """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(PACKING) == set(KNOBS["rot6d_packing"].values) == set(PACKINGS)
     assert set(DERIVED_SIGN) == set(KNOBS["derived_axis"].values) == set(DERIVED)
     assert set(KNOBS["rot6d_columns"].values) == set(PAIRS)
@@ -77,7 +77,7 @@ def test_tables_have_a_row_for_every_value_of_their_knob():
 
 @EVERY
 def test_encoding_puts_each_entry_where_the_table_says(columns, packing, derived):
-    """One transposed entry and every bone is bent by the inverse of its rotation."""
+    """With one transposed entry, every bone turns by the inverse of its rotation."""
     numbered = np.arange(1.0, 10.0).reshape(3, 3)
     got = codec(columns, packing, derived).encode(numbered[None])
     assert got.tolist() == six_numbers(numbered.tolist(), columns, packing)
@@ -171,7 +171,7 @@ def column(rotation, name):
 @pytest.mark.parametrize("columns", PAIRS)
 @pytest.mark.parametrize("policy", ["previous_frame", "canonical"])
 def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, policy):
-    """The engine holds a bone's old axis; another choice is a pop that nobody can reproduce."""
+    """The engine keeps a bone's old axis; any other choice makes the bone jump for a frame."""
     rot6d = codec(columns, packing, degenerate=policy)
     b = [0.2, 0.9, -0.5]
     last = np.array(six_numbers(LAST, columns, packing))
@@ -186,7 +186,7 @@ def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, polic
 @pytest.mark.parametrize("columns", PAIRS)
 @pytest.mark.parametrize("policy", ["previous_frame", "canonical"])
 def test_lost_second_axis_is_replaced_and_the_first_kept(columns, packing, policy):
-    """Two columns that fell together still name one direction: the bone must keep pointing along it."""
+    """Two parallel columns still give one direction: the bone must keep it."""
     rot6d = codec(columns, packing, degenerate=policy)
     a = [0.6, 0.0, 0.8]
     last = np.array(six_numbers(LAST, columns, packing))
@@ -198,7 +198,7 @@ def test_lost_second_axis_is_replaced_and_the_first_kept(columns, packing, polic
 
 
 def test_zero_policy_leaves_both_axes_zero():
-    """What training does: the matrix is singular, and a comparison has to see that it is."""
+    """Training leaves the matrix singular here, and a comparison must show it."""
     rot6d = codec(degenerate="zero")
     assert rot6d.reproject(np.zeros(6), np.array(six_numbers(LAST, "xz", "columns"))).tolist() == [0.0] * 6
     assert rot6d.decode(np.zeros(6)).tolist() == [np.zeros((3, 3)).tolist()]

@@ -1,4 +1,4 @@
-"""Tolerances: wide enough that two right implementations never alarm, narrow enough that a small wrong one does."""
+"""Tolerances: two correct implementations never exceed them, and a small defect does."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ VALUES = [(name, value) for name, knob in KNOBS.items() for value in knob.values
 
 @pytest.mark.parametrize(("knob", "value"), VALUES)
 def test_float32_maths_never_alarms_on_the_demo(demo, knob, value):
-    """UE 4 and UE 5 compute in different widths: an alarm for that is one that teaches people to ignore alarms."""
+    """UE 4 and UE 5 compute in different precision; false alarms for that teach people to ignore alarms."""
     contract = demo.contract.with_conventions({knob: value})
     wide = demo.run(contract.with_conventions({"math": "f64"}))
     narrow = demo.run(contract.with_conventions({"math": "f32"}))
@@ -113,7 +113,7 @@ def test_torch_training_geometry_is_within_the_bound(demo):
 
 @pytest.mark.parametrize("yaw", [6.3, -6.3, 12.6, 100.0])
 def test_heading_of_more_than_one_turn_does_not_alarm(tmp_path, yaw):
-    """An enemy that circles the player once would fail its own float32 twin."""
+    """An enemy that circles the player once must not fail against its own float32 run."""
     document = tiny.bundle()
     document["MuX"][5] = 0.0
     plain = tiny.contract(tmp_path, document)
@@ -156,11 +156,11 @@ def at_mean_speed(tmp_path):
 
 
 def test_limbs_at_their_mean_speed_do_not_alarm_in_the_state(at_mean_speed):
-    """The bound knows that something was subtracted."""
+    """The bound must include the rounding of the subtraction."""
     contract, (wide, narrow) = at_mean_speed
     state = {"state": wide["state"]}, {"state": narrow["state"]}
     assert alarms(contract, *state) == set()
-    assert np.abs(wide["state"] - narrow["state"])[:, 24:].max() > 0  # there was something to forgive
+    assert np.abs(wide["state"] - narrow["state"])[:, 24:].max() > 0  # the runs do differ
 
 
 def test_state_slice_as_angular_velocity_does_not_alarm(at_mean_speed):
@@ -200,7 +200,7 @@ def test_quaternion_of_a_reflection_does_not_alarm(plain):
 
 
 def test_every_stage_has_a_bound_of_its_own_shape_and_none_is_negative(demo):
-    """A NaN bound passes everything, a negative one nothing."""
+    """With a NaN bound everything passes, with a negative bound nothing."""
     bounds = stage_tolerances(demo.contract, demo.stages)
     assert set(bounds) == set(demo.stages)
     for name, bound in bounds.items():
@@ -274,7 +274,7 @@ def test_hundredth_of_a_degree_on_one_bone_is_caught(demo, stage, bone):
 
 @pytest.mark.parametrize("stage", ["x_raw", "state", "angvel", "pose_hist", "y_raw", "delta6d", "y_out", "quat"])
 def test_two_swapped_channels_are_caught(demo, stage):
-    """Neighbours look alike in every average."""
+    """Averages hide a swap of two neighbouring channels."""
     wrong = {name: rows.copy() for name, rows in demo.stages.items()}
     spread = np.abs(np.diff(wrong[stage], axis=1)).max(axis=0)
     channel = int(np.argmin(np.where(spread > 0.02, spread, np.inf)))  # the least different pair that differs at all
@@ -304,7 +304,7 @@ def test_mean_off_by_a_thousandth_of_a_deviation_is_caught(demo, letter):
 
 @pytest.mark.parametrize("stage", ["state", "angvel", "pose_hist", "y_out", "quat", "cond", "contacts"])
 def test_row_of_the_frame_before_is_caught(demo, stage):
-    """One frame late is the defect that averages forgive."""
+    """Averages hide a row that is one frame late."""
     wrong = {name: rows.copy() for name, rows in demo.stages.items()}
     wrong[stage][5] = wrong[stage][4]
     assert stage in alarms(demo.contract, demo.stages, wrong)

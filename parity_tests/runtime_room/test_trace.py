@@ -62,14 +62,14 @@ SPECIAL = [1e-45, -1.1754942e-38, 3.4028235e38, math.inf, -math.inf, math.nan, -
 @example(values=SPECIAL)
 @example(values=[1.0])
 def test_numbers_come_back_to_the_last_bit(folder, name, values):
-    """A parity tool whose own files round cannot tell a rounding in the engine."""
+    """If the trace itself rounds, a rounding error of the engine cannot be found."""
     rows = [values, values[::-1]]
     write_trace(made(rows), folder / name)
     assert bits_or_nan(read_trace(folder / name).stages["cond"]) == bits_or_nan(rows)
 
 
 def test_safetensors_keep_the_payload_of_a_nan(folder):
-    """Which NaN it is sometimes tells which instruction made it."""
+    """The bits of a NaN can show which instruction made it."""
     bits = np.array([[0x7FC00001, 0xFFC12345, 0x7F800001]], np.uint32)
     trace = Trace(TraceHeader(60.0, "free"), np.arange(1), np.zeros(1), {"cond": bits.view(np.float32)})
     write_trace(trace, folder / "nan.trace.safetensors")
@@ -125,7 +125,7 @@ C_TOKENS = [
 
 @pytest.mark.parametrize("name", TEXT_NAMES)
 def test_tokens_that_c_prints_are_read(folder, name):
-    """The run in which the engine went non-finite is the one whose trace has to load."""
+    """The trace of a run with non-finite values must load, because it is needed for the search."""
     for place in range(3):
         lines = []
         for frame, (token, _) in enumerate(C_TOKENS):

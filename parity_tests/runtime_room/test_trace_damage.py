@@ -1,4 +1,4 @@
-"""Trace files that are cut off, damaged or wrong: what is whole is kept and said, what is wrong is named."""
+"""Trace files that are cut off, damaged or wrong: whole frames are kept and counted, errors are named."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ BLOCK = 1 << 17
 
 
 def lines_that_end_at(place):
-    """A trace of which one line ends exactly at `place`: the clip's name is as long as that takes."""
+    """A trace with a line that ends exactly at `place`; the length of the clip's name is chosen for that."""
     frames = LONG[1:]
     used, count = len(LONG[0]) + 1, 0
     while used + len(frames[count]) + 1 <= place:
@@ -102,7 +102,7 @@ def compressed(suffix):
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_compressed_file_cut_in_the_middle_keeps_its_whole_frames(folder, suffix):
-    """A trace that ends early and says nothing looks like a shorter run that agrees."""
+    """If a trace that ends early gives no message, it looks like a shorter run that agrees."""
     content = compressed(suffix)
     path = folder / f"z.trace.jsonl.{suffix}"
     counts = []
@@ -123,7 +123,7 @@ def test_compressed_file_cut_in_the_middle_keeps_its_whole_frames(folder, suffix
 
 @pytest.mark.parametrize("newline_is_in_the_next_block", [False, True])
 def test_zst_cut_where_a_block_ends_with_a_line_says_so(folder, newline_is_in_the_next_block):
-    """The last frames of a crash are gone and the shorter run passes as a whole one."""
+    """Without a message, a trace that lost its last frames passes as a complete run."""
     lines, count = lines_that_end_at(BLOCK + newline_is_in_the_next_block)
     content = zstandard.ZstdCompressor().compress(("\n".join(lines) + "\n").encode())
     path = folder / "b.trace.jsonl.zst"
@@ -200,7 +200,7 @@ BROKEN_LINES = {
 
 @pytest.mark.parametrize("case", BROKEN_LINES)
 def test_wrong_frame_is_named_with_its_line(folder, case):
-    """'Could not parse' sends an engine programmer through 40 MB of numbers."""
+    """With 'could not parse' alone, an engine programmer must search 40 MB of numbers."""
     entries, place, expected = BROKEN_LINES[case]
     with pytest.raises(UnusableInput) as refusal:
         read_trace(written(folder, HEADER, *entries))

@@ -140,7 +140,7 @@ def _artefact(edit: ArtefactEdit, folder: Path) -> Case:
         contract = load_contract(paths[BUNDLE], paths[COMPANION])
         network = OnnxNetwork(demo_bundle() / MODEL, contract)
         ran = replace(scene, contract=contract, network=network, clip=_clip(paths[CLIP])).record()
-    except UnusableInput:  # the engine does not come up
+    except UnusableInput:  # the engine does not start
         return Case(scene, files=edited)
     return Case(scene, _unsigned(ran), files=edited)
 

@@ -105,7 +105,7 @@ def _explain_fails(case: Case) -> bool:
 
 
 def _found(case: Case) -> Recording | None:
-    """What the engine recorded; None where it did not come up."""
+    """The engine's recording; None if the engine did not start."""
     if case.recording is not None:
         return read_recording(case.recording, case.scene.contract)
     return None if case.trace is None else _as_recording(case.trace, "found")

@@ -1,4 +1,4 @@
-"""Cells for processes of their own: cheap, counted, and deadly where a test wants it.
+"""Test cells for separate processes: cheap and counted; some kill their process on request.
 
 Imported by its own name from this folder: a process that a test starts knows this folder, not the package of the tests.
 """
@@ -18,7 +18,7 @@ DEADLY = "deadly"
 
 
 def plan_of(count: int, *, deadly: int | None = None) -> SweepPlan:
-    """So many cells, one a clip; nobody opens their files."""
+    """A plan with this many cells, one for each clip; their files are not opened."""
 
     def named(name: str, number: int) -> SweptFile:
         return SweptFile(f"/nowhere/{name}", name, f"{number:064x}")
@@ -43,7 +43,7 @@ def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
 
 
 def waiting(cell: Cell, *, seconds: float = 0.0) -> Measured:
-    """A cell that costs time and nothing else: what is left is what a sweep adds."""
+    """A cell that only waits: the remaining time is the cost of the sweep itself."""
     time.sleep(seconds)
     return Measured("pass", frames=1, judged_frames=1, mean_error=0.0, mean_deg=0.0, copy_last_mean_deg=1.0)
 

@@ -48,7 +48,7 @@ def clip_poses(demo_bundle: Path) -> Any:
 
 
 def test_teacher_driven_error_is_the_training_sides(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
-    """A nightly table whose degrees are not the trainer's degrees ranks checkpoints by nothing."""
+    """The sweep must measure degrees as the training side does, or it ranks checkpoints wrongly."""
     prediction = json.loads((demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json").read_text("utf-8"))
     published = np.array(prediction["prediction"]["y_raw"])
     expected = degrees(published, clip_poses[1:]).reshape(len(published), -1)

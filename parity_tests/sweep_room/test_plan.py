@@ -1,4 +1,4 @@
-"""What a sweep measures, in which order, and by which names cells are known."""
+"""The plan of a sweep: its cells, their order and their names."""
 
 from __future__ import annotations
 

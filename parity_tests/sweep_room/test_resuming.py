@@ -22,7 +22,7 @@ CELLS = 40
 
 
 class PowerCut(Exception):
-    """What ends the first night."""
+    """The interruption of the first sweep."""
 
 
 def stopping_after(count: int, runner: Runner) -> Runner:
@@ -44,7 +44,7 @@ def here(counted: ModuleType, marks: Path) -> Runner:
 def test_a_stopped_sweep_measures_only_what_is_missing(
     counted: ModuleType, marks: Path, tmp_path: Path, here: Runner
 ) -> None:
-    """Nine hours of a ten-hour night must not be lost to the tenth."""
+    """A stop in the tenth hour must not lose the results of nine hours."""
     plan = counted.plan_of(CELLS)
     with pytest.raises(PowerCut):
         run_sweep(plan, tmp_path / "out", stopping_after(25, here))
@@ -82,7 +82,7 @@ def test_a_line_that_a_crash_cut_off_is_measured_again(
 
 
 def test_an_edited_journal_is_refused(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
-    """Numbers that nobody measured must not enter a table; the line is named."""
+    """Edited numbers must not enter a table; the error names the line."""
     plan, out = counted.plan_of(3), tmp_path / "out"
     run_sweep(plan, out, here)
     lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)

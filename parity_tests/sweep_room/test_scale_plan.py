@@ -25,7 +25,7 @@ def page(checkout: Path) -> str:
 
 
 def test_the_nights_arithmetic_holds(page: str) -> None:
-    """Somebody buys machines by this table."""
+    """Teams use this table to plan their machines."""
     rate, night = numbers(page, "rates"), numbers(page, "plan")
     assert len(rate) == 8
     frames = float(CHARACTERS) * CLIPS * FRAMES

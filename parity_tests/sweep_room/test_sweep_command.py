@@ -28,7 +28,7 @@ def words(demo_bundle: Path, tmp_path: Path) -> tuple[object, ...]:
 
 
 def test_a_sweep_passes_and_a_second_one_measures_nothing(sweep_command: Command, words: tuple[object, ...]) -> None:
-    """The line that a nightly log ends with says what was done."""
+    """The last line of a nightly log must show what was measured."""
     first, second = sweep_command(*words), sweep_command(*words)
     assert (first.status, second.status) == (0, 0)
     assert "6 of 6 measured now" in first.out
@@ -83,7 +83,7 @@ def test_values_that_are_not_finite_fail(
 
 
 def test_a_run_that_copying_beats_fails_only_when_strict(sweep_command: Command, words: tuple[object, ...]) -> None:
-    """A free run of a young network is often worse than standing still: said, but not held against it unasked."""
+    """An early network's free run is often worse than standing still: this is reported, but fails only with strict."""
     long = [word for word in words if word not in ("--frames", 12)]
     assert sweep_command(*long, "--mode", "free").status == 0
     strict = sweep_command(*long, "--mode", "free", "--strict")
@@ -138,7 +138,7 @@ def test_bad_words_are_one_clear_line(
 def test_without_pyarrow_there_is_one_clear_error(
     sweep_command: Command, words: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is told which extra to install before anything is measured, not after the night."""
+    """The error must name the extra before any measurement, not at the end of the sweep."""
     original = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "pyarrow" else original(name, *rest)

@@ -110,7 +110,7 @@ def test_real_cells_on_a_cluster_give_the_same_bytes(
 def test_nobody_at_the_address_is_one_clear_error(
     counted: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A scheduler that is down must be told in a line, not in a traceback of its transport."""
+    """If the scheduler is down, one line must report it, not a traceback."""
     pytest.importorskip("distributed")
     monkeypatch.setattr(cluster_module, "_CONNECT_S", 1)
     with pytest.raises(UnusableInput) as refusal:

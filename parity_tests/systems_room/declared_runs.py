@@ -35,7 +35,7 @@ def recorded(
 
 
 def explained(contract: SystemContract, rows: Rows, network: Any, *, with_pairs: bool = False) -> Diagnosis:
-    """What `rigpact explain` says of a recording, the model at hand."""
+    """The output of `rigpact explain` for a recording, with the model."""
     frame = np.arange(len(next(iter(rows.values()))))
     evidence = Evidence(frame, contract.fps or 1.0, "teacher", rows, network=network)
     return diagnose(evidence, contract, with_pairs=with_pairs)
@@ -78,7 +78,7 @@ def alternatives(system: System) -> list[tuple[str, str]]:
 
 
 def assert_every_value_has_its_hint(system: System) -> None:
-    """Every knob says what it decides, and every value but the contract's own what to look for."""
+    """Every knob has a meaning, and every value except the contract's own has a hint for the code."""
     assert all(knob.meaning for knob in system.knobs.values())
     hinted = [(name, value) for name, knob in system.knobs.items() for value in knob.hints]
     assert sorted(hinted) == sorted(alternatives(system))

@@ -27,7 +27,7 @@ ROWS = 64
 
 
 class Sample:
-    """What a case spoils: `document` (JSON), `model`, `header` and `stages` of a data set."""
+    """The files that a case damages: `document` (JSON), `model`, `header` and `stages` of a data set."""
 
     def __init__(self, folder: Path) -> None:
         """Make everything sound."""

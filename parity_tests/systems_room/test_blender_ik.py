@@ -39,7 +39,7 @@ def bundle(checkout: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def clip(bundle: Path) -> dict[str, np.ndarray]:
-    """What the engine is given, by name."""
+    """The engine's inputs, by name."""
     return load_file(bundle / "clip.trace.safetensors")
 
 
@@ -73,7 +73,7 @@ def test_the_fifty_inputs_stand_where_the_document_puts_them() -> None:
 
 
 def test_the_parameters_are_counted_not_quoted() -> None:
-    """The document says about 23,000, which is another network's."""
+    """The document gives about 23,000, the number of another network."""
     pairs = list(pairwise(LAYER_WIDTHS))
     assert sum(i * o + o for i, o in pairs) == PARAMETER_COUNT == 25_605
     assert sum(i * o for i, o in pairs) == 25_312
@@ -87,7 +87,7 @@ def test_two_layouts_of_one_width_have_two_hashes() -> None:
 
 
 def test_the_declared_constants_are_without_problems() -> None:
-    """A check that finds fault with its own contract is never read again."""
+    """Users ignore a check that reports problems in its own contract."""
     assert list(rig_data.constant_problems(orjson.loads(orjson.dumps(CONSTANTS)))) == []
 
 
@@ -121,14 +121,14 @@ def _transposed() -> dict[str, Any]:
     (_changed("rest_heads_m", to=[]), ""),
 ])  # fmt: skip
 def test_a_contradiction_in_the_constants_is_found(constants: dict[str, Any], pointer: str) -> None:
-    """Each of these exports, loads and moves: only wrong."""
+    """Each of these exports, loads and moves the character, but wrongly."""
     assert pointer in [problem.pointer for problem in rig_data.constant_problems(constants)]
 
 
 @pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
-    """An exporter that writes null must be told so, with the place."""
+    """If an exporter writes null, the check must report it with its place."""
     assert list(rig_data.constant_problems(_changed(name, to=junk)))
 
 
@@ -226,13 +226,13 @@ def network_run(clip: dict[str, np.ndarray], bundle: Path) -> dict[str, np.ndarr
 def test_every_other_convention_shows_on_the_clip(
     network_run: dict[str, np.ndarray], clip: dict[str, np.ndarray], knob: str, value: str
 ) -> None:
-    """A convention that a clip cannot show is not checked by it, whatever the report says."""
+    """A clip that cannot show a convention does not check it."""
     other = declared_runs.run(CONTRACT, {**clip, "rotations": network_run["rotations"]}, **{knob: value})
     assert SYSTEM.graph.stages_of(knob).intersection(declared_runs.failing(CONTRACT, other))
 
 
 def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
-    """A cause that is named without a word of what to do about it is half an answer."""
+    """A named cause without a hint does not help an engineer."""
     declared_runs.assert_every_value_has_its_hint(SYSTEM)
 
 
@@ -296,7 +296,7 @@ def data(true_run: dict[str, np.ndarray], truth: np.ndarray) -> tuple[np.ndarray
 
 
 def test_good_data_pass_the_gate(data: tuple[np.ndarray, np.ndarray]) -> None:
-    """A gate that stops everything is opened for good."""
+    """Users switch off a gate that refuses good data."""
     context, rotations = data
     held_out = context[300:] + np.float32(0.01)
     assert list(data_problems(context, rotations, RIG, held_out)) == []
@@ -335,14 +335,14 @@ BAD_DATA = {
 
 @pytest.mark.parametrize("name", BAD_DATA)
 def test_bad_data_are_refused(data: tuple[np.ndarray, np.ndarray], name: str) -> None:
-    """The original trained on one pose; every loss it printed was about nothing."""
+    """The original trained on a single pose; its losses meant nothing."""
     make, place, words = BAD_DATA[name]
     problems = list(data_problems(*make(*data), RIG))
     assert any(problem.pointer.startswith(place) and words in problem.found for problem in problems), problems
 
 
 def test_frames_on_both_sides_are_a_leak(data: tuple[np.ndarray, np.ndarray]) -> None:
-    """A random split of frames tells how well a network remembers."""
+    """With a random split of frames, the test measures only what the network memorised."""
     context, rotations = data
     problems = list(data_problems(context, rotations, RIG, context[::10]))
     assert [problem.found for problem in problems] == ["36 of 36 rows that training sees"]

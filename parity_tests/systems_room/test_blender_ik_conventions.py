@@ -1,4 +1,4 @@
-"""Blender IK: every other convention does what its name says, re-derived frame by frame."""
+"""Blender IK: every other convention has the effect that its name describes, recomputed for each frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Stages = dict[str, np.ndarray]
 
 @pytest.fixture(scope="module")
 def given(checkout: Path) -> Stages:
-    """The clip, and rotation vectors of which some are beyond their limits."""
+    """The clip, and rotation vectors; some of them are beyond their limits."""
     folder = checkout / "fixtures" / "bundles" / "blender_ik"
     stages = load_file(folder / "clip.trace.safetensors")
     labels = load_file(folder / "labels.trace.safetensors")["rotations"]
@@ -168,7 +168,7 @@ def test_every_convention_has_its_meaning_here() -> None:
 
 @pytest.mark.parametrize(("knob", "value"), MEANINGS)
 def test_a_convention_does_what_its_name_says(given: Stages, honest: Stages, knob: str, value: str) -> None:
-    """A cause under a wrong name is worse than none."""
+    """A wrong name for a cause is worse than no name."""
     stage, expected = MEANINGS[knob, value]
     found = run(CONTRACT, given, **{knob: value})[stage][FRAME]
     # float32 of metres and radians; angles of arc tangents and nine decimals of rest orientations

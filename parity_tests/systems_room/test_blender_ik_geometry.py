@@ -39,7 +39,7 @@ def posed_by_hand(local_rad: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, 
 @settings(max_examples=40, deadline=None)
 @given(local=vectors)
 def test_kinematics_are_blenders(local: np.ndarray) -> None:
-    """Bones that hang on their parents otherwise reach past every target."""
+    """With another attachment to their parents, the bones miss every target."""
     root = np.array([0.3, -1.2, 0.9])
     heads, orientations = forward_kinematics(chain_of(RIG), rotations.vector_to_matrix(local), root)
     expected_heads, expected_orientations = posed_by_hand(local, root)
@@ -96,7 +96,7 @@ def test_angles_beyond_half_a_turn_come_back_the_other_way(angle: float) -> None
 
 @given(angles=st.tuples(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1)))
 def test_euler_xyz_turns_about_x_first(angles: tuple[float, float, float]) -> None:
-    """The original's helper says one order and builds the other: up to 0.38 in an element."""
+    """The original's helper names one order and computes the other: errors up to 0.38 in an element."""
     fixed = Rotation.from_euler("xyz", angles).as_matrix()  # lower case: about fixed axes, x first
     assert rotations.matrix_to_euler_xyz(fixed) == pytest.approx(np.array(angles), abs=1e-9)
     other = Rotation.from_euler("zyx", angles[::-1]).as_matrix()  # z first

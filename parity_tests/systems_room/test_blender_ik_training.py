@@ -54,12 +54,12 @@ def batch() -> PoseBatch:
 
 
 def test_the_network_has_the_contracts_size() -> None:
-    """50 to 128 to 96 to 69: 25,605 numbers, whatever the document says."""
+    """50 to 128 to 96 to 69: 25,605 numbers; the document gives another count."""
     assert sum(parameter.numel() for parameter in training.ik_network().parameters()) == PARAMETER_COUNT
 
 
 def test_both_sides_kinematics_agree() -> None:
-    """Training and engine are two programs: torch bone by bone, numpy depth by depth."""
+    """Training computes bone by bone in torch, the engine depth by depth in numpy: both must give the same pose."""
     poses, _ = draw_poses(300, np.random.default_rng(0))
     heads, world = (part.numpy() for part in forward_kinematics(torch.from_numpy(poses)))
     theirs, turned = kinematics.forward_kinematics(
@@ -79,7 +79,7 @@ def test_drawn_poses_stay_within_the_limits() -> None:
 
 
 def test_drawn_poses_pass_the_gate() -> None:
-    """A generator whose own data the gate refuses teaches people to switch the gate off."""
+    """If the gate refuses the generator's own data, users switch the gate off."""
     pairs = training.draw_pairs(300, np.random.default_rng(3), wide=0.5)
     context = denormalised(pairs.context.numpy(), RIG).astype(float)
     found = list(data_problems(context, pairs.rotations.numpy().reshape(600, 69), RIG))
@@ -99,7 +99,7 @@ def test_training_sees_what_the_runtime_tells() -> None:
 
 
 def test_the_committed_data_are_the_generators(checkout: Path, tmp_path: Path) -> None:
-    """Files that nobody can make again cannot be trusted."""
+    """The committed files must be reproducible, or their numbers cannot be trusted."""
     write_data(tmp_path)
     committed = checkout / "fixtures" / "bundles" / "blender_ik"
     ours, stored = (json.loads((folder / "blender_ik.json").read_bytes()) for folder in (tmp_path, committed))
@@ -156,7 +156,7 @@ def test_every_row_has_its_own_true_gradient(batch: PoseBatch, name: str) -> Non
 
 
 def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch) -> None:
-    """A loss that is divided twice trains on another balance than the one written down."""
+    """A loss that is divided twice changes the declared balance of the losses."""
     reached = losses.reached(batch.rotations)
     assert float(losses.effector_loss(reached, batch.effectors)) < 1e-12
     assert float(losses.slip_loss(reached, batch)) < 1e-12
@@ -248,7 +248,7 @@ def test_onnx_torch_and_numpy_agree_at_any_batch(trained: Any, rows: int) -> Non
 
 
 def test_the_runtime_scores_as_training_does(trained: Any) -> None:
-    """The number that training prints must be the one that the engine sees."""
+    """The error that training prints must equal the error in the engine."""
     clip = ik_clip(seed=9, tasks=("reach", "grab"))
     answer: Callable[[Any], Any] = lambda inputs: [trained.model(torch.from_numpy(inputs[0])).detach().numpy()]  # noqa: E731
     run = run_stages(CONTRACT, clip.given, answer)
@@ -258,7 +258,7 @@ def test_the_runtime_scores_as_training_does(trained: Any) -> None:
 
 
 def _pose_parts(clip: Any) -> list[np.ndarray]:
-    """A pose batch of a clip's truth, of which only the effectors are looked at."""
+    """A pose batch of a clip's truth; only its effectors are used."""
     effectors = clip.given["effectors"].reshape(-1, 5, 7)
     positions = effectors[..., :3] - clip.given["root"][:, None, :3]
     turns = Rotation.from_quat(effectors[..., 3:].reshape(-1, 4)).as_matrix().reshape(-1, 5, 3, 3)

@@ -72,7 +72,7 @@ def document(answer: Answer) -> Any:
 
 @every_project
 def test_a_clip_drives_every_stage(project: Project, call: Call, tmp_path: Path) -> None:
-    """A stage that a run leaves out is one that no comparison ever sees."""
+    """A stage that a run leaves out is never compared."""
     out = tmp_path / "run.trace.safetensors"
     answer = call("run", *project.words, "--frames", 24, "-o", out, "--format", "json")
     assert (answer[0], document(answer)["summary"]["system"]) == (0, project.name)
@@ -96,14 +96,14 @@ def test_a_system_that_feeds_itself_outlives_its_clip_and_another_says_that_it_c
 
 @every_project
 def test_a_sound_run_is_finite(project: Project, call: Call) -> None:
-    """A gate that cries on a good build is switched off."""
+    """Users switch off a gate that fails on a good build."""
     answer = call("nan", *project.words, "--frames", 40, "--format", "json")
     assert (answer[0], document(answer)["verdict"]) == (0, "finite")
 
 
 @every_project
 def test_a_recording_s_first_bad_value_is_named_with_its_operands(project: Project, call: Call, tmp_path: Path) -> None:
-    """By the time the pose shows it, everything is NaN: the stage that made it is what somebody has to read."""
+    """When the pose shows a NaN, all values are NaN: the report must name the stage that made it."""
     run, damaged = tmp_path / "run.trace.safetensors", tmp_path / "damaged.trace.safetensors"
     call("run", *project.words, "--frames", 12, "-o", run)
     trace, system = read_trace(run), find_system(project.name)
@@ -168,7 +168,7 @@ def test_clips_say_what_they_cannot_show(project: Project, call: Call) -> None:
 
 @every_project
 def test_a_probe_is_a_clip_of_its_system(project: Project, call: Call, tmp_path: Path) -> None:
-    """What a studio's clips do not show must be showable by something."""
+    """The probe must show the conventions that a studio's clips do not show."""
     probe = tmp_path / ("probe.json" if project.name == "enemy_animation" else "probe.trace.jsonl")
     words = ["--bundle", project.bundle, "--onnx", project.model, "--synthesise", probe, "--format", "json"]
     answer = call("adequacy", *words)

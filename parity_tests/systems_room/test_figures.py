@@ -14,7 +14,7 @@ from ..scores import blender_ik_score, imu_pose_score, rig_inversion_score
 
 @pytest.mark.parametrize("module", [blender_ik_score, rig_inversion_score, imu_pose_score])
 def test_every_figure_meets_its_bar(module: ModuleType) -> None:
-    """A figure in a document that nobody measures again is a rumour."""
+    """Every figure in a document must be measured again, or it may be wrong."""
     figures = list(module.figures(reduced=True))
     assert [figure for figure in figures if not figure.met] == []
     assert len(figures) >= 7

@@ -65,7 +65,7 @@ def test_the_committed_files_check_clean_and_explain_themselves(command: Call, t
 
 
 def test_a_hosted_trace_says_its_system_and_the_enemys_does_not(run_file: Callable[..., Path]) -> None:
-    """A reader that takes one system's stages for another's compares numbers that mean other things."""
+    """If a reader confuses two systems, it compares numbers with different meanings."""
     header = json.loads(run_file("run").read_text(encoding="utf-8").splitlines()[0])
     enemy = TraceHeader(60.0, "teacher").to_json({"state": 4})
 
@@ -98,7 +98,7 @@ def test_a_header_of_no_such_system_or_width_is_refused(system: object, stages: 
 
 
 def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Callable[..., Path]) -> None:
-    """The sentence that an engine programmer is to read."""
+    """The command must print the convention for the engine programmer."""
     path = run_file("mirrored", "bone_axis=x_both")
     answer = command("explain", path, "--bundle", CONTRACT, "--onnx", MODEL)
     as_json = command("explain", path, "--bundle", CONTRACT, "--format", "json")
@@ -112,7 +112,7 @@ def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Ca
 
 
 def test_diff_blames_the_stage_that_parts_and_not_those_after_it(command: Call, run_file: Callable[..., Path]) -> None:
-    """When six stages are red, the first is what somebody has to look at."""
+    """If six stages differ, the report must name the first one, because the others inherit its error."""
     answer = command("diff", run_file("a"), run_file("b", "reply_order=wxyz"), "--bundle", CONTRACT, "--format", "json")
     report = json.loads(answer.out)
 
@@ -122,7 +122,7 @@ def test_diff_blames_the_stage_that_parts_and_not_those_after_it(command: Call, 
 
 
 def test_diff_does_not_compare_answers_to_different_questions(command: Call, run_file: Callable[..., Path]) -> None:
-    """Another input, another answer: that is no defect of the network."""
+    """A different answer to a different input is not a defect of the network."""
     answer = command("diff", run_file("a"), run_file("b", "unit=m"), "--bundle", CONTRACT, "--format", "json")
     summary = json.loads(answer.out)["summary"]
 
@@ -210,7 +210,7 @@ def test_check_accounts_for_what_it_could_not_judge(command: Call, tmp_path: Pat
 
 
 def test_serve_learns_only_where_torch_is(command: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gate's machine has no torch: one line says what to install."""
+    """A machine without torch must get one line that names the package to install."""
     monkeypatch.setitem(sys.modules, "torch", None)
     for name in [each for each in sys.modules if each.startswith("rigpact.fixtures.systems.neurarig")]:
         monkeypatch.delitem(sys.modules, name)
@@ -222,7 +222,7 @@ def test_serve_learns_only_where_torch_is(command: Call, monkeypatch: pytest.Mon
 
 
 def test_serve_answers_and_tells_what_came_in(capfd: pytest.CaptureFixture[str]) -> None:
-    """Both commands, one against the other: what two terminals do."""
+    """Both commands run against each other, as in two terminals."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -71,7 +71,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 
 
 def test_a_sound_project_passes_every_part(project: Project) -> None:
-    """A gate that is red on the first day is switched off on the second."""
+    """Users switch off a gate that fails on a sound project."""
     status, answer = project.gate()
 
     assert (status, answer["verdict"]) == (0, "pass")
@@ -83,7 +83,7 @@ def test_a_sound_project_passes_every_part(project: Project) -> None:
 
 
 def test_an_engine_that_reads_another_order_is_named(project: Project) -> None:
-    """The pull request is to say what to change, not that something is red."""
+    """The pull request must show what to change, not only a failure."""
     project.record("engine", "reply_order=wxyz")
     status, answer = project.gate()
     part = next(each for each in answer["parts"] if each["name"] == "engine-trace/engine")
@@ -94,7 +94,7 @@ def test_an_engine_that_reads_another_order_is_named(project: Project) -> None:
 
 
 def test_the_projects_own_convention_is_declared_in_its_settings(project: Project) -> None:
-    """What both sides do on purpose is no finding; a knob of no system is refused."""
+    """A convention that both sides share is not a finding; an unknown knob is refused."""
     for name in ("engine", "training"):
         project.record(name, "unit=m")
     Path("rigpact.toml").write_text(SETTINGS + '[gate.conventions]\nunit = "m"\n', encoding="utf-8")
@@ -108,7 +108,7 @@ def test_the_projects_own_convention_is_declared_in_its_settings(project: Projec
 
 
 def test_init_writes_settings_that_pass(project: Project) -> None:
-    """Nobody reads a reference of keys before the first gate."""
+    """The settings must work without reading the documentation."""
     Path("rigpact.toml").unlink()
     shutil.copy(BUNDLE.parent / "rig_inversion" / "model.onnx", "a_model.onnx")
     shutil.copy(BUNDLE.parent / "rig_inversion" / "clip.trace.safetensors", "a.trace.safetensors")
@@ -124,7 +124,7 @@ def test_init_writes_settings_that_pass(project: Project) -> None:
 
 
 def test_a_changed_constant_is_found_against_the_base_revision(project: Project) -> None:
-    """A leg that grew between two exports moves every foot; the files of today alone are fine."""
+    """A leg that grew between two exports moves every foot, and the new files alone show no defect."""
     Path("rigpact.toml").write_text(SETTINGS.replace("[[gate.teacher]]", 'base = "HEAD"\n[[gate.teacher]]', 1), "utf-8")
     who = ("-c", "user.email=a@b", "-c", "user.name=a")
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "base")):
@@ -143,7 +143,7 @@ def test_a_changed_constant_is_found_against_the_base_revision(project: Project)
 
 
 def test_a_stage_that_the_system_does_not_have_is_refused_with_its_place(project: Project) -> None:
-    """A misspelt stage that is skipped in silence is compared with nothing."""
+    """A misspelt stage that is skipped silently is never compared."""
     text = SETTINGS.replace('file = "engine.trace.jsonl"', 'file = "engine.trace.jsonl"\nstages = ["joint"]')
     Path("rigpact.toml").write_text(text, encoding="utf-8")
     status, out, err = project("gate")

@@ -1,4 +1,4 @@
-"""IMU pose: what MuJoCo makes of the exercises."""
+"""IMU pose: the motion that MuJoCo simulates for the exercises."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_nobody_falls(simulated: list[Movement]) -> None:
 
 
 def test_exercises_differ_where_they_should(simulated: list[Movement]) -> None:
-    """Labels that the motion does not bear out cannot be learned: each exercise moves the pelvis its own way."""
+    """A label must match the motion, or the network cannot learn it: each exercise moves the pelvis differently."""
     for movement in simulated:
         name = list(EXERCISE)[movement.exercise]
         moved = np.ptp(movement.joints_m[:, 0], axis=0)
@@ -72,7 +72,7 @@ def test_the_sensor_agrees_with_mujocos_own_gyroscope(simulated: list[Movement])
 
 
 def test_on_average_the_sensor_feels_gravity(simulated: list[Movement]) -> None:
-    """Whoever moves about one place is pushed up by 9.81 on average; at half of it the physics lost half its floor."""
+    """A person who stays in one place feels 9.81 m/s² upward on average; half of it means that the floor gives way."""
     for movement in simulated:
         force = np.einsum(
             "tij,tj->ti", movement.pelvis_rotation, ideal(movement.pelvis_m, movement.pelvis_rotation)[:, :3]

@@ -138,7 +138,7 @@ def test_the_network_sees_a_fifth_without_gravity() -> None:
 def test_each_mistake_of_the_input_is_what_its_name_says(
     knob: str, value: str, imu: tuple[float, ...], expected: tuple[float, ...]
 ) -> None:
-    """A knob that does something else names the wrong line of code. `expected` is before the division by five."""
+    """A knob with a wrong effect names the wrong line of code. `expected` is before the division by five."""
     rows = recomputed(CONTRACT, "model_input", {"imu": np.array([imu], np.float32)}, **{knob: value})
     assert rows[0] == pytest.approx(np.array(expected) / 5.0, abs=2e-6)
 
@@ -268,7 +268,7 @@ def test_coordinates_that_never_move_are_not_scored() -> None:
 
 
 def test_names_are_those_of_the_contract() -> None:
-    """Logits are told apart by their place alone."""
+    """Only the position identifies a logit, so the order of names must match the contract."""
     assert [field.name for field in SYSTEM.vectors["exercise_logits"]] == list(EXERCISES)
     assert [field.name for field in SYSTEM.vectors["form_logits"]] == list(FORMS)
     assert SYSTEM.vectors["head"].width == 102

@@ -79,7 +79,7 @@ def test_the_same_width_with_another_meaning_is_refused(tmp_path: Path, name: st
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, "0.4", None, True])
 def test_a_temperature_that_is_none_is_refused(tmp_path: Path, temperature: Any) -> None:
-    """Sigma times zero is a certainty that nobody has."""
+    """A temperature of zero would claim an exact pose."""
     document = json.loads((BUNDLE / "imu_pose.json").read_text(encoding="utf-8"))
     document["constants"]["temperature"] = temperature
     changed = tmp_path / "imu_pose.json"

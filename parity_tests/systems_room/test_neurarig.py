@@ -132,7 +132,7 @@ def test_63_bytes_are_not_63_floats() -> None:
 @settings(max_examples=50, deadline=None)
 @given(scale=st.floats(1e-3, 1e3))
 def test_the_length_of_an_answer_says_nothing(scale: float) -> None:
-    """A network that is not told to answer unit quaternions answers any length."""
+    """A network's raw quaternions have any length; the length must not change the pose."""
     known = run(7, 4)
     scaled = {**known, "raw_rotations": (known["raw_rotations"].astype(np.float64) * scale).astype(np.float32)}
     again = declared_runs.recomputed(CONTRACT, "rotations", scaled)
@@ -174,7 +174,7 @@ def test_the_committed_files_are_what_the_builder_writes() -> None:
 
 
 def test_every_knob_moves_the_stage_that_names_it() -> None:
-    """A knob that changes nothing would be named for anything."""
+    """A knob without effect could be named as the cause of any defect."""
     straight = run(9)
     for stage in SYSTEM.stages:
         for knob in stage.knobs:
@@ -183,7 +183,7 @@ def test_every_knob_moves_the_stage_that_names_it() -> None:
 
 
 def test_every_knob_says_what_it_decides_and_every_value_has_a_hint() -> None:
-    """A cause that is named without a word of what to do about it is half an answer."""
+    """A named cause without a hint does not help an engineer."""
     declared_runs.assert_every_value_has_its_hint(SYSTEM)
 
 

@@ -32,12 +32,12 @@ def recorded(changes: Mapping[str, str], spoil: Any = None, at: str = "") -> Row
 
 
 def explain(rows: Rows, *, with_pairs: bool = False) -> Diagnosis:
-    """What `rigpact explain --onnx` says."""
+    """The output of `rigpact explain --onnx`."""
     return declared_runs.explained(CONTRACT, rows, NETWORK, with_pairs=with_pairs)
 
 
 def test_an_engine_that_is_right_agrees_and_nothing_is_left_open() -> None:
-    """A clip that cannot tell two conventions apart lets one of them through."""
+    """If a clip cannot separate two conventions, a wrong one passes."""
     diagnosis = explain(recorded({}))
 
     assert (diagnosis.verdict, diagnosis.causes, diagnosis.indistinguishable) == ("agrees", (), ())
@@ -45,7 +45,7 @@ def test_an_engine_that_is_right_agrees_and_nothing_is_left_open() -> None:
 
 @pytest.mark.parametrize(("knob", "value"), SINGLES)
 def test_every_convention_is_named(knob: str, value: str) -> None:
-    """Which of eighteen places it is, is a week's work by eye."""
+    """Without the name, an engineer must search eighteen places by hand."""
     diagnosis = explain(recorded({knob: value}))
 
     assert diagnosis.verdict == "explained"
@@ -61,7 +61,7 @@ def _some_pairs(count: int) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("changes", _some_pairs(12), ids="+".join)
 def test_pairs_of_conventions_are_named(changes: dict[str, str]) -> None:
-    """Two mistakes hide each other from whoever changes one thing at a time."""
+    """Two mistakes together cannot be found by changing one thing at a time."""
     diagnosis = explain(recorded(changes), with_pairs=True)
     named = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
     alike = [dict(other) for cause in diagnosis.causes for other in cause.equivalents]
@@ -72,7 +72,7 @@ def test_pairs_of_conventions_are_named(changes: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_defect_that_is_no_convention_gets_no_cause(name: str) -> None:
-    """A made-up cause sends somebody to code that is right."""
+    """A false cause sends an engineer to correct code."""
     stage, spoil = DEFECTS[name]
     diagnosis = explain(recorded({}, spoil, stage), with_pairs=True)
 
@@ -96,7 +96,7 @@ def test_a_value_that_is_not_finite_is_placed_and_not_explained() -> None:
 
 
 def test_a_stage_without_its_inputs_is_not_judged() -> None:
-    """Nothing that could be looked at is not agreement."""
+    """A stage that cannot be judged must not count as agreement."""
     rows = recorded({})
     diagnosis = explain({"reply": rows["reply"]})
 

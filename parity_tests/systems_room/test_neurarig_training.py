@@ -35,7 +35,7 @@ def test_the_network_is_the_published_one() -> None:
 
 
 def test_every_figure_meets_its_bar() -> None:
-    """A figure in a document that nobody measures again is a rumour."""
+    """Every figure in a document must be measured again, or it may be wrong."""
     figures = list(neurarig_score.figures(reduced=True))
 
     assert [figure for figure in figures if not figure.met] == []
@@ -56,7 +56,7 @@ def test_the_loss_is_that_of_the_runtimes_feet() -> None:
 
 
 def test_gradients_reach_thighs_and_calves_and_no_feet() -> None:
-    """The published loss says nothing of the feet's own rotations: whoever relies on them gets noise."""
+    """The published loss does not train the feet's own rotations: they are noise."""
     sent, _ = training.packets(random_rows(21, 8))
     raw = torch.randn(8, 24, requires_grad=True)
     (feet_in_pelvis(torch.from_numpy(sent), raw) ** 2).sum().backward()
@@ -109,7 +109,7 @@ def test_a_step_on_the_new_frame_alone_forgets_the_walk() -> None:
 
 
 def test_two_bone_frames_are_constants_with_jitter() -> None:
-    """The published figure is a constant learned by heart: it says nothing of inverse kinematics."""
+    """The published figure comes from memorised constants: it does not measure inverse kinematics."""
     frames = two_bone_frames(0, 200)
     learner = TwoBoneLearner()
 

@@ -1,4 +1,4 @@
-"""NeuraRig's datagrams: golden bytes both ways, and every way to get them wrong refused, counted and survived."""
+"""NeuraRig's datagrams: golden bytes in both directions; every malformed one is refused and counted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def sound_packet() -> np.ndarray:
 
 
 class Teacher:
-    """A learner whose losses are told beforehand."""
+    """A learner with losses fixed in advance."""
 
     def __init__(self, losses: list[float] | None = None) -> None:
         self.losses, self.seen = list(losses or []), 0
@@ -175,7 +175,7 @@ def test_a_malformed_datagram_is_refused_and_the_session_goes_on(
 
 
 def test_a_frame_before_the_handshake_is_refused() -> None:
-    """In the original it dereferences a trainee that is not there yet."""
+    """The original crashes here: it uses a trainee that does not exist yet."""
     session = Session(Teacher(), LEGS, solve_below=1.0)
     session.receive(HELLO, OTHER_PEER)
     session.receive(SOUND, PEER)
@@ -240,7 +240,7 @@ def served() -> object:
 
 
 def test_a_client_at_60_hz_loses_nothing(served: Server) -> None:
-    """A frame that is lost on the machine itself is a foot that hangs for a frame, every time."""
+    """Each lost frame leaves a foot in the air for a frame."""
     played = play(np.tile(sound_packet(), (60, 1)), *served.address, rate_hz=60.0)
 
     assert (played.sent, len(played.replies), played.refused) == (60, 60, 0)

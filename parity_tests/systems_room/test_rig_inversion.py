@@ -85,7 +85,7 @@ def test_another_order_of_vertices_is_another_hash() -> None:
 
 
 def test_the_declared_constants_are_without_problems() -> None:
-    """A check that finds fault with its own contract is never read again."""
+    """Users ignore a check that reports problems in its own contract."""
     assert list(constant_problems(orjson.loads(orjson.dumps(CONSTANTS)))) == []
 
 
@@ -112,14 +112,14 @@ def _changed(*path: Any, to: Any) -> dict[str, Any]:
     (_changed("vertices", to="cube"), ""),
 ])  # fmt: skip
 def test_a_contradiction_in_the_constants_is_found(constants: dict[str, Any], pointer: str) -> None:
-    """A mended cube, half the range, zeros for neutral: each loads, and each is another rig."""
+    """A corrected cube, half the range, zeros for neutral: each file loads, but each is another rig."""
     assert pointer in [problem.pointer for problem in constant_problems(constants)]
 
 
 @pytest.mark.parametrize("junk", [None, 5, "x", [], {}, [[]], [None], [["x"]], True], ids=repr)
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> None:
-    """An exporter that writes null must be told so, with the place."""
+    """If an exporter writes null, the check must report it with its place."""
     assert list(constant_problems(_changed(name, to=junk)))
 
 
@@ -130,14 +130,14 @@ def test_junk_in_a_constant_is_a_problem_and_no_crash(name: str, junk: Any) -> N
 @example(parameters=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 @example(parameters=(1.0, 0.3, 0.7, 0.2, 0.0, 1.0))  # an axis of no extent, a mirrored one
 def test_the_rig_is_the_definition(parameters: tuple[float, ...]) -> None:
-    """Two orders of rotation agree at one angle and part at three."""
+    """Two orders of rotation agree for one angle but differ for three."""
     # coordinates up to 2√3, a few dozen float64 operations
     assert rig_mesh(np.array(parameters), RIG) == pytest.approx(mesh_by_hand(parameters), abs=1e-14)
 
 
 @given(parameters=parameters_of_a_rig)
 def test_the_duplicate_vertex_is_one_everywhere(parameters: tuple[float, ...]) -> None:
-    """Vertices 4 and 7 are one point of the contract's mesh; a rig that parts them mended the cube."""
+    """Vertices 4 and 7 are the same point of the contract's mesh; a rig that separates them is another rig."""
     mesh = rig_mesh(np.array(parameters), RIG)
     assert np.array_equal(mesh[4], mesh[7])
 
@@ -157,7 +157,7 @@ def test_two_parameters_may_make_one_mesh() -> None:
 
 @pytest.mark.parametrize("value", [-1e-9, 1.0 + 1e-9, math.nan, math.inf])
 def test_parameters_outside_their_range_are_refused(value: float) -> None:
-    """A rig fed 1.2 extrapolates without a word."""
+    """A rig extrapolates a parameter of 1.2 silently."""
     with pytest.raises(UnusableInput, match=r"\[0, 4\]"):
         rig_mesh(np.array([[0.5, 0.5, 0.5, 0.5, value, 0.5]]), RIG)
 
@@ -188,7 +188,7 @@ def test_the_committed_approximation_is_the_rigs(bundle: Path, mesh: np.ndarray)
 
 
 def test_committed_files_are_small(bundle: Path) -> None:
-    """A repository that grows by megabytes a build is cloned by nobody."""
+    """Large committed files make every clone slow."""
     assert sum(path.stat().st_size for path in bundle.iterdir()) < 2_000_000
 
 
@@ -196,7 +196,7 @@ def test_committed_files_are_small(bundle: Path) -> None:
 def test_every_other_convention_shows_on_the_clip(
     run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str
 ) -> None:
-    """A convention that a clip cannot show is not checked by it, whatever the report says."""
+    """A clip that cannot show a convention does not check it."""
     given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
     other = declared_runs.run(CONTRACT, given_too, **{knob: value})
     failing = declared_runs.failing(CONTRACT, other)
@@ -205,7 +205,7 @@ def test_every_other_convention_shows_on_the_clip(
 
 
 def test_every_knob_has_a_stage_and_every_value_a_hint() -> None:
-    """A cause that is named without a word of what to do about it is half an answer."""
+    """A named cause without a hint does not help an engineer."""
     declared_runs.assert_every_value_has_its_hint(SYSTEM)
 
 
@@ -268,7 +268,7 @@ TRANSFORM_OF: dict[tuple[str, str], Any] = {
 def test_conventions_do_what_their_names_say(
     run: dict[str, np.ndarray], mesh: np.ndarray, knob: str, value: str, frame: int
 ) -> None:
-    """A cause under a wrong name is worse than none."""
+    """A wrong name for a cause is worse than no name."""
     given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
     other = declared_runs.run(CONTRACT, given_too, **{knob: value})
     if (knob, value) in MESH_OF:
@@ -305,7 +305,7 @@ def _pairs(rows: int = 50) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_good_data_pass_the_gate(mesh: np.ndarray) -> None:
-    """A gate that stops everything is opened for good."""
+    """Users switch off a gate that refuses good data."""
     assert list(data_problems(*_pairs(), RIG)) == []
     assert list(mesh_problems(mesh)) == []
 
@@ -333,6 +333,6 @@ BAD_DATA: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", BAD_DATA)
 def test_bad_data_are_refused(name: str) -> None:
-    """An approximation learns whatever it is shown."""
+    """An approximation learns bad data without an error."""
     make, place = BAD_DATA[name]
     assert place in [problem.pointer for problem in data_problems(*make(*_pairs()), RIG)]

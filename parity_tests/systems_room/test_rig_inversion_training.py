@@ -48,7 +48,7 @@ def test_the_networks_have_the_contracts_sizes() -> None:
 
 
 def test_both_sides_have_one_rig() -> None:
-    """Training on another rig than the engine's is the whole error."""
+    """If training uses another rig than the engine, all poses are wrong."""
     parameters = np.random.default_rng(8).random((500, 6))
     ours = networks.rig(torch.from_numpy(parameters)).numpy()
     assert ours == pytest.approx(rig_mesh(parameters, animation.RIG).reshape(500, 24), abs=1e-13)
@@ -67,7 +67,7 @@ def test_a_clip_is_a_straight_line_that_never_arrives() -> None:
 
 
 def test_the_committed_data_are_the_generators(checkout: Path, tmp_path: Path) -> None:
-    """Files that nobody can make again cannot be trusted."""
+    """The committed files must be reproducible, or their numbers cannot be trusted."""
     write_data(tmp_path, training.COMMITTED)
     committed = checkout / "fixtures" / "bundles" / "rig_inversion"
     assert (tmp_path / "rig_inversion.json").read_bytes() == (committed / "rig_inversion.json").read_bytes()
@@ -97,7 +97,7 @@ def test_seconds_of_training_beat_the_baseline(decoder: Any, encoder: Any, clip:
 
 
 def test_the_inversion_leaves_the_approximation_alone(decoder: Any, clip: tuple[np.ndarray, np.ndarray]) -> None:
-    """A decoder that is bent until the loss is small inverts another rig."""
+    """If training also changes the decoder, the inversion belongs to another rig."""
     decoder.zero_grad(set_to_none=True)
     before = [parameter.detach().clone() for parameter in decoder.parameters()]
     training.invert_clip(decoder, clip[1], training.Plan(encoder_widths=(24, 16, 6), inversion_steps=5))
@@ -125,7 +125,7 @@ def test_the_originals_recipe_is_worse_under_one_budget(decoder: Any, clip: tupl
 
 
 def test_the_originals_recipe_learns_at_all(clip: tuple[np.ndarray, np.ndarray]) -> None:
-    """A baseline that was broken is no baseline: given more time it gets better."""
+    """The baseline must work: with more time it must improve."""
     short, longer = (
         original_recipe.train_decoder(budget, seed=7, widths=(6, 128, 128, 24)).model for budget in (0.2, 1.5)
     )

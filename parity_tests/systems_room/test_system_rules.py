@@ -19,11 +19,11 @@ from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 CONSTANT_BY_NATURE = frozenset({"RP725"})
-"""The local positions of bones never change: that the sample's data set says so is right, and no more than information."""
+"""Local positions of bones never change: this finding on the sample is correct, and only information."""
 
 
 def test_a_sound_sample_is_clean(tmp_path: Path) -> None:
-    """A check that complains about an honest export is switched off within a week."""
+    """Users switch off a check that reports a sound export."""
     assert {finding.rule.code for finding in Sample(tmp_path).findings()} <= CONSTANT_BY_NATURE
 
 
@@ -63,7 +63,7 @@ def test_every_rule_has_its_case() -> None:
 
 
 def test_rounded_quaternions_and_a_short_snippet_are_not_reported(tmp_path: Path) -> None:
-    """Six printed digits, and a second of standing still, are what honest recordings have."""
+    """Real recordings have six printed digits and seconds without motion; these must not be reported."""
     sample = Sample(tmp_path)
     rows = np.round(sample.stages["engine_pose"], 6)
     rows[:, 3:7] *= 1.0004

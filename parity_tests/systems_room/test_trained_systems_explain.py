@@ -50,7 +50,7 @@ class Scene:
         return declared_runs.recorded(self.contract, self.given, self.network, changes, spoil, at)
 
     def explain(self, recorded: Rows, *, with_pairs: bool = False) -> Diagnosis:
-        """What `rigpact explain` says of a recording, the model at hand."""
+        """The output of `rigpact explain` for a recording, with the model."""
         return declared_runs.explained(self.contract, recorded, self.network, with_pairs=with_pairs)
 
 
@@ -62,7 +62,7 @@ def scenes() -> dict[str, Scene]:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_an_engine_that_is_right_agrees(scenes: dict[str, Scene], name: str) -> None:
-    """A false alarm on the first day is the last day of a tool."""
+    """Users stop using a tool that gives a false alarm."""
     diagnosis = scenes[name].explain(scenes[name].recorded({}))
     assert (diagnosis.verdict, diagnosis.causes) == ("agrees", ())
     assert diagnosis.indistinguishable == ()  # the clip tells every convention from every other
@@ -87,7 +87,7 @@ def _some_pairs(name: str, count: int) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: str) -> None:
-    """A second port of a plugin rarely gets only one thing wrong."""
+    """A new port of a plugin often has more than one defect."""
     scene, named = scenes[name], 0
     pairs = _some_pairs(name, 12)
     for pair in pairs:
@@ -95,7 +95,7 @@ def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: 
         found = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
         equals = [
             {**found, **changes} for cause in diagnosis.causes for changes in cause.equivalents
-        ]  # what does as well on this clip is told beside it
+        ]  # the report also lists changes that explain this clip equally well
         shown = scene.recorded(found)
         same = all(np.allclose(shown[stage], rows, atol=1e-4) for stage, rows in scene.recorded(pair).items())
         assert diagnosis.verdict == "explained", pair
@@ -106,7 +106,7 @@ def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: 
 
 @pytest.mark.parametrize(("name", "defect"), [(name, defect) for name in DEFECTS for defect in DEFECTS[name]])
 def test_a_defect_that_is_no_convention_gets_no_cause(scenes: dict[str, Scene], name: str, defect: str) -> None:
-    """A wrong cause sends people to the wrong file; the stage and the field are the honest answer."""
+    """A wrong cause sends people to the wrong file; the correct answer is the stage and the field."""
     at, spoil = DEFECTS[name][defect]
     diagnosis = scenes[name].explain(scenes[name].recorded({}, spoil, at), with_pairs=True)
     assert diagnosis.verdict == "unexplained"

@@ -1,4 +1,4 @@
-"""pytest in pytest, in a repository of somebody else's, with the plugin as an installation has it."""
+"""Run pytest inside pytest, in a user's repository, with the plugin as installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLUGIN = () if INSTALLED else ("-p", "rigpact.testing.plugin")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run of pytest said."""
+    """The result of a pytest run."""
 
     status: int
     out: str
@@ -60,7 +60,7 @@ Pytest = Callable[..., Ran]
 
 
 def run_in(folder: Path, words: Sequence[str], env: Mapping[str, str]) -> Ran:
-    """Run pytest in a process of its own, free of what this run was told."""
+    """Run pytest in a separate process, without the settings of this run."""
     quiet = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     if not INSTALLED:
         quiet["PYTHONPATH"] = os.pathsep.join(str(Path(part).parent) for part in sys.modules["rigpact"].__path__)

@@ -65,7 +65,7 @@ def test_a_moved_field_fails_its_rule(run_pytest: Any, edited: Edited) -> None:
 
 
 def test_without_a_model_traces_are_judged_stage_by_stage_only(run_pytest: Any, folder: Path) -> None:
-    """What could not be judged is skipped with its reason, never passed."""
+    """A judgement without its files must be skipped with the reason, and must not pass."""
     ran = run_pytest("-rA", WORDS[0], recorded(folder, "engine"))
 
     assert ran.outcomes["rigpact::engine-trace::engine.trace.jsonl::joints"] == "passed"
@@ -73,7 +73,7 @@ def test_without_a_model_traces_are_judged_stage_by_stage_only(run_pytest: Any, 
 
 
 def test_an_option_of_the_enemys_is_refused(run_pytest: Any, folder: Path) -> None:
-    """A companion that nobody reads looks as if it were checked."""
+    """An unused companion would look like a checked one."""
     (folder / "companion.json").write_text(json.dumps({"pose_hist_len": 1}), encoding="utf-8")
     ran = run_pytest(*WORDS, f"--rigpact-companion={folder / 'companion.json'}")
 
@@ -83,7 +83,7 @@ def test_an_option_of_the_enemys_is_refused(run_pytest: Any, folder: Path) -> No
 
 @pytest.mark.parametrize("settings", ["unit=inch", "units=m"])
 def test_an_unknown_convention_is_refused(run_pytest: Any, settings: str) -> None:
-    """A misspelt knob keeps its default without a word."""
+    """Without a refusal, a misspelt knob silently keeps its default."""
     ran = run_pytest("-rA", *WORDS, f"--rigpact-set={settings}")
 
     assert ran.outcomes["rigpact::contract"] == "failed"

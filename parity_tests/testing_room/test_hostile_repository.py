@@ -117,7 +117,7 @@ def ours(ran: Ran) -> int:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_their_tests_and_ours_run_side_by_side(hostile: Any, demo_words: list[str], way: str) -> None:
-    """A tool that breaks a repository's own tests is uninstalled the same day."""
+    """Users uninstall a tool that breaks their own tests."""
     mode, words = WAYS[way]
     if "-n" in words:
         pytest.importorskip("xdist")
@@ -130,7 +130,7 @@ def test_their_tests_and_ours_run_side_by_side(hostile: Any, demo_words: list[st
 
 @pytest.mark.parametrize("mode", ["prepend", "importlib"])
 def test_without_the_option_only_their_tests_run(hostile: Any, mode: str) -> None:
-    """Installed and not used, the plugin is not there."""
+    """Without its option, the installed plugin must have no effect."""
     ran = run_in(hostile(mode), list(PLUGIN), {})
 
     assert (ran.status, ran.summary) == (0, ""), ran.out[-3000:]

@@ -1,4 +1,4 @@
-"""docs/testing.md and docs/geometry.md name what there is."""
+"""docs/testing.md and docs/geometry.md are complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rigpact.testing import checks, plugin, strategies
 
 
 def test_the_testing_page_names_every_option_fixture_and_strategy(checkout: Path, pytestconfig: pytest.Config) -> None:
-    """An option that is not on the page is one that nobody uses."""
+    """Users cannot find an option that is not on the page."""
     page = (checkout / "docs" / "testing.md").read_text(encoding="utf-8")
     parser = pytest.Parser(_ispytest=True)
     plugin.pytest_addoption(parser)

@@ -59,7 +59,7 @@ def test_a_sound_character_passes_every_test(run_pytest: Run, demo_words: list[A
 
 
 def test_a_finding_fails_its_own_test_and_is_readable(run_pytest: Run, demo_bundle: Path, edited: Any) -> None:
-    """The animator reads place, number and next step, not a traceback through somebody else's tool."""
+    """The animator must read place, number and next step, not a traceback."""
     bundle = edited(demo_bundle / "norm_template.json", lambda document: document["StdX"].__setitem__(17, 0.0))
 
     ran = run_pytest(*QUICK, f"--rigpact-bundle={bundle}", "-k", "check")
@@ -137,7 +137,7 @@ def test_without_the_raw_clip_inputs_are_not_taken_for_compared(
 def test_a_model_of_another_character_fails_the_signature(
     run_pytest: Run, demo_words: list[Any], demo_bundle: Path, edited: Any
 ) -> None:
-    """The engine would cut or pad the state without a word."""
+    """The engine would cut or pad the state silently."""
 
     def without_contacts(document: Any) -> None:
         del document["meta"]["state_layout"]["Contacts"], document["input_dim"]
@@ -163,7 +163,7 @@ def test_a_model_of_another_character_fails_the_signature(
     ids=["missing", "alone", "set alone", "none drawn"],
 )
 def test_a_wrong_option_ends_the_run(run_pytest: Run, folder: Path, words: tuple[str, ...], says: str) -> None:
-    """An option that is silently ignored is a gate that stands open."""
+    """If an option is silently ignored, the gate does not check anything."""
     (folder / "here.json").write_text("{}", encoding="utf-8")
 
     ran = run_pytest(*words)
@@ -226,7 +226,7 @@ def test_a_convention_that_is_none_fails(run_pytest: Run, demo_words: list[Any])
 
 
 def test_a_bundle_that_does_not_load_fails(run_pytest: Run, demo_bundle: Path, edited: Any) -> None:
-    """What the engine refuses, every test that needs a contract refuses, each in one line."""
+    """If the engine refuses the bundle, every test that needs a contract must fail with one line."""
     bundle = edited(demo_bundle / "norm_template.json", lambda document: document.pop("MuY"))
 
     ran = run_pytest(*QUICK, f"--rigpact-bundle={bundle}")
@@ -280,7 +280,7 @@ def test_a_warning_fails_where_it_is_asked_to(run_pytest: Run, demo_bundle: Path
 
 
 def test_a_configuration_leaves_rules_out(run_pytest: Run, demo_bundle: Path, edited: Any, folder: Path) -> None:
-    """What a project does not want to hear is skipped and says by which file."""
+    """A rule that the project left out is skipped, with the name of the configuration file."""
     bundle = edited(demo_bundle / "norm_template.json", lambda document: document["StdX"].__setitem__(17, 0.0))
     (folder / "rigpact.toml").write_text('ignore = ["RP104"]\n')
 
@@ -408,7 +408,7 @@ NOT_IMPORTED = (
 
 
 def test_without_the_option_nothing_is_imported(run_apart: Run, folder: Path) -> None:
-    """Whoever has rigpact installed pays for it in every run of pytest in every other project."""
+    """An import would slow every pytest run in every project of a user with rigpact installed."""
     (folder / "conftest.py").write_text(
         "import sys\ndef pytest_unconfigure(config):\n"
         f"    print('IMPORTED', [name for name in {NOT_IMPORTED!r} if name in sys.modules])\n"

@@ -1,4 +1,4 @@
-"""What `rigpact.testing.strategies` draws: it loads, it fits its contract, it is finite, it shrinks to the simplest."""
+"""Values drawn by `rigpact.testing.strategies`: they load, fit their contract, are finite, and shrink to simple cases."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SLOW = settings(max_examples=40, deadline=None, suppress_health_check=list(Healt
 
 @pytest.fixture(scope="module")
 def smallest() -> Contract:
-    """What contracts shrink to."""
+    """The contract to which the strategy shrinks."""
     contract: Contract = find(strategies.contracts(knobs=("output_mode",)), lambda _: True, settings=FIND)
     return contract
 
 
 class Silence:
-    """A network that says nothing: no residual of any bone."""
+    """A network whose residual is zero for every bone."""
 
     name = "silence"
 
@@ -73,7 +73,7 @@ def test_a_largest_angle_holds(matrix: Any) -> None:
 
 
 def test_every_turn_can_be_drawn_and_none_is_the_simplest() -> None:
-    """A counterexample with an odd angle about an odd axis is half a debugging session."""
+    """A counterexample with a simple angle and axis is easier to debug."""
     assert np.array_equal(find(strategies.rotations(), lambda _: True, settings=FIND), np.eye(3))
     large = find(strategies.rotations(), lambda R: np.trace(R) < -0.99, settings=FIND)
     assert sorted(np.round(np.abs(np.diag(large)), 2)) == [1.0, 1.0, 1.0]
@@ -158,7 +158,7 @@ def test_traces_survive_a_file(data: st.DataObject) -> None:
 
 
 def test_values_that_are_not_finite_come_when_they_are_asked_for(smallest: Contract) -> None:
-    """A NaN test that never sees a NaN passes for ever."""
+    """A test for NaN must get NaN values, or it always passes."""
     drawn = strategies.traces(smallest, stages=("y_norm",), allow_nan=True)
 
     assert np.isnan(find(drawn, lambda trace: bool(np.isnan(trace.stages["y_norm"]).any())).stages["y_norm"]).any()
@@ -198,7 +198,7 @@ def test_every_way_of_being_degenerate_is_drawn(what: str, is_so: Any) -> None:
 
 
 def test_without_hypothesis_the_import_says_what_to_install() -> None:
-    """`No module named hypothesis` from the depths of somebody else's package helps nobody."""
+    """`No module named hypothesis` from inside a package does not tell the user what to install."""
     code = "import sys; sys.modules['hypothesis'] = None\nimport rigpact.testing\nimport rigpact.testing.strategies"
 
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -1,4 +1,4 @@
-"""A headless Chromium that opens pages for the tests, and tells what it saw: errors, requests, pixels."""
+"""A headless Chromium for the tests: opens pages, and reports errors, requests and pixels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def started(profile: Path) -> Iterator[Browser]:
 
 
 class Browser:
-    """What the tests need of a browser."""
+    """The browser functions for the tests."""
 
     def __init__(self, chrome: Chrome) -> None:
         self.chrome = chrome
@@ -72,7 +72,7 @@ class Browser:
         self.chrome.get(path.as_uri())
 
     def errors(self) -> list[str]:
-        """What the page said on its console since it was last asked."""
+        """The page's console messages since the last call."""
         return [entry["message"] for entry in self.chrome.get_log("browser")]
 
     def requests(self) -> list[str]:
@@ -86,7 +86,7 @@ class Browser:
         return self.chrome.execute_script(script, *values)
 
     def state(self) -> dict[str, Any]:
-        """What the viewer shows."""
+        """The viewer's present state."""
         state: dict[str, Any] = self.run("return window.rigpactReport.state()")
         return state
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def missing(what: str) -> None:
-    """Skip where a developer has no browser; fail where CI has none, or nobody would notice that nothing ran."""
+    """Skip where a developer has no browser; fail where CI has none, or a missing test would not show."""
     if os.environ.get("CI", "").lower() in {"1", "true"}:
         pytest.fail(f"no {what}: CI must have one")
     pytest.skip(f"no {what} on this machine: the page is not opened here")

@@ -1,4 +1,4 @@
-"""What the page should show, worked out without the code that makes it: one bone, one number at a time, in float64."""
+"""The page's expected values, computed without the page's code: one bone and one number at a time, in float64."""
 
 from __future__ import annotations
 
