@@ -250,7 +250,7 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command: Command, name: str) -> None:
-    """Archives come from a build server that anybody can push to."""
+    """An archive can come from an untrusted build server."""
     path = HOSTILE[name](kept[2] / "kept.rigpact.zip", tmp_path / "evil.rigpact.zip")
 
     answer = command("report", path)
@@ -345,7 +345,7 @@ def test_two_archives_are_compared(kept: Any, honest_project: Path, tmp_path: Pa
 
 
 def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
-    """Taking the question out is the oldest way to get a green build."""
+    """Removing a part from the gate must not look like progress."""
     from dataclasses import replace
 
     from rigpact.reports.gate.archive.against import progress_between

@@ -25,7 +25,7 @@ def configure(project: Path, text: str) -> None:
 def test_the_demo_passes_with_what_init_writes(
     demo_bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first two commands that anybody types."""
+    """A new user's first two commands must pass on the demo."""
     folder = tmp_path / "game"
     shutil.copytree(demo_bundle, folder)
     monkeypatch.chdir(folder)
@@ -98,7 +98,7 @@ def test_the_answer_is_written_in_every_format(project: Path, command: Command) 
 
 @pytest.mark.parametrize("word", ["a.pdf", "a", "pdf=a.json", "json"])
 def test_an_unknown_format_stops_before_anything_runs(project: Path, command: Command, word: str) -> None:
-    """After a minute of work is the wrong moment to learn of a typing error."""
+    """A typing error must be reported before the gate runs."""
     configure(project, QUICK.replace("norm_template", "nothing"))
 
     answer = command("gate", "--report", word)
@@ -120,7 +120,7 @@ def test_an_archive_shows_the_same_page(project: Path, command: Command) -> None
 
 
 def test_without_a_gate_nothing_passes(project: Path, command: Command, tmp_path: Path) -> None:
-    """An empty gate that is green is worse than none."""
+    """A gate without questions must not pass."""
     assert command("gate").status == 2  # no configuration
     configure(project, 'ignore = ["RP070"]\n')
     answer = command("gate")
@@ -189,7 +189,7 @@ def test_a_part_that_cannot_be_judged_stops_the_build(project: Path, command: Co
 
 
 def test_a_bundle_that_the_engine_refuses_is_told_once(project: Path) -> None:
-    """Six parts that all repeat the same refusal hide it."""
+    """The same refusal in six parts would hide the cause."""
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     del bundle["StdY"]
     (project / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")

@@ -92,7 +92,7 @@ def test_without_a_model_what_goes_into_it_is_compared(project: Path, command: C
 
 
 def test_the_budgets_comment_holds_todays_figures(project: Path, command: Command) -> None:
-    """A budget that is typed from memory is wrong from the first day."""
+    """The comment must hold the model's real figures, so the user need not guess."""
     import onnx
 
     command("init")
@@ -124,7 +124,7 @@ def test_a_configuration_that_is_there_stays(project: Path, command: Command) ->
 
 @pytest.mark.parametrize("folder", ["nowhere", "clips"])
 def test_a_folder_without_a_bundle_is_refused(project: Path, command: Command, folder: str) -> None:
-    """A gate that asks nothing would be green."""
+    """Without a bundle the gate has nothing to check, so init must refuse."""
     answer = command("init", project / folder)
 
     assert (answer.status, answer.out) == (2, "")
@@ -132,7 +132,7 @@ def test_a_folder_without_a_bundle_is_refused(project: Path, command: Command, f
 
 
 def test_hostile_names_stay_names(project: Path, command: Command) -> None:
-    """A file name is no TOML: a quote in it must not add a waiver."""
+    """A quote in a file name must not change the TOML, for example add a waiver."""
     name = 'x" ]\n[[gate.waive]]\npart = "files.json'
     shutil.copyfile(project / CLIP, project / name)
     shutil.copyfile(project / "norm_template.json", project / "zz\n[gate.evil]\n.json")

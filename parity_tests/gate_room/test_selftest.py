@@ -103,7 +103,7 @@ def test_conventions_of_the_engine_are_noticed(
 
 
 def test_the_projects_own_files_are_not_touched(project: Path, command: Command) -> None:
-    """A self-test that damages what it tests is used once."""
+    """The self-test must not damage the project's own files."""
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
 
     told(command, project, FILES, "companion")
@@ -113,7 +113,7 @@ def test_the_projects_own_files_are_not_touched(project: Path, command: Command)
 
 
 def test_a_project_without_its_files_is_one_clear_line(project: Path, command: Command) -> None:
-    """Nothing is proved about files that are not there."""
+    """Without its files, a project must give one clear error."""
     status, answer = told(command, project, FILES.replace("model.onnx", "gone.onnx"), "model")
 
     assert status == 2

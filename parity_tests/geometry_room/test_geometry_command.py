@@ -56,7 +56,7 @@ def test_a_half_angle_log_is_called_that(geometry: Geometry, module_file: Module
 def test_a_declared_convention_is_no_finding(
     geometry: Geometry, module_file: ModuleFile, body: str, settings: str
 ) -> None:
-    """Another studio's contract is not wrong for being another one, and our own default is then the wrong one."""
+    """A declared convention of another studio is not a finding; under it, our default is wrong."""
     path = module_file(body)
 
     assert geometry(path).status == 1
@@ -78,7 +78,7 @@ def test_the_columns_of_a_bundle_hold(
 
 
 def test_a_period_is_taken_for_what_it_is(geometry: Geometry, module_file: ModuleFile) -> None:
-    """`dt` is seconds a frame, not frames a second."""
+    """`dt` is seconds per frame, not frames per second; the check must not confuse them."""
     path = module_file("def angvel_vec_from_R_seq(R, dt):\n    return sound.angvel_vec_from_R_seq(R, 1 / dt)\n")
 
     assert geometry(path).status == 0
@@ -140,7 +140,7 @@ def test_a_word_that_leads_nowhere_is_one_clear_line(geometry: Geometry, words: 
 
 @pytest.mark.parametrize("way", ["raise SystemExit(0)", "sys.exit(0)", "quit()"])
 def test_a_function_that_leaves_is_no_pass(geometry: Geometry, module_file: ModuleFile, way: str) -> None:
-    """`exit()` left in a debugging session would end the gate with status 0."""
+    """A forgotten `exit()` in the module must not end the gate with status 0."""
     answer = geometry(module_file(f"def so3_log_map(R):\n    {way}\n"), "--format", "json")
 
     assert (answer.status, answer.codes) == (1, ["RP850"])
@@ -160,7 +160,7 @@ def test_a_function_that_leaves_is_no_pass(geometry: Geometry, module_file: Modu
     ],
 )
 def test_a_result_that_is_no_rotation_vector_is_told(geometry: Geometry, module_file: ModuleFile, result: str) -> None:
-    """Whatever comes back, the answer is a finding and not an error of the test bench."""
+    """For any result, the answer is a finding, not an error of rigpact."""
     answer = geometry(module_file(f"def so3_log_map(R):\n    return {result}\n"), "--format", "json")
 
     assert answer.status == 1
@@ -201,7 +201,7 @@ def test_torch_that_is_asked_for_and_absent_is_one_clear_line(tmp_path: Path) ->
 
 
 def test_tensors_are_fed_where_the_module_imports_torch(geometry: Geometry) -> None:
-    """Numpy arrays in a torch function fail, or worse, work."""
+    """A torch function may fail on numpy arrays, or give another result."""
     pytest.importorskip("torch")
 
     answer = geometry(SUBJECTS / "sound_torch.py", "--format", "json")

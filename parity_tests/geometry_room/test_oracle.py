@@ -57,7 +57,7 @@ def test_quaternions_are_exact() -> None:
 
 
 def test_half_turns_are_rotations_by_half_a_turn() -> None:
-    """They are where the naive formulas divide by nothing."""
+    """Simple formulas divide by zero at half turns."""
     turns = half_turns()
 
     assert oracle.defect(turns).max() <= ROUNDING

@@ -18,7 +18,7 @@ SEEDS = range(5)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["sound_numpy.py", "sound_torch.py"])
 def test_a_sound_module_has_no_finding(geometry: Callable[..., Any], name: str, seed: int) -> None:
-    """A test bench that cries wolf is switched off within a week."""
+    """Users switch off a test with false alarms."""
     if "torch" in name:
         pytest.importorskip("torch")
 
@@ -31,7 +31,7 @@ def test_a_sound_module_has_no_finding(geometry: Callable[..., Any], name: str, 
 
 
 def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Callable[..., Any]) -> None:
-    """It stands for the deployed one: an acos that cannot measure, and axes that collapse where the engine replaces them."""
+    """It has the deployed side's defects: an inexact acos, and axes that collapse where the engine replaces them."""
     pytest.importorskip("torch")
 
     plain = geometry("rigpact.training.enemy_animation.geometry", "--format", "json")
@@ -44,7 +44,7 @@ def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Callable[
 
 
 def test_the_same_seed_gives_the_same_answer(geometry: Callable[..., Any]) -> None:
-    """A gate that answers differently on the same commit is no gate."""
+    """A gate must give the same answer on the same commit."""
     words = (SUBJECTS / "sound_numpy.py", "--seed", 3, "--format", "json")
 
     assert geometry(*words).out == geometry(*words).out

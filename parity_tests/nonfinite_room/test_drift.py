@@ -51,7 +51,7 @@ def free_trace(subject: Subject, path: Path, **conventions: str) -> Path:
 
 
 def test_a_float32_engine_stays_inside_and_a_transposed_product_does_not(demo_subject: Subject, tmp_path: Path) -> None:
-    """Rounding must never alarm; a swapped factor must always."""
+    """Rounding must never give an alarm; a swapped factor always must."""
     benign = judge_drift(demo_subject, FRAMES, free_trace(demo_subject, tmp_path / "a.trace.jsonl", math="f32"))
     assert (benign.verdict, benign.compared_frames) == ("finite", FRAMES)
     swapped = free_trace(demo_subject, tmp_path / "b.trace.jsonl", compose_order="prev_delta")
@@ -62,7 +62,7 @@ def test_a_float32_engine_stays_inside_and_a_transposed_product_does_not(demo_su
 
 
 def test_a_nan_in_the_trace_is_outside(demo_subject: Subject, tmp_path: Path) -> None:
-    """Comparisons with NaN are false: written the wrong way round they pass."""
+    """Comparisons with NaN are false: a wrong comparison would pass the trace."""
     loop = demo_subject.start()
     trace = run_frames(loop, range(20), "Walk_Spin", "free")  # type: ignore[arg-type]
     trace.stages["y_out"] = trace.stages["y_out"].copy()
@@ -74,7 +74,7 @@ def test_a_nan_in_the_trace_is_outside(demo_subject: Subject, tmp_path: Path) ->
 
 
 def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject: Subject, tmp_path: Path) -> None:
-    """Its poses come from the clip every frame: there is nothing to drift."""
+    """The clip sets its poses in every frame, so it cannot drift."""
     loop = Loop(demo_subject.contract, demo_subject.network, demo_subject.clip, "teacher")
     write_trace(run_frames(loop, range(10), "Walk_Spin", "teacher"), tmp_path / "t.trace.jsonl")
     with pytest.raises(UnusableInput):

@@ -25,7 +25,7 @@ BONE_5 = demo_skeleton().names[5]
 
 
 def test_a_sound_run_is_finite_and_says_so(nan_command: Command) -> None:
-    """The gate must be quiet on a good build."""
+    """A good build must give no alarm."""
     answer = nan_command("--frames", 60, "--format", "json")
     assert answer.status == 0
     document = answer.document
@@ -70,7 +70,7 @@ def test_a_forgotten_merge_is_offered_as_a_guard(demo_bundle: Path, capfd: pytes
 def test_an_overflowing_mean_is_named_with_bone_operation_and_guard(
     nan_command: Command, damaged_bundle: Damage
 ) -> None:
-    """One number in 422 makes the whole mesh vanish."""
+    """One wrong number of 422 makes the mesh disappear; the report must name it."""
     answer = nan_command("--frames", 30, "--format", "json", bundle=damaged_bundle("MuX", 100, 1e39))
     origin, guard = answer.document["origin"], answer.document["guard"]
     assert (origin["frame"], origin["stage"], origin["channel"], origin["slice"]) == (
@@ -178,5 +178,5 @@ def test_a_perturbation_that_is_none_is_refused_with_the_choices(nan_command: Co
 
 
 def test_neither_model_nor_recording_cannot_be_judged(nan_command: Command) -> None:
-    """Nothing run is not a pass."""
+    """Without a run, the answer must not be a pass."""
     assert nan_command(network=False).status == 2

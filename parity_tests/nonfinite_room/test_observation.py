@@ -1,4 +1,4 @@
-"""Watching must not change what is watched."""
+"""Observation must not change the run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject
 
 
 def test_the_observed_network_gives_the_bits_that_failed(tmp_path: Path) -> None:
-    """Exposing a tensor can stop a fusion; a node named on other numbers is a guess."""
+    """An extra output can stop a fusion; a node found on other numbers may be the wrong one."""
     for case in (*damaged_demo_cases(tmp_path, 6), *failing_operation_cases(tmp_path)):
         origin = investigate(Subject(case.contract, case.network, case.clip), 2, guard_frames=0).origin
         assert origin is not None
@@ -60,7 +60,7 @@ def test_weights_are_blamed_for_a_bad_weight_and_named(tmp_path: Path) -> None:
 
 
 def test_inputs_are_blamed_when_ordinary_ones_would_have_done(tmp_path: Path) -> None:
-    """A model is not retrained for a statistic of 1e36."""
+    """If a statistic is 1e36, the cause is the input, and retraining the model does not help."""
     case = next(case for case in failing_operation_cases(tmp_path) if case.name == "failing Exp")
     mean = np.array(case.contract.state_statistics.mean)
     sound = np.array(case.contract.state_statistics.std)

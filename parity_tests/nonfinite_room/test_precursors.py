@@ -1,4 +1,4 @@
-"""What announces a failure, and how early."""
+"""The precursors of a failure, and how early they appear."""
 
 from __future__ import annotations
 

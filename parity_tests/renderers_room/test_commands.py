@@ -46,7 +46,7 @@ def test_check_answers_in_every_format_with_the_same_status(command: Any, broken
 
 
 def test_a_strict_check_fails_in_its_report_too(command: Any, broken: Path) -> None:
-    """Status 1 beside a green report."""
+    """A command that fails must not write a report that passes."""
     bundle = json.loads(broken.read_text(encoding="utf-8"))
     bundle["StdX"][17] = 0.5
     del bundle["fps"]
@@ -58,7 +58,7 @@ def test_a_strict_check_fails_in_its_report_too(command: Any, broken: Path) -> N
 
 
 def test_a_rule_that_the_project_left_out_is_not_shown_as_passed(command: Any, broken: Path) -> None:
-    """Ignoring RP104 hides the zero; a green RP104 would be a lie."""
+    """If the project ignores RP104, the report must not show RP104 as passed."""
     Path("rigpact.toml").write_text('ignore = ["RP104"]\n', encoding="utf-8")
     root = etree.fromstring(command("check", broken.name, "--format", "junit").out)
     (case,) = [case for case in root.iter("testcase") if case.get("name") == "RP104 std-not-positive"]

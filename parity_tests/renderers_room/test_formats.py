@@ -1,4 +1,4 @@
-"""Every format is what its readers take: schemas, counts, places, and the verdict of the gate in each."""
+"""Every format fits its readers: schemas, counts, places, and the gate's verdict in each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PARTS = st.just(WAIVED) | st.builds(
 @settings(max_examples=150, deadline=None)
 @given(parts=st.lists(PARTS, max_size=3), strict=st.booleans())
 def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: bool) -> None:
-    """A test view that shows green over a failing or unanswered gate is believed."""
+    """A test view must not pass if the gate fails or has no answer."""
     report = gate(*(replace(each, name=f"part-{index}") for index, each in enumerate(parts)), strict=strict)
     suites = {suite.get("name"): (suite, outcomes(suite)) for suite in junit(report)}
     red = {name for name, (_, counted) in suites.items() if counted["failure"] or counted["error"]}
@@ -107,7 +107,7 @@ def test_no_format_is_green_where_the_gate_is_not(parts: list[Part], strict: boo
 
 
 def test_a_gate_that_asked_nothing_is_an_error() -> None:
-    """An empty test report is a pass to every CI."""
+    """A CI reads an empty test report as a pass."""
     assert [outcomes(suite) for suite in junit(gate())] == [Counter(error=1)]
     assert sarif(gate())["invocations"][0]["executionSuccessful"] is False
 
@@ -267,14 +267,14 @@ def test_sarif_rules_say_what_to_do_and_lead_into_the_docs(
 def test_an_address_of_the_docs_that_is_none_is_refused(
     repository: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    """It would stand as a link beside every alert."""
+    """Without the refusal, every alert would show a bad link."""
     monkeypatch.setenv("RIGPACT_DOCS_URL", address + "z")
     with pytest.raises(UnusableInput, match="RIGPACT_DOCS_URL"):
         render(gate(part(finding("x"))), "sarif")
 
 
 def test_without_an_address_there_are_texts_and_no_links(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A made-up link leads nowhere."""
+    """Without an address, a link would lead nowhere."""
     monkeypatch.delenv("RIGPACT_DOCS_URL", raising=False)
     monkeypatch.setattr("rigpact.reports.renderers.documentation._project_url", lambda: None)
     (rule,) = sarif(gate(part(finding("x"))))["tool"]["driver"]["rules"]
@@ -289,7 +289,7 @@ def _fields(message: str) -> list[str]:
 
 
 def test_fingerprints_survive_another_folder_and_another_number(repository: Path) -> None:
-    """Else every push opens all alerts anew."""
+    """Otherwise every push opens all alerts again."""
     (repository / "other").mkdir()
     shutil.copy(repository / "game" / "bundle.json", repository / "other")
     first, second, elsewhere = (

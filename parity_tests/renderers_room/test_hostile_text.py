@@ -1,4 +1,4 @@
-"""Text of user files in the formats that people read: shown, never obeyed. Each oracle reads as the format's reader does."""
+"""Text of user files in formats for people: shown, never executed. Each oracle reads like the format's reader."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_the_terminal_gets_text_only(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["terminal", "markdown"])
 def test_people_read_parts_findings_account_and_next_steps(name: str) -> None:
-    """What to do next is what the reader came for."""
+    """People need the next steps most."""
     told = render(gate(part(finding("zero", pointer="/StdX/1"), title="Files")), name)
     words = page(told).text if name == "markdown" else told
     for expected in (
@@ -206,7 +206,7 @@ def test_the_terminal_shows_the_worst_findings_and_counts_the_rest() -> None:
 
 
 def test_colour_adds_nothing_to_what_is_said() -> None:
-    """A verdict that only its colour tells is lost in every log."""
+    """A verdict shown only by colour is lost in a log without colour."""
     report = gate(part(finding("bad"), title="Files"), unjudged_part())
     stream = StringIO()
     print_gate(

@@ -95,7 +95,7 @@ def test_nothing_is_found_in_what_is_not_one_json_value(text: str) -> None:
 
 
 def test_a_file_of_four_megabytes_is_scanned_about_as_quickly_as_it_is_parsed() -> None:
-    """A gate that needs minutes for its line numbers is switched off."""
+    """Users switch off a gate that needs minutes to find line numbers."""
     frames = [{"FrameIndex": i, "BoneRotations6D": [i / 7 + j for j in range(276)]} for i in range(800)]
     text = json.dumps({"Frames": frames, "flat": [0.125] * 50_000}, indent=1)
     assert len(text) > 4_000_000

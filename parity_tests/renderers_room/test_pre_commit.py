@@ -99,7 +99,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_hooks_pass_a_good_character(hooks: Path, hostile: Path, cache: Path) -> None:
-    """An import of the studio's `contract` instead of ours is how such hooks fail on the first day."""
+    """The hook must not import the studio's own `contract` instead of ours."""
     commit_all(hostile)
     done = try_repo(hooks, hostile, cache)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -110,7 +110,7 @@ def test_the_hooks_pass_a_good_character(hooks: Path, hostile: Path, cache: Path
 
 
 def test_the_check_hook_stops_a_broken_bundle(hooks: Path, hostile: Path, cache: Path) -> None:
-    """A hook that never fails is a hook that does not run."""
+    """The hook must fail on a broken bundle, or it does not check anything."""
     path = hostile / "hero" / "norm_template.json"
     bundle = json.loads(path.read_text(encoding="utf-8"))
     bundle["StdX"][17] = 0

@@ -19,7 +19,7 @@ def _adequacy(command: Any, demo_bundle: Path, *words: object) -> tuple[int, Any
 
 
 def test_a_clip_that_never_turns_cannot_show_a_wrap_bug(command: Any, demo_bundle: Path) -> None:
-    """The heading of a straight run is the same wrapped and unwrapped: the bug ships."""
+    """On a straight run, the wrapped heading equals the unwrapped one: a missing wrap would ship."""
     status, document = _adequacy(command, demo_bundle, demo_bundle / "clips/Run_F.json")
     missed = {(entry["knob"], entry["value"]) for entry in document["missed"]}
     assert status == 1
@@ -76,7 +76,7 @@ def test_the_smallest_set_shows_as_much_as_all(command: Any, demo_bundle: Path) 
 
 
 def test_no_clip_at_all_cannot_be_judged(command: Any, demo_bundle: Path) -> None:
-    """Nothing given is not everything fine."""
+    """Without any clip, the answer must not be a pass."""
     assert command("adequacy", "--bundle", demo_bundle / "norm_template.json").status == 2
 
 
@@ -93,6 +93,6 @@ def test_real_clips_show_what_they_miss(command: Any, real_data: Path) -> None:
 
 @pytest.mark.parametrize("words", [["--synthesise", "no/such/folder/probe.json"], ["no such clip.json"]])
 def test_bad_arguments_are_one_line(command: Any, demo_bundle: Path, words: list[str]) -> None:
-    """A typing mistake is not a traceback."""
+    """A typing mistake must give one line, not a traceback."""
     answer = command("adequacy", "--bundle", demo_bundle / "norm_template.json", *words)
     assert (answer.status, answer.err.count("\n")) == (2, 1)

@@ -91,7 +91,7 @@ def test_a_number_beyond_float64_is_refused_with_its_place(command: Any, demo_bu
 
 
 def test_arrays_that_are_strings_are_refused_with_their_place(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
-    """A spreadsheet wrote the statistics."""
+    """A spreadsheet may write numbers as text; the error must name the place."""
 
     def as_text(bundle: Any) -> None:
         bundle["StdX"] = [str(value) for value in bundle["StdX"]]

@@ -65,7 +65,7 @@ def test_the_same_file_twice_is_no_change(command: Any, old: Path) -> None:
 
 
 def test_a_person_reads_place_class_numbers_reason_and_duty(command: Any, old: Path, edited: Any) -> None:
-    """Who has to do what, in one screen."""
+    """The text must show who has to do what, on one screen."""
     out = command("breaking", old, edited(slower)).out
 
     assert "/fps: frame-rate-changed ENGINE_MATH RETRAIN TRACE: fps: 60 → 30" in out
@@ -110,7 +110,7 @@ def test_companions_are_compared_where_given(command: Any, old: Path, demo_bundl
 
 
 def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: Path, edited: Any) -> None:
-    """Often that is why there is a new one."""
+    """An unusable old bundle is often the reason for the new one, so it must be compared."""
 
     def without_yaw(bundle: dict[str, Any]) -> None:
         del bundle["meta"]["state_layout"]["RootYaw"]
@@ -221,7 +221,7 @@ def test_what_git_does_not_have_is_one_line(
 def test_outside_a_repository_is_one_line(
     command: Any, old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run from the wrong folder."""
+    """A command in the wrong folder must give one clear line."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     folder = tmp_path / "plain"
     folder.mkdir()
@@ -234,7 +234,7 @@ def test_outside_a_repository_is_one_line(
 
 
 def test_without_git_the_reason_is_said(command: Any, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slim container has none."""
+    """A small container may have no git; the error must give this reason."""
     monkeypatch.setenv("PATH", "")
 
     answer = command("breaking", "--against", "main", old)
@@ -278,7 +278,7 @@ def test_entries_are_added_below_and_never_twice(command: Any, old: Path, edited
 
 
 def test_nothing_changed_is_not_recorded(command: Any, old: Path, tmp_path: Path) -> None:
-    """An empty entry is noise."""
+    """An entry without a change makes the record harder to read."""
     assert command("breaking", old, old, "--record", tmp_path / "CHANGES.md").status == 0
     assert not (tmp_path / "CHANGES.md").exists()
 

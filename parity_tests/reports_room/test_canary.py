@@ -128,7 +128,7 @@ def test_the_probe_needs_no_widths(write: Permuted, model: Any, probe: Probe) ->
 
 @pytest.mark.slow
 def test_the_probe_needs_no_widths_in_any_order(write: Permuted, model: Any, probe: Probe) -> None:
-    """The same for all 120."""
+    """The same for all 120 orders."""
     assert equal_widths_undetected(write, model, probe, ORDERS) == []
 
 

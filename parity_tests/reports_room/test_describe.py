@@ -92,7 +92,7 @@ def test_two_inputs_of_one_width_are_named(command: Any, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("word", ["missing.json", "pretrain_template.json", "clips/Run_F.json", "."])
 def test_what_is_no_bundle_is_one_line_and_status_two(command: Any, demo_bundle: Path, word: str) -> None:
-    """A document of nothing must not be written."""
+    """No document must be written for a file that is not a bundle."""
     answer = command("describe", demo_bundle / word)
 
     assert (answer.status, answer.out) == (2, "")
@@ -100,7 +100,7 @@ def test_what_is_no_bundle_is_one_line_and_status_two(command: Any, demo_bundle:
 
 
 def test_a_bundle_that_the_engine_refuses_is_not_described(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
-    """Its tables would be of a character that does not start."""
+    """The engine does not start this character, so its tables would mislead."""
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     del bundle["MuY"]
     path = tmp_path / "bundle.json"

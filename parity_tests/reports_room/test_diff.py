@@ -114,7 +114,7 @@ def test_a_defective_recording_never_passes(
 
 
 def test_nan_on_both_sides_never_passes(command: Any, demo_run: Path, demo_bundle: Path, tmp_path: Path) -> None:
-    """Two engines that fail alike still fail."""
+    """If both sides hold NaN, the comparison must not pass."""
     broken = _edited(demo_run, _with_nan)
     twin = tmp_path / "twin.trace.jsonl"
     twin.write_bytes(broken.read_bytes())

@@ -49,7 +49,7 @@ def test_describe_shows_every_stage_field_knob_and_tensor(command: Call, name: s
 
 @EVERY_SYSTEM
 def test_describe_says_where_a_convention_comes_from(command: Call, name: str) -> None:
-    """'Default' and 'declared' are different promises."""
+    """Readers must see whether a convention is declared or only the default."""
     path = CONTRACTS[name]
     place = "meta.rot6d_spec.output_mode" if name == "enemy_animation" else "| conventions."
     assert place in command("describe", path, "--markdown").out
@@ -81,7 +81,7 @@ def test_breaking_refuses_a_contract_of_another_system(command: Call, name: str)
 
 @EVERY_SYSTEM
 def test_codegen_writes_a_header_with_a_self_test(command: Call, tmp_path: Path, name: str) -> None:
-    """cpp_room compiles and runs them; here the command takes every contract."""
+    """The command must accept every contract; cpp_room compiles and runs the headers."""
     answer = command("codegen", CONTRACTS[name], "--out", tmp_path / "contract.hpp", "--namespace", "wolf")
 
     assert answer.status == 0

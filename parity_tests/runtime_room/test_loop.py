@@ -76,7 +76,7 @@ def composed(y_norm, previous):
 
 
 def test_stages_come_in_loop_order(contract, clip):
-    """The report names the first stage that differs: with a wrong order, it names a stage that only inherits the error."""
+    """The report names the first stage that differs: a wrong order would name a stage that only inherits it."""
     for mode in ("teacher", "free"):
         stages = Loop(contract, ReplayNetwork(OUTPUTS), clip, mode).step()
         assert list(stages) == list(STAGE_NAMES)

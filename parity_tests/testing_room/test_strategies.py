@@ -1,4 +1,4 @@
-"""Values drawn by `rigpact.testing.strategies`: they load, fit their contract, are finite, and shrink to simple cases."""
+"""Values drawn by `rigpact.testing.strategies` load, fit their contract, are finite, and shrink to simple cases."""
 
 from __future__ import annotations
 

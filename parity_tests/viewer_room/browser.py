@@ -26,7 +26,7 @@ ARGUMENTS = (
 
 
 def programs() -> tuple[str | None, str | None]:
-    """Paths of Chromium and of its driver; None for what is not installed."""
+    """Paths of Chromium and of its driver; None if not installed."""
     browsers = ("chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, browsers)), None), shutil.which("chromedriver")
 
@@ -41,7 +41,7 @@ def started(profile: Path) -> Iterator[Browser]:
     for argument in (*ARGUMENTS, f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = Chrome(options=options, service=Service(driver))  # both paths given: nothing is looked for or fetched
+    chrome = Chrome(options=options, service=Service(driver))  # with both paths given, selenium downloads nothing
     try:
         yield Browser(chrome)
     finally:
@@ -61,7 +61,7 @@ class Browser:
     def open(
         self, path: Path, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference"
     ) -> None:
-        """Open a page at a size and with a person's wishes; what was logged before is forgotten."""
+        """Open a page with a window size and user preferences; earlier log entries are dropped."""
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         self.command("Emulation.setEmulatedMedia", media="", features=features)
@@ -76,7 +76,7 @@ class Browser:
         return [entry["message"] for entry in self.chrome.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Every address that was asked for since it was last asked."""
+        """Every address that the page requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.chrome.get_log("performance")]
         sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [params["request"]["url"] for params in sent]
@@ -91,7 +91,7 @@ class Browser:
         return state
 
     def until(self, is_so: Callable[[], object]) -> None:
-        """Wait for something; an AssertionError when it does not come."""
+        """Wait for a condition; AssertionError if it does not become true."""
         end = time.monotonic() + PATIENCE_S
         while not is_so():
             assert time.monotonic() < end, "it did not happen in time"

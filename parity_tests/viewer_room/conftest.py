@@ -56,6 +56,6 @@ def page(drawn: Drawn, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, page: Path) -> Browser:
-    """The page in the browser, as it comes up on a desktop."""
+    """The page in the browser at desktop size."""
     browser.open(page)
     return browser

@@ -1,4 +1,4 @@
-"""Runs drawn by chance, with known numbers in them; gates around them."""
+"""Random runs with known numbers, and gates with these runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of the README's engine: the demo character composed the wrong way round. Its pictures are for looking at.
+"""The report on the README's engine: the demo character composed in the wrong order. People review its pictures.
 
 RIGPACT_PICTURES=FOLDER keeps them: desktop and phone, light and dark, and the paper. RIGPACT_REGENERATE=1 writes
 docs/report.webp anew.
@@ -68,7 +68,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_its_page_opens_everywhere(
     browser: Browser, report: Path, pictures: Path, device: str, width: int, scheme: str
 ) -> None:
-    """The whole way from two traces to what somebody sees."""
+    """The complete path from two traces to the page."""
     browser.open(report, width=width, scheme=scheme)
     (pictures / f"{device}-{scheme}.png").write_bytes(browser.picture())
     assert (browser.errors(), browser.requests()) == ([], [report.as_uri()])
@@ -91,7 +91,7 @@ def test_its_first_divergence_is_marked_and_found(browser: Browser, report: Path
 def test_the_command_writes_it_and_an_archive_writes_it_again(
     browser: Browser, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page in the bug and the page from the kept results must be one page."""
+    """The page attached to a bug and the page from the archive must be equal."""
     monkeypatch.chdir(tmp_path)
     for name in ("norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"):
         shutil.copy(demo_bundle / name, tmp_path)
@@ -109,7 +109,7 @@ def test_the_command_writes_it_and_an_archive_writes_it_again(
 
 
 def test_it_prints(browser: Browser, report: Path, pictures: Path) -> None:
-    """For the meeting in the room without a screen."""
+    """A printed report must be readable."""
     browser.open(report)
     paper = browser.paper()
     (pictures / "paper.pdf").write_bytes(paper)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 READABLE = 4.5
 """Contrast of text. Source: WCAG 2.2, 1.4.3."""
 VISIBLE = 3.0
-"""Contrast of what is no text. Source: WCAG 2.2, 1.4.11."""
+"""Contrast of graphics. Source: WCAG 2.2, 1.4.11."""
 TEXTS = """
 const solid = (element) => {
   for (let at = element; at; at = at.parentElement) {
@@ -40,7 +40,7 @@ def rgb(text: str) -> list[float]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_stands_out(browser: Browser, page: Path, scheme: str) -> None:
-    """Grey on grey looks quiet on the designer's screen only."""
+    """Text with low contrast is not readable on many screens."""
     browser.open(page, scheme=scheme)
     texts = browser.run(TEXTS)
     assert len(texts) > 60
@@ -68,7 +68,7 @@ def test_what_the_pictures_draw_stands_out(browser: Browser, page: Path, scheme:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_more_error_is_always_farther_from_the_page(opened: Browser, dark: bool) -> None:
-    """A palette that is only pretty hides a defect from every twelfth man."""
+    """A palette without even lightness hides a defect from colour-blind people, one man in twelve."""
     flat = opened.run("return window.rigpactReport.palette(arguments[0])", dark)
     colours = [flat[at : at + 3] for at in range(0, len(flat), 3)]
     for seen in (colours, [as_deuteranope(*colour) for colour in colours]):
@@ -79,7 +79,7 @@ def test_more_error_is_always_farther_from_the_page(opened: Browser, dark: bool)
 
 
 def test_the_theme_can_be_chosen(opened: Browser) -> None:
-    """A projector wants light whatever the laptop wants."""
+    """A projector needs the light theme, even if the laptop uses the dark one."""
     ground = "return getComputedStyle(document.body).backgroundColor"
     light = opened.run(ground)
     for word in ("Light", "Dark"):
@@ -90,7 +90,7 @@ def test_the_theme_can_be_chosen(opened: Browser) -> None:
 
 
 def test_every_control_has_a_name_and_shows_the_focus(opened: Browser) -> None:
-    """Who cannot see the page hears the names; who has no mouse sees the focus."""
+    """Blind users hear the names; users without a mouse need the focus."""
     script = (
         "return [...document.querySelectorAll('button, select, input, [tabindex]')].filter((e) => !e.getAttribute('aria-label')"
         " && !e.getAttribute('aria-labelledby') && !(e.labels && e.labels.length) && !e.textContent.trim())"
@@ -106,7 +106,7 @@ def test_every_control_has_a_name_and_shows_the_focus(opened: Browser) -> None:
 
 
 def test_it_can_be_walked_through_with_the_tab_key(opened: Browser) -> None:
-    """Nothing that can be done may need a mouse, and no control may hold the focus for ever."""
+    """Every function must work without a mouse, and no control may trap the focus."""
     reached = set()
     opened.run("document.querySelector('.skip').focus()")
     for _ in range(60):
@@ -128,7 +128,7 @@ def test_reduced_motion_is_respected(browser: Browser, page: Path) -> None:
 
 
 def test_on_paper_it_is_light_and_shows_the_worst_frame(browser: Browser, page: Path) -> None:
-    """Paper cannot be scrubbed."""
+    """A printed page cannot play, so it must show the worst frame."""
     browser.open(page, scheme="dark")
     assert browser.paper()[:5] == b"%PDF-"
     assert browser.run("return document.documentElement.dataset.theme") is None, "the screen keeps its theme"
@@ -155,7 +155,7 @@ def test_without_scripts_the_words_and_a_picture_remain(browser: Browser, page: 
 
 
 def test_touch_targets_are_large_enough(browser: Browser, page: Path) -> None:
-    """A thumb is not a mouse. Source: WCAG 2.2, 2.5.8: 24 CSS pixels."""
+    """Small controls cannot be hit with a thumb. Source: WCAG 2.2, 2.5.8: 24 CSS pixels."""
     browser.open(page, width=360)
     script = (
         "return [...document.querySelectorAll('button, select, input')].filter((e) => e.checkVisibility())"
@@ -166,7 +166,7 @@ def test_touch_targets_are_large_enough(browser: Browser, page: Path) -> None:
 
 
 def test_a_finger_taps_scrolls_and_pinches(browser: Browser, page: Path) -> None:
-    """A page that jumps to another frame when somebody scrolls past the map is not usable on a phone."""
+    """On a phone, scrolling over the map must not jump to another frame."""
     browser.open(page, width=360, height=740)
     zoom = "return window.rigpactReport.camera().zoom"
     shown = browser.state()["column"]

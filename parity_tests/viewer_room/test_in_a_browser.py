@@ -1,4 +1,4 @@
-"""The page opened in a real browser: what people see, click and press, and what nobody may make it do."""
+"""The page in a real browser: what people see, click and press, and attacks that must fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pixels(browser: Browser, selector: str) -> Any:
 
 
 def test_it_opens_without_a_word_and_asks_for_nothing(opened: Browser, page: Path) -> None:
-    """A page that phones home, or fails without a network, cannot be attached to a bug."""
+    """A page that loads from the network cannot be attached to a bug."""
     assert opened.errors() == []
     assert opened.requests() == [page.as_uri()]
     assert opened.text("h1") == "Fail"
@@ -46,7 +46,7 @@ def test_it_opens_without_a_word_and_asks_for_nothing(opened: Browser, page: Pat
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_it_fits_its_window(browser: Browser, page: Path, width: int, scheme: str) -> None:
-    """A report that scrolls sideways on a phone is closed again."""
+    """A report that scrolls sideways is not readable on a phone."""
     browser.open(page, width=width, scheme=scheme)
     assert browser.run("return [document.documentElement.scrollWidth, innerWidth]") == [width, width]
     assert browser.errors() == []
@@ -56,7 +56,7 @@ def test_it_fits_its_window(browser: Browser, page: Path, width: int, scheme: st
 
 
 def test_the_skeletons_stand_where_the_rotations_put_them(opened: Browser, drawn: Drawn) -> None:
-    """A viewer with its own idea of forward kinematics shows a defect that is not there, or hides one that is."""
+    """Wrong forward kinematics in the viewer show a false defect, or hide a real one."""
     # 15 bits a component: each off by up to 2.2e-5, a rotation by up to 2·√3·2.2e-5 rad; it adds up along the chain
     tolerance = REST_SKELETON_M * 12 * 2 * 3**0.5 * 2.2e-5
     for side, name in enumerate(("reference", "engine")):
@@ -138,7 +138,7 @@ requestAnimationFrame(sample);
 
 @pytest.mark.parametrize("speed", [0.5, 1.0])
 def test_it_plays_in_the_recordings_own_time(opened: Browser, speed: float) -> None:
-    """At half the speed nobody sees the pop; a recording of 30 frames a second must not run at 60."""
+    """A jump of a bone does not show at the wrong speed; a recording of 30 frames per second must not run at 60."""
     opened.press("#scene", "\ue011")
     opened.choose("#speed", f"{speed:g}")
     opened.find("#play").click()
@@ -156,7 +156,7 @@ def test_it_plays_in_the_recordings_own_time(opened: Browser, speed: float) -> N
 
 
 def test_keys_do_what_they_say(opened: Browser) -> None:
-    """Stepping frame by frame with the mouse is no work for an animator."""
+    """Animators step through frames with the keys."""
     left, right, home, end, up, down, shift = "\ue012", "\ue014", "\ue011", "\ue010", "\ue013", "\ue015", "\ue008"
     opened.press("#scene", home)
     assert opened.state()["column"] == 0
@@ -183,7 +183,7 @@ def test_keys_do_what_they_say(opened: Browser) -> None:
 
 
 def test_the_camera_turns_and_zooms(opened: Browser) -> None:
-    """The one view in which two feet cover each other is the one that it came up with."""
+    """In the first view, one foot may cover the other."""
     before = opened.run(f"{HOOK}camera()")
     opened.drag("#scene", [(200, 200), (260, 210), (300, 220)])
     turned = opened.run(f"{HOOK}camera()")
@@ -195,7 +195,7 @@ def test_the_camera_turns_and_zooms(opened: Browser) -> None:
 
 
 def test_the_wheel_scrolls_until_the_picture_is_chosen(opened: Browser) -> None:
-    """A page that stops scrolling under the pointer is a trap."""
+    """The picture must not stop the page from scrolling."""
     opened.run("scrollTo(0, 300)")
     opened.wheel("#scene", 200)
     opened.until(lambda: opened.run("return scrollY") > 300)
@@ -203,7 +203,7 @@ def test_the_wheel_scrolls_until_the_picture_is_chosen(opened: Browser) -> None:
 
 
 def test_a_name_stays_text(opened: Browser) -> None:
-    """The first bone is called like an attack; so is a path."""
+    """The names of the first bone and of a path are attacks; they must stay text."""
     opened.choose("#bone", "0")
     assert opened.text("#cell").startswith(HOSTILE)
     opened.choose("#sort", "error")
@@ -214,7 +214,7 @@ def test_a_name_stays_text(opened: Browser) -> None:
 
 
 def test_the_policy_stops_what_the_escaping_would_let_through(opened: Browser) -> None:
-    """The second lock, tried by force."""
+    """The policy must stop a script even if the escaping fails."""
     opened.run("document.body.insertAdjacentHTML('beforeend', arguments[0])", HOSTILE)
     opened.run("const s = document.createElement('script'); s.text = 'window.pwned = 2'; document.body.append(s)")
     opened.until(lambda: any("Content Security Policy" in message for message in opened.errors()))
@@ -222,7 +222,7 @@ def test_the_policy_stops_what_the_escaping_would_let_through(opened: Browser) -
 
 
 def test_findings_can_be_filtered(opened: Browser) -> None:
-    """A gate of a real bundle has a hundred."""
+    """A real gate can have a hundred findings."""
     assert opened.run("return document.querySelectorAll('.occurrence').length") == 2
     opened.find("[name=severity][value=warning]").click()
     assert opened.text("#shown") == "1 of 2 shown"
@@ -260,7 +260,7 @@ def test_a_character_without_a_skeleton_still_shows_its_errors(browser: Browser,
 
 
 def test_a_pose_that_is_not_finite_is_said_and_survived(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
-    """The run that one wants to look at is the one with a NaN in it."""
+    """A run with a NaN is the one that users want to see."""
     engine = drawn.run.engine.copy()
     engine[5:, 3] = np.nan
     deg = drawn.run.deg.copy()
@@ -313,7 +313,7 @@ def test_a_skeleton_that_makes_no_sense_stops_nothing(
 
 
 def test_the_picture_stays_in_sight_beside_the_plots(opened: Browser) -> None:
-    """Who looks for a bone in the map wants to see it move, not to scroll up for it."""
+    """Users who look for a bone in the map must see it move without scrolling."""
     opened.run("document.querySelector('#heat').scrollIntoView({block: 'end', behavior: 'instant'})")
     top, bottom, height = opened.run(
         "const b = document.querySelector('#scene').getBoundingClientRect(); return [b.top, b.bottom, innerHeight]"
@@ -322,7 +322,7 @@ def test_the_picture_stays_in_sight_beside_the_plots(opened: Browser) -> None:
 
 
 def test_a_run_without_bones_shows_its_stages_and_no_player(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
-    """A system that moves no skeleton has nothing to play; a page that fails on it, or shows empty boxes, is no answer."""
+    """A system without a skeleton has nothing to play; its page must show the stages, without errors or empty boxes."""
     none, no_poses = np.zeros((COLUMNS, 0)), np.zeros((COLUMNS, 0, 3, 3))
     run = drawn.changed(
         bone_names=(), parents=None, offsets_m=None, reference=no_poses, engine=no_poses, deg=none, cm=None

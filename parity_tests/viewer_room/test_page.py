@@ -1,4 +1,4 @@
-"""The page as bytes: what is in it, how large, how safe. Nothing here opens it."""
+"""The page as bytes: content, size, safety. These tests need no browser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def words(base64_text: str) -> list[int]:
 
 
 def test_ten_seconds_of_a_large_character_stay_below_a_megabyte() -> None:
-    """A report that a ticket system refuses as an attachment is not read."""
+    """A ticket system refuses large attachments."""
     drawn = Drawn.with_one_error(frames=600, bones=65)
     chance = np.random.default_rng(1)
     noise = 10.0 ** chance.uniform(-6, 1.5, (600, 65))
@@ -67,7 +67,7 @@ def test_the_same_answer_gives_the_same_bytes(frames: int, tmp_path: Path) -> No
 
 
 def test_only_the_pages_own_script_and_style_may_act(page: Path) -> None:
-    """A name that slips through the escaping must still not run; `unsafe-inline` would let it."""
+    """A name that is not escaped must still not run as a script; `unsafe-inline` would allow it."""
     text = page.read_text(encoding="utf-8")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     rules = dict(rule.split(" ", 1) for rule in html.unescape(policy).split("; "))
@@ -82,7 +82,7 @@ def test_only_the_pages_own_script_and_style_may_act(page: Path) -> None:
 
 
 def test_nothing_in_the_page_points_outside(page: Path) -> None:
-    """It is opened from a mail, in a train, behind a firewall."""
+    """The page must work offline and behind a firewall."""
     text = DATA.sub("", page.read_text(encoding="utf-8"))
     assert not re.findall(r"https?://|url\(|@import|\bsrc=[\"']|\bfetch\(|XMLHttpRequest|WebSocket", text)
     assert all(target.startswith("#") for target in re.findall(r'\bhref="([^"]*)"', text))
@@ -133,7 +133,7 @@ def test_many_long_runs_share_one_budget() -> None:
 
 
 def test_without_a_recording_the_page_says_why() -> None:
-    """A gap where the picture was looks like a broken page."""
+    """Without an explanation, a missing picture looks like a broken page."""
     nothing = GateReport((), {"rigpact": "0.1.0"}, {"engine-trace": "no engine trace is configured"})
     text = render_html(nothing)
     assert "No engine recording was compared" in text
@@ -151,7 +151,7 @@ def test_every_figure_stands_in_a_table_too(drawn: Drawn) -> None:
 
 
 def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
-    """Not everybody sees red and green."""
+    """Colour-blind people cannot separate red and green."""
 
     def headline(compared: int, declared: int) -> list[str]:
         part = Part("check", "Check", FindingsReport((), Ledger(declared, compared)))
@@ -165,7 +165,7 @@ def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
 
 
 def test_an_old_report_survives_a_failed_write(tmp_path: Path, drawn: Drawn) -> None:
-    """Half a page in an artefact store is worse than yesterday's."""
+    """A failed write must keep the old report, not leave half a page."""
     path = tmp_path / "report.html"
     path.write_text("yesterday's", encoding="utf-8")
     broken = drawn.changed(reference=drawn.run.reference[:WRONG_COLUMN])

@@ -24,7 +24,7 @@ class Camera {
     this.zoom = Math.min(Math.max(this.zoom * factor, 0.3), 12);
   }
 
-  /* Look at what lies between two corners. */
+  /* Frame the box between two corners. */
   frame(low, high) {
     this.target = low.map((value, axis) => (value + high[axis]) / 2);
     this.reach = Math.max(Math.hypot(...low.map((value, axis) => high[axis] - value)) / 2, 0.05);
@@ -50,7 +50,7 @@ class Camera {
     return [this.middle[0] + scale * along(this.right), this.middle[1] - scale * along(this.up), depth];
   }
 
-  /* Pixels a metre at a depth. */
+  /* Pixels per metre at a depth. */
   scaleAt(depth) {
     return this.focal / depth;
   }

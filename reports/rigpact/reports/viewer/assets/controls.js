@@ -1,4 +1,4 @@
-/* From what people do to what the viewer does: controls, pointers, keys. */
+/* User input: controls, pointers, keys. */
 
 function connectControls(viewer) {
   const on = (id, kind, act) => byId(id).addEventListener(kind, (event) => act(event.target));
@@ -52,7 +52,7 @@ function connectPointers(viewer) {
   connectCamera(viewer, byId("scene"));
 }
 
-/* One pointer turns, two pinch; the wheel zooms once the picture has the focus, so that scrolling past it scrolls. */
+/* One pointer turns, two pinch. The wheel zooms only if the picture has the focus, so the page can scroll past it. */
 function connectCamera(viewer, canvas) {
   const { camera } = viewer.scene;
   const held = new Map();
@@ -100,7 +100,7 @@ const TIME_KEYS = {
   "-": (viewer) => zoom(viewer, 0.8),
 };
 
-/* Keys work while the focus is in the player or a plot; elsewhere they are the page's. Buttons and lists keep theirs. */
+/* Keys work while the focus is in the player or a plot, not elsewhere. Buttons and lists keep their own keys. */
 function connectKeys(viewer) {
   byId("viewer").addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, summary")) return;

@@ -1,4 +1,4 @@
-/* Numbers out of the page: base64 of little-endian 16-bit words, as packing.py writes them. */
+/* Decode the numbers of the page: base64 of little-endian 16-bit words, as packing.py writes them. */
 
 const NOT_FINITE = 0xffff;
 
@@ -10,7 +10,7 @@ function toWords(base64) {
   return words;
 }
 
-/* Magnitudes on a logarithmic scale: 0 is nothing, 65535 is not finite, NaN does not occur. */
+/* Magnitudes on a logarithmic scale: word 0 is zero, word 65535 is non-finite. */
 function toMagnitudes(base64, scale) {
   const words = toWords(base64);
   const step = (scale.high - scale.low) / (NOT_FINITE - 2);
@@ -20,7 +20,7 @@ function toMagnitudes(base64, scale) {
   });
 }
 
-/* Unit quaternions xyzw, the largest component left out and told by the top bits of the first two words. */
+/* Unit quaternions xyzw without the largest component; the top bits of the first two words give its index. */
 function toQuaternions(base64) {
   const words = toWords(base64);
   const count = words.length / 3;

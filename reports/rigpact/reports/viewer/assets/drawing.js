@@ -1,4 +1,4 @@
-/* Small helpers of every canvas. */
+/* Helpers for all canvases. */
 
 const FONT_SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const FONT_BOLD = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -48,7 +48,7 @@ function rounded(context, x, y, width, height, radius) {
   context.closePath();
 }
 
-/* The text, its middle cut out where it is too wide: names differ at their ends. */
+/* The text; if too wide, its middle is cut out, because names differ at their ends. */
 function cut(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   const letters = [...text].slice(0, 400);

@@ -3,7 +3,7 @@
 
 const HEAT_ROW = 14;
 const HEAT_TOP = 4;
-const HOT = 1; /* degree or centimetre: what people see without looking for it */
+const HOT = 1; /* degree or centimetre: visible without a search */
 
 class Heatmap extends Plot {
   get height() {

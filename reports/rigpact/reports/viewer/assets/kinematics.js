@@ -16,7 +16,7 @@ function rotate(out, at, qx, qy, qz, qw, x, y, z) {
   out[at + 2] = z + qw * tz + qx * ty - qy * tx;
 }
 
-/* Positions (3 a bone) of local rotations; NaN from a bone on that is not finite. */
+/* Positions (3 numbers per bone) of local rotations; NaN for a non-finite bone and the bones below it. */
 function forwardKinematics(run, local) {
   const positions = new Float64Array(3 * run.boneCount);
   const world = new Float64Array(4 * run.boneCount);
@@ -38,7 +38,7 @@ function forwardKinematics(run, local) {
   return positions;
 }
 
-/* The engine's local rotations with their difference to the reference turned `factor` times as far. */
+/* The engine's local rotations; their difference to the reference is multiplied by `factor`. */
 function exaggerated(reference, engine, factor) {
   if (factor === 1) return engine;
   const out = new Float64Array(engine.length);

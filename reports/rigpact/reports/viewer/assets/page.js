@@ -1,4 +1,4 @@
-/* What the page does: theme, filter, print, and the viewer where there is something to view. */
+/* The page: theme, filter, print, and the viewer if there is a run to show. */
 
 function connectTheme(changed) {
   const root = document.documentElement;
@@ -58,7 +58,7 @@ function connectFindings(viewer) {
   }
 }
 
-/* Paper is light whatever the screen is, and shows the still picture instead of the moving one. */
+/* A printed page is always light, and shows the still picture instead of the moving one. */
 function connectPrint(viewer) {
   const root = document.documentElement;
   let theme;
@@ -74,7 +74,7 @@ function connectPrint(viewer) {
   });
 }
 
-/* What a test may ask: read only, and nothing of the page depends on it. */
+/* Read-only access for tests; the page does not depend on it. */
 function hookOf(viewer) {
   return Object.freeze({
     positions: (run, side, column) => [...posesAt(viewer.runs[run], column, 1)[side === "reference" ? 0 : 1]],

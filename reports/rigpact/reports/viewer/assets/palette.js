@@ -35,7 +35,7 @@ function paletteTable(isDark) {
 const HEAT_LOW = -2; /* log10 of the unit where the palette starts: a hundredth of a degree or centimetre */
 const HEAT_HIGH = 1;
 
-/* Where a magnitude lies between the ends of the palette, 0 to 1; below 0 is blank. The upper decade gets half of it. */
+/* Position of a magnitude in the palette, 0 to 1; below 0 is blank. The upper decade gets half of the range. */
 function heatOf(value) {
   const decades = value > 0 ? (Math.log10(value) - HEAT_LOW) / (HEAT_HIGH - HEAT_LOW) : -1;
   return decades < 0 ? -1 : Math.min(decades, 1) ** 1.5;

@@ -1,4 +1,4 @@
-/* Time: which frame is shown, and playing on from it. */
+/* Time: the shown frame, and playback. */
 
 class Player {
   constructor(change) {
@@ -31,7 +31,7 @@ class Player {
     this.change({ playing: false });
   }
 
-  /* Columns follow the recording's own frame numbers: a gap in them lasts as long as it did. */
+  /* Columns follow the recording's frame numbers: a gap lasts as long as in the recording. */
   tick(now) {
     if (!this.playing) return;
     const { frames, frameCount, fps } = this.run;
@@ -47,7 +47,7 @@ class Player {
     requestAnimationFrame((later) => this.tick(later));
   }
 
-  /* Go on from where one is, at another speed. */
+  /* Continue from the present frame at another speed. */
   restart() {
     this.since = null;
   }

@@ -18,7 +18,7 @@ class Plot {
     });
   }
 
-  /* Height in CSS pixels; subclasses say how much they need. */
+  /* Height in CSS pixels; subclasses override it. */
   get height() {
     return 40;
   }
@@ -111,7 +111,7 @@ function gutterLeft(width) {
   return Math.round(Math.min(Math.max(0.24 * width, 100), 150));
 }
 
-/* The largest value of a row over the frames that fall on each pixel: a peak of one frame is never skipped. */
+/* The largest value over the frames of each pixel, so a peak of one frame is never lost. */
 function pooled(values, offset, stride, count, pixels) {
   const out = new Float32Array(pixels);
   for (let x = 0; x < pixels; x += 1) {

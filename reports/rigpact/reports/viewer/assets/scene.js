@@ -3,7 +3,7 @@
 
 const LEAF_M = 0.04;
 const HEAD_RADIUS_M = 0.085;
-const WHISKER_M = 0.004; /* joints nearer than this to their reference need no line between them */
+const WHISKER_M = 0.004; /* no line to the reference for joints nearer than this */
 
 class Scene {
   constructor(canvas, colours) {
@@ -12,7 +12,7 @@ class Scene {
     this.colours = colours;
   }
 
-  /* Frame the camera on everything the run's reference does. */
+  /* Fit the camera to the reference's whole motion. */
   open(run) {
     this.run = run;
     this.segments = segmentsOf(run);

@@ -107,7 +107,7 @@ class Strips extends Plot {
     this.value(context, isOver ? factor(largestOf(run.stageRatios[row])) : "✓ within", base - 4, isOver);
   }
 
-  /* What stands at a place of the plot, in words. */
+  /* The text for a place of the plot. */
   textAt(column, y) {
     const row = Math.floor((y - FLAG_HEIGHT) / STRIP_HEIGHT);
     const { stages, stageRatios, frames } = this.run;
@@ -151,7 +151,7 @@ class Strips extends Plot {
   }
 }
 
-/* Maximal stretches of neighbours that agree on a question. */
+/* Maximal ranges of neighbours for which a condition is true. */
 function stretches(values, question) {
   const found = [];
   for (let start = 0, x = 1; start < values.length; x += 1) {

@@ -48,7 +48,7 @@ class Viewer {
     this.redraw();
   }
 
-  /* Change the state and draw what depends on it. */
+  /* Change the state, and draw the parts that depend on it. */
   set(changes) {
     const before = { ...this.state };
     Object.assign(this.state, changes);
@@ -89,7 +89,7 @@ class Viewer {
     note.classList.toggle("whole", !this.run.drawn);
   }
 
-  /* The middle of the scrubber's thumb stands at the plots' x. */
+  /* The middle of the scrubber's thumb has the same x as the frame in the plots. */
   alignScrubber() {
     const { left, span } = this.curve;
     if (!span) return;
@@ -98,7 +98,7 @@ class Viewer {
     set("--half", span / this.run.frameCount / 2);
   }
 
-  /* For paper the playhead goes onto the plots themselves, at the worst frame: a second canvas would print over them. */
+  /* For print, the playhead is drawn on the plots at the worst frame: a second canvas would print over them. */
   print(isPrinting) {
     const at = isPrinting ? this.run.worstPlace.column : this.beforePrint.column;
     if (isPrinting) {
@@ -118,7 +118,7 @@ class Viewer {
     const chosen = bone === undefined ? this.state.chosen : bone;
     byId("bone").value = String(chosen);
     this.set({ column: Math.min(Math.max(column, 0), this.run.frameCount - 1), chosen });
-    /* the scrubber says its own value */
+    /* the scrubber announces its own value */
     if (document.activeElement !== byId("scrub")) byId("announce").textContent = byId("cell").textContent;
   }
 
@@ -137,7 +137,7 @@ class Viewer {
   }
 }
 
-/* The largest error of each frame, and the bone that has it: what the run is summed up by. */
+/* The largest error of each frame, and its bone: the summary of the run. */
 function withPeaks(run) {
   run.worst = {};
   for (const metric of ["deg", "cm"]) {
@@ -156,7 +156,7 @@ function withPeaks(run) {
   return run;
 }
 
-/* Without bones a run is summed up by its stages. */
+/* Without bones, the stages give the summary of the run. */
 function largestRatios(run) {
   return Float32Array.from({ length: run.frameCount }, (_, column) => Math.max(0, ...run.stageRatios.map((ratios) => ratios[column])));
 }
