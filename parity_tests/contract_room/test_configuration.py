@@ -90,7 +90,7 @@ def test_a_project_hears_what_it_asked_for(
 
 
 def test_the_nearest_configuration_holds(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run from a sub-folder, a check must not fall back to another set of rules without a word."""
+    """In a sub-folder, a check must not silently use another set of rules."""
     inner = project.folder / "a" / "b"
     inner.mkdir(parents=True)
     (project.folder / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")

@@ -165,7 +165,7 @@ def test_contact_scores_follow_the_foot() -> None:
 
 @pytest.mark.parametrize("style", ["idle", "walk", "run", "hop"])
 def test_the_document_has_the_engines_shape(style: str) -> None:
-    """The engine zero-fills short rows without a word: a wrong shape is a silent T-pose."""
+    """The engine silently fills short rows with zeros: a wrong shape gives a T-pose."""
     clip = generate_clip(style, seed=0, frames=5)
     assert set(clip) == {"NumFrames", "FPS", "ClipAction", "meta", "Frames"}
     assert (clip["NumFrames"], clip["FPS"], len(clip["Frames"])) == (5, 60, 5)

@@ -128,7 +128,7 @@ def test_the_same_results_give_the_same_bytes(kept: Any) -> None:
 
 
 def test_the_archive_is_bound_to_its_inputs(kept: Any) -> None:
-    """Whoever is handed an archive must be able to say which model it speaks of."""
+    """A reader of an archive must be able to find out which model it describes."""
     _, _, folder = kept
     manifest = json.loads(members_of(folder / "kept.rigpact.zip")["manifest.json"])
 

@@ -219,7 +219,7 @@ def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:
 
 
 def test_the_cause_is_named_and_comes_first(project: Path) -> None:
-    """Someone who reads one line at midnight reads the convention, not three stages that inherit it."""
+    """The first line must name the convention, not three stages that inherit the error."""
     report = other_convention(project)
 
     assert "RP801" in codes(report)  # the stages that inherit it are in the report, and not in the steps

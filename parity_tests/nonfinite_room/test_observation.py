@@ -49,7 +49,7 @@ def test_the_observed_network_gives_the_bits_that_failed(tmp_path: Path) -> None
 
 
 def test_weights_are_blamed_for_a_bad_weight_and_named(tmp_path: Path) -> None:
-    """Whoever trains has to know which tensor to look at."""
+    """The training side must know which tensor is wrong."""
     case = next(iter(damaged_demo_cases(tmp_path, 1)))
     origin = investigate(Subject(case.contract, case.network, case.clip), 2, guard_frames=0).origin
     assert origin is not None

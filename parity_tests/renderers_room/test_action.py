@@ -109,7 +109,7 @@ def test_the_action_ends_as_the_gate_ends(job: Job, stub: Path, checkout: Path, 
 
 
 def test_inputs_are_words_and_never_scripts(job: Job, stub: Path, checkout: Path) -> None:
-    """A configuration called `$(…)` would run in the build of whoever reviews the pull request."""
+    """A configuration called `$(…)` would run as code in the reviewer's build."""
     job.variables = {"STUB_STATUS": "0"}
     hostile = '$(touch owned) `touch owned`; "touch owned".toml'
     inputs = {"working-directory": "hero", "config": hostile, "strict": "true", "sarif": "a b.sarif", "junit": "-j.xml"}

@@ -86,7 +86,7 @@ def test_annotations_are_one_command_each_and_come_back_whole(text: str, file: s
 
 
 def test_github_hears_how_many_annotations_it_does_not_show() -> None:
-    """GitHub drops the eleventh annotation of a step without a word."""
+    """GitHub silently drops the eleventh annotation of a step."""
     many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
     found = list(commands(render(gate(part(*many, finding("bad"))), "github")))
     assert [name for name, _, _ in found] == ["error"] + ["warning"] * 10

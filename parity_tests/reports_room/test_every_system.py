@@ -93,7 +93,7 @@ def test_codegen_writes_a_header_with_a_self_test(command: Call, tmp_path: Path,
 
 @EVERY_SYSTEM
 def test_systems_shows_stages_feedback_knobs_and_hints(command: Call, name: str) -> None:
-    """Whoever writes an exporter or looks for a defect starts here."""
+    """Authors of exporters and engineers who search a defect start here."""
     system, (one,) = find_system(name), json.loads(command("systems", name, "--format", "json").out)
     text = command("systems", name).out
 
