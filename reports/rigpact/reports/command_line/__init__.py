@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 class _ClosingPipe(io.RawIOBase):
-    """Standard output whose reader may go away (`rigpact check … | head`): the verdict stays, the rest of the text is dropped."""
+    """Standard output whose reader may close it (`rigpact check … | head`): the status stays, later text is dropped."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

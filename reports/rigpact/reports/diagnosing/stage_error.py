@@ -26,7 +26,7 @@ Gram–Schmidt, and the result is printed too: (√2 + 2 + 1)·√3 = 7.7, round
 
 
 class WorstChannel(NamedTuple):
-    """Error, tolerance and their ratio at one place; None where nothing finite could be judged."""
+    """Error, tolerance and their ratio at one place; None where no finite value could be judged."""
 
     error: float | None
     tolerance: float | None
