@@ -153,8 +153,8 @@ def test_bad_input_is_one_line_and_status_two(
 
 
 @pytest.fixture
-def repository(tmp_path: Path, old: Path) -> Path:
-    """A repository with the demo bundle on `main` and a bundle at 30 fps in the working tree."""
+def repository(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository as the working directory, with the demo bundle on `main` and a bundle at 30 fps in the working tree."""
     folder = tmp_path / "game"
     (folder / "data").mkdir(parents=True)
     bundle = folder / "data" / "norm_template.json"
@@ -170,18 +170,19 @@ def repository(tmp_path: Path, old: Path) -> Path:
     document = json.loads(bundle.read_text(encoding="utf-8"))
     slower(document)
     bundle.write_text(json.dumps(document), encoding="utf-8")
+    monkeypatch.chdir(folder)
     return folder
 
 
 @needs_git
 def test_the_old_version_is_read_from_git(command: Any, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The change of a pull request is the working tree against main, from any folder."""
+    """The change of a pull request is the working tree against main, from any folder of the repository."""
     monkeypatch.chdir(repository / "data")
     before = (repository / "data" / "norm_template.json").read_bytes()
 
     near = command("breaking", "--against", "main", "norm_template.json")
-    monkeypatch.chdir(repository.parent)
-    far = command("breaking", "--against", "main", "game/data/norm_template.json")
+    monkeypatch.chdir(repository)
+    far = command("breaking", "--against", "main", "data/norm_template.json")
 
     assert (near.status, far.status) == (1, 1)
     assert "frame-rate-changed" in near.out
