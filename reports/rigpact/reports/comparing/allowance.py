@@ -61,28 +61,40 @@ class Allowance:
         return found
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
+        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
+        if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
+            inherited = self._inherited(stage, a, b)
+            if inherited is not None and (error <= inherited).all():
+                return inherited
         bound = np.fmin(a.bound(stage), b.bound(stage))
         with np.errstate(invalid="ignore"):
             if not (error > bound).any():
                 return bound
         if stage.is_answer:
             bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
+        inherited = self._inherited(stage, a, b)
+        if inherited is None:
+            return self._unseen(stage, bound, around)
+        if (inherited > bound).any():
+            self.inheriting.add(stage.name)
+        return np.asarray(np.fmax(bound, inherited))
+
+    def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
+        """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""
         exact = a.recomputed(stage), b.recomputed(stage)
         if exact[0] is None or exact[1] is None:
-            return self._unseen(stage, bound, around)
+            return None
         with np.errstate(invalid="ignore", over="ignore"):
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
             inherited = _difference(stage, exact[0], exact[1])
-        if (inherited > bound).any():
-            self.inheriting.add(stage.name)
-        # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
-        unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
-        return np.asarray(
-            np.fmax(bound, np.where(np.isnan(own), unknown, own) + np.nan_to_num(inherited, posinf=np.inf))
-        )
+        if np.isnan(own).any():
+            # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
+            unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
+            own = np.where(np.isnan(own), unknown, own)
+        return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
         """The inherited difference is unknown: in a free run it may be the rounding of all frames before."""
