@@ -21,8 +21,8 @@ from rigpact.contract.rotation6d import (
     transposed,
 )
 from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
-from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
+from rigpact.contract.rules.teacher.pose_columns import not_poses
 from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -225,13 +225,7 @@ def _mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
 def _check_columns(rows: Rows) -> Iterator[Finding]:
     if rows.predicted_columns is None:
         return
-    defects = rot6d_defect(rows.predicted_columns)
-    bad = np.argwhere(defects > 2 * UNIT_TOLERANCE)
-    if len(bad):
-        row, bone = (int(index) for index in bad[0])
-        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
-        more = and_more(len(bad) - 1, "bones and rows")
-        yield NOT_A_POSE.at(rows.path, json_pointer(*Y_NORM, row), more=more, **values)
+    yield from not_poses(NOT_A_POSE, rows, rows.predicted_columns, Y_NORM)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import json_to_layout
-from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
-from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.teacher.pose_columns import not_poses
 from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows
 from rigpact.contract.rules.teacher.view import AUX_DIMS, TeacherView
 from rigpact.contract.rules.wording import and_more
@@ -223,13 +223,7 @@ def _check_clipped(rows: Rows) -> Iterator[Finding]:
 def _check_state(rows: Rows) -> Iterator[Finding]:
     if rows.columns is None:
         return
-    defects = rot6d_defect(rows.columns)
-    bad = np.argwhere(defects > 2 * UNIT_TOLERANCE)
-    if len(bad):
-        row, bone = (int(index) for index in bad[0])
-        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
-        more = and_more(len(bad) - 1, "bones and rows")
-        yield STATE_NOT_A_POSE.at(rows.path, json_pointer(*STATE, row), more=more, **values)
+    yield from not_poses(STATE_NOT_A_POSE, rows, rows.columns, STATE)
 
 
 def _check_targets(rows: Rows) -> Iterator[Finding]:

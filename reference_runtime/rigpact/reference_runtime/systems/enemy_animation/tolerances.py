@@ -274,6 +274,8 @@ def _rotation_errors(codec: Rot6d, bound: FloatArray) -> FloatArray:
     """Bound of a rotation's angle error, (T, B, 1) radians, from the bounds of its two axes.
 
     One axis fixes two components of the rotation, the other axis the third: at most the root of the sum of squares.
+    `bound` comes from _gram_schmidt or _spread: each of an axis's three channels carries the bound of the whole axis, so
+    their Euclidean length is sqrt(3) times that bound.
     """
     error_a, error_b = _axis_errors(codec, bound, bound.shape)
     return np.asarray(np.minimum(np.hypot(error_a, error_b) / np.sqrt(3.0), ROTATION_RANGE))
