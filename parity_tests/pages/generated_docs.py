@@ -17,12 +17,14 @@ from .breaking_page import breaking_page
 from .configuration_page import configuration_page
 from .conventions_page import conventions_page
 from .rules_page import rules_page
+from .trust_page import trust_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "conventions.md": conventions_page,
     "breaking.md": breaking_page,
     "configuration.md": configuration_page,
     "rules.md": rules_page,
+    "trust.md": trust_page,
 }
 
 
