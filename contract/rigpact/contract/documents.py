@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import JsonFile, read_json
+from rigpact.contract.files import JsonFile, read_json, read_toml
 
 
 class Kind(StrEnum):
@@ -24,11 +24,17 @@ class Kind(StrEnum):
     TEACHER_BATCH = "teacher_batch"
     TEACHER_PREDICTION = "teacher_prediction"
     SYSTEM_CONTRACT = "system_contract"
+    DECLARATION = "declaration"
 
     @property
     def words(self) -> str:
         """The kind in words."""
-        return self.value.replace("_", " ")
+        return "contract of one's own" if self is Kind.DECLARATION else self.value.replace("_", " ")
+
+    @property
+    def is_of_a_system(self) -> bool:
+        """Whether it is the contract of a system that its stages declare: every one but a schema bundle's."""
+        return self in {Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Document:
 
 _MARKS: tuple[tuple[Kind, Callable[[dict[str, Any]], bool]], ...] = (
     (Kind.SYSTEM_CONTRACT, lambda root: root.get("format") == "rigpact-system"),
+    (Kind.DECLARATION, lambda root: root.get("format") == "rigpact-contract"),
     (Kind.RAW_CLIP, lambda root: "Frames" in root),
     (Kind.TEACHER_PREDICTION, lambda root: "prediction" in root),
     (Kind.TEACHER_BATCH, lambda root: "teacher" in root),
@@ -70,7 +77,8 @@ def kind_of(root: dict[str, Any]) -> Kind | None:
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput if its kind is unknown or not the expected one."""
-    return file_to_document(read_json(path), expected)
+    reads = read_toml if Path(path).suffix.lower() == ".toml" else read_json
+    return file_to_document(reads(path), expected)
 
 
 def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
@@ -79,7 +87,7 @@ def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
     wanted = (
         expected.words
         if expected
-        else "a bundle, companion, raw clip, teacher batch, teacher prediction or system contract"
+        else "a bundle, companion, raw clip, teacher batch, teacher prediction, system contract or declaration"
     )
     if not isinstance(file.data, dict):
         raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -81,6 +82,18 @@ def read_json(path: str | Path) -> JsonFile:
     NaN, Infinity and numbers beyond float64 are not JSON, but Python writes them. They are kept, and `standard` is False.
     """
     return bytes_to_json(read_bytes(path), path)
+
+
+def read_toml(path: str | Path) -> JsonFile:
+    """Parse a TOML file; UnusableInput names line and column when it is not TOML."""
+    content = read_bytes(path)
+    try:
+        data = tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise UnusableInput(path, "bytes that are not text", "UTF-8 TOML", "a binary file?") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UnusableInput(path, f"text that is not TOML ({error})", "TOML") from None
+    return JsonFile(Path(path), content, data, standard=True)
 
 
 def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:

@@ -103,7 +103,7 @@ _OF_ANY_MODEL = Need.GRAPH
 
 def _is_asked(files: UserFiles, family: Family) -> bool:
     """Whether `rigpact check` runs a family on files of this kind of contract."""
-    if files.bundle.kind is Kind.SYSTEM_CONTRACT:
+    if files.bundle.kind.is_of_a_system:
         return not _OF_CONTRACT_FILES.isdisjoint(family.needs) or _OF_ANY_MODEL in family.needs
     return _MISSING.keys() - _OF_CONTRACT_FILES >= set(family.needs)
 

@@ -101,7 +101,7 @@ class UserFiles:
         """The clips as JSON artefacts of a known kind, by path."""
         found = [read_document(path) for path in self.paths.clips if not is_trace_path(path)]
         for document in found:
-            if document.kind in (Kind.BUNDLE, Kind.COMPANION, Kind.SYSTEM_CONTRACT):
+            if document.kind in (Kind.BUNDLE, Kind.COMPANION, Kind.SYSTEM_CONTRACT, Kind.DECLARATION):
                 raise UnusableInput(document.path, f"a {document.kind.words}", "a raw clip or a teacher file")
         return {document.path: document for document in found}
 

@@ -19,6 +19,8 @@ class FieldKind(StrEnum):
     POSITION = "position"
     DIRECTION = "direction"
     QUATERNION_XYZW = "quaternion_xyzw"
+    QUATERNION_WXYZ = "quaternion_wxyz"
+    MATRIX = "matrix"
     ROTATION_VECTOR = "rotation_vector"
     EULER_XYZ = "euler_xyz"
     FLAG = "flag"

@@ -9,8 +9,10 @@ from typing import Any
 
 import orjson
 
+from rigpact.contract.declared.reading import declared_contract
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused
+from rigpact.contract.rules.hosted.declarations import check_declaration
 from rigpact.contract.rules.hosted.system_loading import refusals
 from rigpact.contract.systems.layout import json_to_fields
 from rigpact.contract.systems.registry import find_system
@@ -27,11 +29,20 @@ def read_system_contract(path: str | Path, changes: Mapping[str, Any] | None = N
 
 
 def document_to_system_contract(document: Document) -> SystemContract:
-    """Build the contract from a document that was read already."""
+    """Build the contract from a document that was read already: a system's contract file, or a declaration."""
+    if document.kind is Kind.DECLARATION:
+        return _declared(document)
     refused = refusals(document)
     if refused:
         raise ContractRefused(document.path, refused)
     return _contract(document.data, document.path, document.file.sha256)
+
+
+def _declared(document: Document) -> SystemContract:
+    refused = [finding for finding in check_declaration(document) if finding.rule.engine_refuses]
+    if refused:
+        raise ContractRefused(document.path, refused)
+    return declared_contract(document)
 
 
 def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> SystemContract:

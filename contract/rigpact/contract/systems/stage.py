@@ -112,7 +112,8 @@ class Stage:
     needs: the stages that it is computed from; may_use: those that it looks at if they are known.
     compute: None for a vector that comes from outside (the clip).
     carried: the stage of the frame before that this one takes over when the system feeds itself; carried_fields: those of its
-    fields that it takes over, if not all: the others still come from outside.
+    fields that it takes over, if not all: the others still come from outside. start: contract -> its row (width,) in the first
+    frame, where nothing from outside says it. source_knob: stages that sides take it over from, where they differ.
     bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
     that is measured.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
@@ -128,10 +129,17 @@ class Stage:
     may_use: tuple[str, ...] = ()
     carried: str | None = None
     carried_fields: tuple[str, ...] = ()
+    start: Callable[[Any], FloatArray] | None = None
+    source_knob: Knob | None = None
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""
     reach: tuple[int, int] | Callable[[Any], tuple[int, int]] = (0, 0)
+
+    @property
+    def every_knob(self) -> tuple[Knob, ...]:
+        """The knobs of its computation, and the one of what it takes over."""
+        return self.knobs if self.source_knob is None else (*self.knobs, self.source_knob)
 
     def reach_of(self, contract: Any) -> tuple[int, int]:
         """How many frames back and how many ahead the stage looks."""
@@ -205,11 +213,11 @@ class Graph:
 
     def knobs(self) -> dict[str, Knob]:
         """Every knob of every stage, by name, in loop order."""
-        return {knob.name: knob for stage in self.stages for knob in stage.knobs}
+        return {knob.name: knob for stage in self.stages for knob in stage.every_knob}
 
     def stages_of(self, knob: str) -> frozenset[str]:
         """The stages that look at a knob."""
-        return frozenset(stage.name for stage in self.stages if any(each.name == knob for each in stage.knobs))
+        return frozenset(stage.name for stage in self.stages if any(each.name == knob for each in stage.every_knob))
 
     def after(self, names: tuple[str, ...]) -> frozenset[str]:
         """These stages and all that depend on them within a frame."""

@@ -25,12 +25,28 @@ def _no_problems(*_anything: Any) -> Iterator[Problem]:
     yield from ()
 
 
+@dataclass(frozen=True)
+class NetworkBinding:
+    """A network of a system: the stages that it takes and gives, in the order of their binding.
+
+    path: its file, if the contract names one. input_names: the model's inputs, where they are bound by name.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    path: Path | None = None
+    input_names: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A system as rigpact knows it.
 
     name: as in files and on the command line; title: for people; page: its page under docs/systems.
     stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order of their binding.
+    networks: the same of each network by name, where a contract names them. recordings: under which name, or list of names,
+    recordings of other formats hold a stage, where it is not the stage's own.
     windowed: rows are samples of a window that is evaluated as a whole, not frames that stand alone.
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
@@ -53,6 +69,8 @@ class System:
     benign_knobs: tuple[Knob, ...] = ()
     posed: str = ""
     description: Description = field(default_factory=Description)
+    networks: Mapping[str, NetworkBinding] = field(default_factory=dict)
+    recordings: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> Graph:

@@ -37,7 +37,7 @@ def open_contract(files: ContractFiles) -> AnyContract:
     if files.bundle is None:
         raise UnusableInput("--bundle", "none", "the schema bundle or the system's contract file")
     document = read_document(files.bundle)
-    if document.kind is Kind.SYSTEM_CONTRACT:
+    if document.kind.is_of_a_system:
         if files.companion is not None:
             raise UnusableInput(
                 "--companion", str(files.companion), "a contract file alone", "this system has no such file"

@@ -22,9 +22,10 @@ from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numb
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
 
 class DeclaredFiles:
@@ -39,11 +40,16 @@ class DeclaredFiles:
 
     def recording(self, path: Path, contract: Any) -> Recording:
         """A trace of this system; UnusableInput for a trace of another system."""
-        trace = read_trace(path)
+        is_named = is_named_columns(path) and not is_trace_path(path)
+        trace = read_named_columns(path, contract) if is_named else read_trace(path)
         name = contract.system.name
         if trace.header.system != name:
             found = "no system in its header" if trace.header.system is None else f"a trace of {trace.header.system}"
             raise UnusableInput(f"{path}#/system", found, name, "is it the right --bundle?")
+        unknown = [stage for stage in trace.stages if stage not in contract.system.graph]
+        if unknown:
+            known = ", ".join(contract.system.graph.names)
+            raise UnusableInput(f"{path}#/stages", f"the stage {unknown[0]!r}", f"one of {known}")
         return Recording(path, "trace", trace, frozenset(contract.system.graph.names))
 
     def clip(self, path: Path, contract: Any) -> Any:
@@ -63,6 +69,16 @@ class DeclaredFiles:
     def network(self, path: Path, contract: Any) -> Any:
         """The model behind the system's answers."""
         return OnnxSystemNetwork(path, contract.system)
+
+    def own_network(self, contract: Any) -> Any:
+        """The networks whose files the contract names; None where it names none."""
+        networks = contract.system.networks
+        opened = {
+            name: OnnxSystemNetwork(each.path, bound_part(contract.system, each))
+            for name, each in networks.items()
+            if each.path is not None
+        }
+        return next(iter(opened.values())) if opened and len(networks) == 1 else opened or None
 
     def replay(self, path: Path, contract: Any) -> Any:
         """Recorded answers in place of a model."""
@@ -158,6 +174,12 @@ class DeclaredFiles:
         published: the watched stage at every frame, (T, width); sampled: every stage, (1, width), at some frames.
         """
         return {}, ()
+
+
+def network_of(contract: Any, onnx: Path | None) -> Any:
+    """The model of an option, else the networks that the contract itself names, else None."""
+    files = files_of(contract)
+    return files.own_network(contract) if onnx is None else files.network(onnx, contract)
 
 
 def files_of(contract: Any) -> Any:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Graph, NotKnown
+from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
@@ -54,6 +54,12 @@ class Evidence:
         return replace(self, frame=self.frame[chosen], recorded=recorded)
 
 
+def source_of(stage: Stage, frames: Any) -> str:
+    """The stage of the frame before that a fed-back stage takes over, under the conventions."""
+    source: str = stage.carried if stage.source_knob is None else frames.pick(stage.source_knob)
+    return source
+
+
 class ReplayedFrames:
     """Every stage recomputed under one contract.
 
@@ -73,6 +79,7 @@ class ReplayedFrames:
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""
         if stage not in self._computed:
+            self._computed[stage] = None  # what a stage needs of itself in the frame before must be recorded
             self._computed[stage] = (
                 self._compute(stage)
                 if self._keep is None
@@ -93,9 +100,15 @@ class ReplayedFrames:
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
-        before = self.recorded_at(stage.carried, -1)
-        rows = self.driven(name) if self.has_drive else np.full_like(before, np.nan)
-        return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, rows, before), rows)
+        before = self._shifted(self[source_of(stage, self)], -1)
+        seed = self._seed(stage, before)
+        return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
+
+    def _seed(self, stage: Stage, like: FloatArray) -> FloatArray:
+        """Rows of a fed-back stage that do not come from the frame before: the clip's, else its first row, else NaN."""
+        if self.has_drive and self.drive.rows(stage.name) is not None:
+            return self.driven(stage.name)
+        return np.full_like(like, np.nan) if stage.start is None else np.broadcast_to(stage.start(self.contract), like.shape)
 
     def get(self, stage: str) -> FloatArray | None:
         """The values that a later stage reads: recorded, else computed, else None."""
@@ -172,6 +185,9 @@ class ReplayedFrames:
         values = self.recorded.get(stage)
         if values is None:
             raise NotKnown(stage)
+        return self._shifted(values, lag)
+
+    def _shifted(self, values: FloatArray, lag: int) -> FloatArray:
         wanted = self.frame + lag
         rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
         found = np.full(values.shape, np.nan, np.float32)

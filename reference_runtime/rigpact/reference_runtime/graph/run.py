@@ -18,7 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.contract.systems.system import SystemContract
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, source_of
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
 Part = TypeVar("Part")
@@ -93,7 +93,7 @@ def _refuse_impossible(contract: SystemContract, drives: Sequence[ClipDrive], co
 
 
 def _checked(graph: Graph, known: Rows) -> ClipDrive:
-    missing = [name for name in graph.given if name not in known]
+    missing = [name for name in graph.given if name not in known and graph[name].start is None]
     if missing:
         raise UnusableInput("--clip", f"no {', '.join(missing)}", ", ".join(graph.given))
     lengths = {name: len(rows) for name, rows in known.items()}
@@ -147,11 +147,13 @@ class LiveFrames:
         clip = self._clip(stage.name, self.frame[0])
         if stage.compute is not None:
             return stage.compute(self) if clip is None else clip
+        if clip is None and stage.start is not None:
+            clip = np.broadcast_to(stage.start(self.contract), (len(self.frame), stage.fields(self.contract).width))
         if clip is None:
             raise NotKnown(stage.name)
         if self.mode != "free" or stage.carried is None or self.frame[0] == 0:
             return clip
-        return stage.take_over(self.contract, clip, self.at(stage.carried, -1))
+        return stage.take_over(self.contract, clip, self.at(source_of(stage, self), -1))
 
     def _clip(self, stage: str, frame: int) -> FloatArray | None:
         """The clips' rows of a stage at a frame, one per run. A free run loops its clip; a teacher run ends with it."""

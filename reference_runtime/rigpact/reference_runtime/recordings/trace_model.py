@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.version import rigpact_version
 
 FORMAT, VERSION = "rigpact-trace", 1
@@ -96,26 +96,32 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
 
 
 def _system_name(entry: dict[str, Any], place: str) -> str | None:
+    """The system that a header names. One that no package brings is declared by a contract, which is not known here."""
     name = _optional_text(entry, "system", f"{place}#")
-    return None if name is None else find_system(name, f"{place}#/system").name
+    return name if name is None or canonical_name(name) not in known_systems() else canonical_name(name)
 
 
-def _stage_widths(name: str | None) -> dict[str, int | None]:
-    """The stages that a system's trace may hold, with their widths; None if the width depends on the contract."""
+def _stage_widths(name: str | None) -> dict[str, int | None] | None:
+    """The stages that a system's trace may hold, with their widths; None if the width depends on the contract.
+
+    None for the whole where only a contract knows the stages.
+    """
+    if name is not None and name not in known_systems():
+        return None
     system = find_system(name or ENEMY_ANIMATION)
     own = system.vectors
     return {stage: own[stage].width if stage in own else None for stage in system.graph.names}
 
 
-def _widths(stages: Any, place: str, known: dict[str, int | None]) -> dict[str, int]:
+def _widths(stages: Any, place: str, known: dict[str, int | None] | None) -> dict[str, int]:
     if not isinstance(stages, dict) or not stages:
         raise UnusableInput(place, _shown(stages), "an object of stage widths")
     for name, width in stages.items():
-        if name not in known:
+        if known is not None and name not in known:
             raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(known)}")
         if not is_integer(width) or not 0 < width <= _MAX_WIDTH:
             raise UnusableInput(f"{place}/{name}", _shown(width), "the stage's width")
-        if known[name] not in (None, width):
+        if known is not None and known[name] not in (None, width):
             raise UnusableInput(f"{place}/{name}", f"{width} numbers", f"{known[name]}, as the system has them")
     return dict(stages)
 

@@ -6,6 +6,7 @@ Recorded outputs need no network: they are recorded stages.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import ModelSignature, open_session, session_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames
-from rigpact.contract.systems.system import System
+from rigpact.contract.systems.system import NetworkBinding, System
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]
 """A function from the model's inputs to its outputs: rows (N, width), or (1, N, width) if the system is windowed."""
@@ -34,6 +35,11 @@ def answer_of(output: str) -> Compute:
     return compute
 
 
+def bound_part(system: System, binding: NetworkBinding) -> System:
+    """The system with one of its networks alone: what that network takes and gives."""
+    return replace(system, inputs=binding.inputs, outputs=binding.outputs, networks={binding.name: binding})
+
+
 class OnnxSystemNetwork:
     """An ONNX model on one CPU thread, so that the same input gives the same bits. An `Evaluate`.
 
@@ -47,7 +53,7 @@ class OnnxSystemNetwork:
         self.signature = session_signature(session, path)
         _check_signature(self.signature, system)
         self._session = session
-        self._inputs = [entry.name for entry in self.signature.inputs]
+        self._inputs = _input_names(self.signature, system)
         self._outputs = [entry.name for entry in self.signature.outputs]
         self._takes_one = any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
@@ -86,3 +92,15 @@ def _check_signature(signature: ModelSignature, system: System) -> None:
             signature.path, f"{errors[0].rule.code} {errors[0].message}", f"the model of {system.title}",
             "run `rigpact check` on the contract and the model for every finding",
         )  # fmt: skip
+
+
+def _input_names(signature: ModelSignature, system: System) -> list[str]:
+    """The model's inputs in the order of the system's: by position, or as its network declares their names."""
+    declared = [list(each.input_names) for each in system.networks.values() if each.inputs == system.inputs]
+    names = [entry.name for entry in signature.inputs]
+    if not declared or not declared[0]:
+        return names
+    unknown = sorted(set(declared[0]) ^ set(names))
+    if unknown:
+        raise UnusableInput(signature.path, f"the inputs {', '.join(names)}", f"{', '.join(declared[0])}, as declared")
+    return declared[0]

@@ -29,13 +29,13 @@ def check_files(request: CheckRequest) -> FindingsReport:
 
     Raises UnusableInput for files that do not belong together.
     """
-    contracts = [document for document in request.documents if document.kind is Kind.SYSTEM_CONTRACT]
+    contracts = [document for document in request.documents if document.kind.is_of_a_system]
     if not contracts:
         return _check_bundle_files(request)
     # numpy, onnxruntime and the recordings are not needed to check a bundle before a commit
     from rigpact.reports.checking.system_files import check_system_files
 
-    others = [document for document in request.documents if document.kind is not Kind.SYSTEM_CONTRACT]
+    others = [document for document in request.documents if not document.kind.is_of_a_system]
     if others:
         raise UnusableInput(others[0].path, f"a {others[0].kind.words}", "files of the system's own contract")
     refuse_second([document.path for document in contracts], "system contracts")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
 
@@ -26,7 +26,7 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     given, files = given or EvidenceFiles(), files_of(contract)
     recording = files.recording(path, contract)
     drive = None if given.clip is None else files.drive(given.clip, contract)
-    network = None if given.onnx is None else files.network(given.onnx, contract)
+    network = network_of(contract, given.onnx)
     evidence = recording_to_evidence(recording, contract, drive, network)
     if given.replay is not None:
         answers = files.answers(given.replay, evidence.frame, contract)

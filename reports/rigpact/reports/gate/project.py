@@ -132,6 +132,8 @@ def system_of(document: Document) -> System:
     """The system of a bundle or a contract file; UnusableInput for another file."""
     if document.kind is Kind.BUNDLE:
         return find_system(ENEMY_ANIMATION)
+    if document.kind is Kind.DECLARATION:
+        return document_to_system_contract(document).system
     if document.kind is Kind.SYSTEM_CONTRACT:
         return find_system(str(document.data.get("system")), f"{document.path}#/system")
     raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a system's contract file")

@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.comparing.address import channel_address
@@ -63,10 +63,7 @@ def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
     """The model, or recorded answers instead; None if neither is given, because the clip may hold the answers."""
     if onnx is not None and replay is not None:
         raise UnusableInput("--onnx and --replay", "both", "one of them")
-    files = files_of(contract)
-    if onnx is not None:
-        return files.network(onnx, contract)
-    return None if replay is None else files.replay(replay, contract)
+    return network_of(contract, onnx) if replay is None else files_of(contract).replay(replay, contract)
 
 
 def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Trace:

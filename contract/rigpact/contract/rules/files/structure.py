@@ -83,6 +83,7 @@ _UNREAD = {
     Kind.TEACHER_BATCH: (("clip",), ("source_json",)),
     Kind.TEACHER_PREDICTION: (("clip",), ("model",), ("source_json",), ("teacher_json",), ("diagnostics",)),
     Kind.SYSTEM_CONTRACT: (),
+    Kind.DECLARATION: (),
 }  # fmt: skip
 """Parts that neither side needs to load the file: a defect there is only a warning."""
 

@@ -99,7 +99,7 @@ def _contracts_beside(model: Path) -> tuple[Document, ...]:
     for path in sorted(model.parent.glob("*.json")):
         with suppress(UnusableInput):
             document = _artefact(path)
-            if document is not None and document.kind in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT}:
+            if document is not None and document.kind in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}:
                 found.append(document)
     return tuple(found)
 

@@ -151,6 +151,7 @@ def _sort_document(path: Path, folder: Path, found: FoundFiles) -> None:
     plain = {
         Kind.BUNDLE: found.bundles, Kind.COMPANION: found.companions, Kind.RAW_CLIP: found.clips,
         Kind.SYSTEM_CONTRACT: found.contracts,
+        Kind.DECLARATION: found.contracts,
     }  # fmt: skip
     if kind in plain:
         plain[kind].append(path)

@@ -1,0 +1,326 @@
+"""From a declaration to a system: vectors from outside, stages of operations, networks, numbers.
+
+Every mistake is found in one pass: a stage that cannot be built is left out, and what reads it is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.fields import declared_fields
+from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.sources import Sources
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.json_pointer import Token
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.system import NetworkBinding, System
+
+FORMAT = "rigpact-contract"
+_OF_EVERY_STAGE = frozenset(
+    {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high", "knobs", "why"}
+)
+
+
+@dataclass(frozen=True)
+class LeftOpen:
+    """A convention that the declaration does not say: its place, its knob, the values that it may have."""
+
+    pointer: str
+    knob: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """What a declaration says. system is None where mistakes keep it from being used.
+
+    read: the bytes of the files that the numbers come from, by name.
+    """
+
+    system: System | None
+    constants: Mapping[str, Any]
+    problems: tuple[Misdeclared, ...]
+    left_open: tuple[LeftOpen, ...]
+    read: Mapping[str, bytes]
+
+
+def read_declaration(root: Mapping[str, Any], folder: Path) -> Declaration:
+    """Read the root of a declaration that follows the schema; `folder` holds its files."""
+    return _Reader(root, Sources(folder)).declaration()
+
+
+def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """Every number of a declared contract by its path, `joint_pos.scale`, in its own shape."""
+    flat: dict[str, FloatArray] = {}
+    for owner, entries in constants.items():
+        flat |= {f"{owner}.{key}": np.array(value, np.float64) for key, value in entries.items()}
+    return flat
+
+
+@dataclass(eq=False)
+class _Reader:
+    root: Mapping[str, Any]
+    sources: Sources
+    problems: list[Misdeclared] = field(default_factory=list)
+    numbers: dict[str, NamedNumbers] = field(default_factory=dict)
+    stages: dict[str, Stage] = field(default_factory=dict)
+    networks: dict[str, NetworkBinding] = field(default_factory=dict)
+    constants: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_open: list[LeftOpen] = field(default_factory=list)
+
+    def declaration(self) -> Declaration:
+        """Read everything, in the order in which one thing needs another."""
+        self._refuse_repeated_names()
+        for name, entry in self.root.get("numbers", {}).items():
+            with self._noting():
+                self._add_numbers(name, entry)
+        for name, table in self.root.get("networks", {}).items():
+            with self._noting():
+                self._add_network(name, table)
+        for kind, add in (("given", self._add_given), ("stages", self._add_stage)):
+            for index, table in enumerate(self.root.get(kind, [])):
+                with self._noting():
+                    add(table, (kind, index))
+        for check in (self._check_carried, self._check_networks, self._check_knobs):
+            for problem in check():
+                self.problems.append(problem)
+        system = None if self.problems else self._system()
+        return Declaration(system, self.constants, tuple(self.problems), tuple(self.left_open), self.sources.read)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except Misdeclared as problem:
+            self.problems.append(problem)
+        except _NotBuilt:
+            pass  # its own mistake was noted already
+
+    def _system(self) -> System:
+        single = next(iter(self.networks.values())) if len(self.networks) == 1 else None
+        fps = self.root.get("fps")
+        return System(
+            name=self.root["name"],
+            title=self.root.get("title", self.root["name"]),
+            page="",
+            stages=tuple(self.stages.values()),
+            inputs=single.inputs if single else (),
+            outputs=single.outputs if single else (),
+            fps=None if fps is None else float(fps),
+            numbers=flat_numbers,
+            networks=self.networks,
+            recordings=self.root.get("recordings", {}),
+        )
+
+    @property
+    def _names(self) -> dict[str, tuple[str, ...]]:
+        return {name: tuple(words) for name, words in self.root.get("names", {}).items()}
+
+    def _refuse_repeated_names(self) -> None:
+        seen: dict[str, str] = {}
+        for kind in ("given", "stages"):
+            for index, table in enumerate(self.root.get(kind, [])):
+                name, place = table["name"], f"{kind} {index + 1}"
+                if name in seen:
+                    self.problems.append(
+                        Misdeclared(Wrong.NAMED_TWICE, (kind, index, "name"), f"{name} again ({seen[name]})", "a name of its own")
+                    )
+                seen.setdefault(name, place)
+        for name, words in self._names.items():
+            twice = sorted({word for word in words if words.count(word) > 1})
+            if twice:
+                self.problems.append(Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice[0]} twice", "each name once"))
+
+    def _add_numbers(self, name: str, entry: Any) -> None:
+        place: tuple[Token, ...] = ("numbers", name)
+        names: tuple[str, ...] = ()
+        if isinstance(entry, Mapping):
+            value = self.sources.value(entry.get("file"), entry.get("at"), place) if "file" in entry else entry.get("value")
+            if "names" in entry:
+                names = self._name_list(entry["names"], (*place, "names"))
+        else:
+            value = entry
+        array = to_numbers(value, place)
+        if names and array.size != len(names):
+            raise Misdeclared(Wrong.WIDTH, place, f"{array.size} numbers", f"{len(names)}, one for each of its names")
+        self.numbers[name] = NamedNumbers(self._keep("numbers", name, array), array, names)
+
+    def _name_list(self, value: Any, place: tuple[Token, ...]) -> tuple[str, ...]:
+        if isinstance(value, str):
+            if value not in self._names:
+                raise unknown(place, value, self._names, "a name of [names]")
+            return self._names[value]
+        return tuple(value)
+
+    def _keep(self, owner: str, key: str, array: FloatArray) -> str:
+        self.constants.setdefault(owner, {})[key] = array.tolist()
+        return f"{owner}.{key}"
+
+    def _add_network(self, name: str, table: Mapping[str, Any]) -> None:
+        place: tuple[Token, ...] = ("networks", name)
+        path = self.sources.find(table["file"], (*place, "file")) if "file" in table else None
+        inputs = table["inputs"]
+        by_name = tuple(inputs) if isinstance(inputs, Mapping) else ()
+        stages = tuple(inputs.values()) if isinstance(inputs, Mapping) else tuple(inputs)
+        self.networks[name] = NetworkBinding(name, stages, tuple(table["outputs"]), path, by_name)
+
+    def _add_given(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
+        layout = declared_fields(table, place, self._names)
+        if layout is None:
+            raise Misdeclared(Wrong.MISSING, place, f"{table['name']} without fields", "fields, names or size")
+        name, carried = table["name"], table.get("carried")
+        start = self._start(table, layout, place) if carried else None
+        knob = None
+        if "wrong" in table:
+            effects = {source: source for source in (carried, *table["wrong"])}
+            knob = Knob(f"{name}.carried", effects, f"the stage of the frame before that {name} is taken over from")
+        self.stages[name] = Stage(
+            name, layout, carried=carried, reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob
+        )
+
+    def _start(self, table: Mapping[str, Any], layout: FieldLayout, place: tuple[Token, ...]) -> Any:
+        value = table.get("start")
+        if value is None:
+            return None
+        if value == "zeros":
+            return partial(_row, None, layout.width)
+        use = self._use({**table, "operation": ""}, place, (), None)
+        path = use.number("start", layout.width).path
+        self._take_over(use)
+        return partial(_row, path, layout.width)
+
+    def _add_stage(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
+        operation = known_operations().get(table["operation"])
+        if operation is None:
+            raise unknown((*place, "operation"), table["operation"], known_operations(), "an operation")
+        self._refuse_unknown_keys(table, place, operation)
+        inputs = tuple(self._input(name, (*place, "of")) for name in _as_list(table.get("of", [])))
+        fewest, most = operation.inputs
+        if not fewest <= len(inputs) <= most:
+            wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
+            raise Misdeclared(Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}")
+        declared = declared_fields(table, place, self._names)
+        use = self._use(table, place, inputs, declared)
+        built = operation.build(use)
+        self._take_over(use)
+        self.stages[table["name"]] = _stage(use, built, declared)
+
+    def _refuse_unknown_keys(self, table: Mapping[str, Any], place: tuple[Token, ...], operation: Operation) -> None:
+        known = [*operation.parameters, *sorted(_OF_EVERY_STAGE)]
+        for key in table:
+            if key not in known:
+                raise unknown((*place, key), key, known, f"a parameter of {operation.name}")
+
+    def _use(
+        self, table: Mapping[str, Any], place: tuple[Token, ...], inputs: tuple[Input, ...], declared: FieldLayout | None
+    ) -> Use:
+        name = table["name"]
+        network = next((each for each in self.networks.values() if name in each.outputs), None)
+        fps = self.root.get("fps")
+        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network)
+
+    def _take_over(self, use: Use) -> None:
+        for path, value in use.constants.items():
+            self._keep(*path.split(".", 1), value)
+        for knob, key in use.left_open:
+            self.left_open.append(LeftOpen("/" + "/".join(map(str, use.at(key))), knob.name, knob.values))
+
+    def _input(self, name: Any, place: tuple[Token, ...]) -> Input:
+        if name in self.stages:
+            layout = self.stages[name].layout
+            assert isinstance(layout, FieldLayout)  # a declaration's fields depend on nothing
+            return Input(name, layout)
+        declared = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
+        if name not in declared:
+            raise unknown(place, name, declared, "a vector of [[given]] or an earlier stage")
+        own = place[:2]
+        if declared.index(name) >= _position(own, self.root):
+            raise Misdeclared(
+                Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", "a vector of [[given]] or an earlier stage",
+                f'to use the value of the frame before: a [[given]] with carried = "{name}"',
+            )  # fmt: skip
+        raise _NotBuilt
+
+    def _check_carried(self) -> Iterator[Misdeclared]:
+        for index, table in enumerate(self.root.get("given", [])):
+            stage, sources = self.stages.get(table["name"]), [table.get("carried"), *table.get("wrong", [])]
+            for source in filter(None, sources):
+                yield from self._carried_problems(stage, source, ("given", index, "carried"))
+
+    def _carried_problems(self, stage: Stage | None, source: str, place: tuple[Token, ...]) -> Iterator[Misdeclared]:
+        names = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
+        if source not in names:
+            yield unknown(place, source, names, "a stage")
+        elif stage is not None and source in self.stages:
+            own, other = (each.fields(None).width for each in (stage, self.stages[source]))
+            if own != other:
+                yield Misdeclared(Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {stage.name} has")
+
+    def _check_networks(self) -> Iterator[Misdeclared]:
+        names = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
+        answers = {table["name"] for table in self.root.get("stages", []) if table["operation"] == "network"}
+        for name, network in self.networks.items():
+            for key, stages in (("inputs", network.inputs), ("outputs", network.outputs)):
+                for stage in stages:
+                    if stage not in names:
+                        yield unknown(("networks", name, key), stage, names, "a vector or a stage")
+                    elif key == "outputs" and stage not in answers:
+                        yield Misdeclared(
+                            Wrong.KIND, ("networks", name, key), f"{stage}, which no network gives", 'operation = "network"'
+                        )
+
+    def _check_knobs(self) -> Iterator[Misdeclared]:
+        known: dict[str, Knob] = {}
+        for stage in self.stages.values():
+            for knob in stage.every_knob:
+                first = known.setdefault(knob.name, knob)
+                if first.values != knob.values:
+                    yield Misdeclared(
+                        Wrong.CHOICE, (), f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
+                        f"{', '.join(first.values)}, as where it stands first", "stages that share a knob declare the same",
+                    )  # fmt: skip
+
+
+class _NotBuilt(Exception):
+    """An input of the stage was not built; its own mistake is noted already."""
+
+
+def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
+    kind, index = place
+    return int(index) + (len(root.get("given", [])) if kind == "stages" else 0)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _row(path: str | None, width: int, contract: Any) -> FloatArray:
+    """The first row of a vector that is fed back, (width,)."""
+    value = np.zeros(width) if path is None else contract.numbers[path]
+    return np.broadcast_to(value.reshape(-1), (width,)).astype(np.float32)
+
+
+def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
+    layout = built.fields
+    if declared is not None:
+        if declared.width != layout.width:
+            raise Misdeclared(
+                Wrong.WIDTH, use.place, f"fields of {declared.width} numbers", f"{layout.width}, as the operation gives"
+            )
+        layout = declared
+    needs = use.network.inputs if built.is_answer and use.network else tuple(each.name for each in use.inputs)
+    return Stage(
+        use.stage, layout, needs, built.compute, built.bound, tuple(use.knobs), built.measure,
+        is_answer=built.is_answer, is_propagated=built.is_propagated, source=shown(use.table["operation"]), reach=built.reach,
+    )  # fmt: skip

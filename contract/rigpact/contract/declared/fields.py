@@ -1,0 +1,67 @@
+"""The fields of a declared vector: one by one, or one for each name of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.json_pointer import Token
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+
+Names = Mapping[str, tuple[str, ...]]
+_SHARED = ("kind", "unit", "space", "low", "high")
+
+
+def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: Names) -> FieldLayout | None:
+    """The fields that a stage declares: `fields`, or `names`, or one field of `size`; None where it declares none."""
+    if "fields" in table:
+        entries = [(entry, (*place, "fields", index)) for index, entry in enumerate(table["fields"])]
+    elif "names" in table:
+        listed = _listed(table["names"], (*place, "names"), names)
+        entries = [({**table, "name": name}, place) for name in listed]
+    elif "size" in table:
+        entries = [(table, place)]
+    else:
+        return None
+    fields, start, seen = [], 0, set()
+    for entry, where in entries:
+        field = _field(entry, start, where)
+        if field.name in seen:
+            raise Misdeclared(Wrong.NAMED_TWICE, where, f"two fields {field.name}", "each name once")
+        seen.add(field.name)
+        fields.append(field)
+        start = field.stop
+    return FieldLayout(tuple(fields))
+
+
+def _listed(value: Any, place: tuple[Token, ...], names: Names) -> tuple[str, ...]:
+    if isinstance(value, str):
+        if value not in names:
+            raise unknown(place, value, names, "a name of [names], or a list of names")
+        return names[value]
+    return tuple(value)
+
+
+def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Field:
+    kind = entry.get("kind", "raw" if entry.get("size", 1) > 1 else "scalar")
+    if kind not in list(FieldKind):
+        raise unknown((*place, "kind"), kind, [each.value for each in FieldKind], "a kind of field")
+    size = entry.get("size", _SIZES.get(kind, 1))
+    if kind in _WHOLE and size % _SIZES[kind]:
+        raise Misdeclared(Wrong.WIDTH, (*place, "size"), f"{size} numbers of the kind {kind}", f"{_SIZES[kind]} each")
+    low, high = entry.get("low"), entry.get("high")
+    if low is not None and high is not None and low >= high:
+        raise Misdeclared(Wrong.NUMBERS, (*place, "low"), f"{shown(low)} to {shown(high)}", "a low end below the high end")
+    return Field(entry["name"], start, size, FieldKind(kind), entry.get("unit", ""), entry.get("space", ""), low, high)
+
+
+_WHOLE = {
+    FieldKind.QUATERNION_XYZW: 4, FieldKind.QUATERNION_WXYZ: 4, FieldKind.ROT6D: 6, FieldKind.ROTATION_VECTOR: 3,
+    FieldKind.MATRIX: 9,
+}  # fmt: skip
+"""Numbers of one rotation; a field holds one or several."""
+_SIZES = {
+    **_WHOLE, FieldKind.POSITION: 3, FieldKind.DIRECTION: 3, FieldKind.ANGULAR_RATE: 3, FieldKind.ACCELERATION: 3,
+}  # fmt: skip
+"""Numbers of a field that does not say its size; a position on the ground may have two."""

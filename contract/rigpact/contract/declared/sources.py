@@ -1,0 +1,143 @@
+"""Where a declaration's numbers come from: written inline, or in a file beside it, with a path inside.
+
+Files: JSON, YAML, .npz, .npy, .safetensors, and the metadata of an ONNX model. A path never leaves the declaration's folder.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.yaml_text import parse_yaml
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.contract.json_pointer import Token
+
+Place = tuple[Token, ...]
+
+
+@dataclass(eq=False)
+class Sources:
+    """The files beside a declaration, each read once. read: the bytes of every file that was read, by its name."""
+
+    folder: Path
+    read: dict[str, bytes] = field(default_factory=dict)
+    _values: dict[str, Any] = field(default_factory=dict)
+
+    def find(self, name: Any, place: Place) -> Path:
+        """The file of that name; Misdeclared where it lies outside the folder, or is not there."""
+        if not isinstance(name, str) or not name:
+            raise Misdeclared(Wrong.SOURCE, place, shown(name), "the name of a file beside this one")
+        inside = PurePosixPath(name.replace("\\", "/"))
+        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+            raise Misdeclared(
+                Wrong.SOURCE, place, shown(name), "a path inside this file's folder",
+                "copy the file, or put the contract in the folder that holds both",
+            )  # fmt: skip
+        path = self.folder / inside
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise Misdeclared(Wrong.SOURCE, place, f"{name}, a link that leads out of the folder", "a file inside it")
+        if not path.is_file():
+            raise Misdeclared(Wrong.SOURCE, place, f"no file {name}", "a file beside this one", _near_file(path))
+        return path
+
+    def value(self, name: Any, inside: Any, place: Place) -> Any:
+        """What stands in a file at a path like /actions/scale, or under a name."""
+        path = self.find(name, place)
+        if name not in self._values:
+            self._values[name] = self._parsed(name, path, place)
+        return _at(self._values[name], inside, (*place, "at"), name)
+
+    def _parsed(self, name: str, path: Path, place: Place) -> Any:
+        reader = next((read for ending, read in _READERS.items() if name.lower().endswith(ending)), None)
+        if reader is None:
+            raise Misdeclared(Wrong.SOURCE, place, name, f"a file that ends in {', '.join(_READERS)}")
+        try:
+            content = self.read.setdefault(name, read_bytes(path))
+            return reader(content, path)
+        except UnusableInput as error:
+            raise Misdeclared(Wrong.SOURCE, place, error.found, error.expected, error.place) from None
+
+
+def _near_file(path: Path) -> str:
+    folder = next((parent for parent in path.parents if parent.is_dir()), None)
+    names = sorted(child.name for child in folder.iterdir())[:6] if folder else []
+    return f"{folder.name or 'the folder'} holds {', '.join(names)}" if names and folder else ""
+
+
+def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
+    """Follow a path of keys and places; a name of an array or of metadata is a path of one key."""
+    if inside is None:
+        if isinstance(value, Mapping):
+            raise Misdeclared(Wrong.SOURCE, place, "nothing", f"what to take of {name}: {', '.join(list(value)[:8])}")
+        return value
+    tokens = [str(inside)] if isinstance(value, Mapping) and inside in value else str(inside).strip("/").split("/")
+    for token in tokens:
+        if isinstance(value, Mapping):
+            if token not in value:
+                raise unknown(place, inside, [str(key) for key in value], f"a key of {name}")
+            value = value[token]
+        elif isinstance(value, Sequence) and not isinstance(value, str) and token.isdigit() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            raise Misdeclared(Wrong.SOURCE, place, shown(inside), f"a path inside {name}", f"{token} is not there")
+    return value
+
+
+def _json(content: bytes, path: Path) -> Any:
+    return bytes_to_json(content, path).data
+
+
+def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
+    """The arrays of a .npz or .safetensors file by name, without pickle; UnusableInput for other bytes."""
+    reader = _safetensors if path.name.lower().endswith(".safetensors") else _npz
+    arrays: Mapping[str, Any] = reader(content, path)
+    return arrays
+
+
+def _npz(content: bytes, path: Path) -> Any:
+    try:
+        loaded = np.load(io.BytesIO(content), allow_pickle=False)
+        return {key: loaded[key] for key in loaded.files} if hasattr(loaded, "files") else loaded
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise UnusableInput(path, f"bytes that numpy does not read ({error})", "plain arrays without pickle") from None
+
+
+def _safetensors(content: bytes, path: Path) -> Any:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise UnusableInput(path, f"bytes that safetensors does not read ({error})", "a safetensors file") from None
+
+
+def _onnx_metadata(_content: bytes, path: Path) -> Any:
+    """Metadata is text: `1.000,2.500` are numbers, `hip,knee` are names."""
+    from rigpact.contract.model.signature import open_session
+
+    metadata = open_session(path).get_modelmeta().custom_metadata_map
+    return {key: _split(text) for key, text in sorted(metadata.items())}
+
+
+def _split(text: str) -> Any:
+    words = [word.strip() for word in text.split(",")]
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        return words if len(words) > 1 else text
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+_READERS: Mapping[str, Callable[[bytes, Path], Any]] = {
+    ".json": _json, ".yaml": parse_yaml, ".yml": parse_yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
+    ".onnx": _onnx_metadata,
+}  # fmt: skip

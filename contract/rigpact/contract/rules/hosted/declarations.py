@@ -1,0 +1,98 @@
+"""RP740 to RP749: what is wrong in a contract of one's own (rigpact-contract), and what it leaves open.
+
+The mistakes are found by `rigpact.contract.declared`, which builds the system; here each becomes a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.reading import declaration_of
+from rigpact.contract.documents import Document
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.files.json_text import check_json_text
+from rigpact.contract.rules.files.structure import check_structure
+
+_ERROR = Severity.ERROR
+_MESSAGE = "found {found}, expected {expected}{advice}"
+
+UNKNOWN_WORD = Rule(
+    code="RP740", name="declared-word-unknown", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="correct the word; `rigpact systems --operations` lists the operations and their parameters",
+    why="a word that names nothing is a parameter, a joint or a stage that nobody reads",
+)  # fmt: skip
+NOT_SAID = Rule(
+    code="RP741", name="declared-part-missing", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="say it: a contract that leaves it out can be read in several ways",
+    why="the stage cannot be computed without it",
+)  # fmt: skip
+OUT_OF_ORDER = Rule(
+    code="RP742", name="declared-stage-out-of-order", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="move the stage, or take the value of the frame before",
+    why="within a frame a stage can use only what is computed before it",
+)  # fmt: skip
+WIDTH = Rule(
+    code="RP743", name="declared-width-differs", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="count the numbers on both sides; a joint or a term is missing, or one too many",
+    why="a runtime that goes on with it reads beyond its data, or pads with zeros",
+)  # fmt: skip
+NUMBERS = Rule(
+    code="RP744", name="declared-numbers-wrong", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="write numbers, without quotation marks",
+    why="nothing can be computed with it",
+)  # fmt: skip
+SOURCE = Rule(
+    code="RP745", name="declared-source-not-read", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="name a file in the contract's folder, and with `at` the place inside it",
+    why="the numbers that both sides share are not known",
+)  # fmt: skip
+CHOICE = Rule(
+    code="RP746", name="declared-choice-unknown", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="take one of the words that the operation knows",
+    why="no runtime knows what to do under it",
+)  # fmt: skip
+NAMED_TWICE = Rule(
+    code="RP747", name="declared-name-repeated", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="rename one of the two",
+    why="code that looks a name up gets one of them",
+)  # fmt: skip
+KIND = Rule(
+    code="RP748", name="declared-kind-unfit", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    hint="declare what the numbers are: kind = \"quaternion_wxyz\", \"rot6d\", …",
+    why="an operation on rotations needs to know which numbers are one",
+)  # fmt: skip
+LEFT_OPEN = Rule(
+    code="RP749", name="declared-convention-open", severity=Severity.WARNING,
+    message="{knob} is not declared; {assumed} is assumed, it may be {others}",
+    hint="ask the side that trained the network, and write the word here",
+    why="both sides compute something sensible, and not the same",
+)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
+_RULES: Mapping[Wrong, Rule] = {
+    Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
+    Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,
+}  # fmt: skip
+
+
+def check_declaration(document: Document) -> Iterator[Finding]:
+    """Yield what is wrong with a declaration's text, its shape and, where the shape is right, its meaning."""
+    yield from check_json_text(document)
+    shape = list(check_structure(document))
+    yield from shape
+    if shape:
+        return
+    declaration = declaration_of(document)
+    yield from (_finding(document, problem) for problem in declaration.problems)
+    for choice in declaration.left_open:
+        assumed, *others = choice.values
+        yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
+
+
+def _finding(document: Document, problem: Misdeclared) -> Finding:
+    advice = f"; {problem.hint}" if problem.hint else ""
+    return _RULES[problem.kind].at(
+        document.path, problem.pointer, found=problem.found, expected=problem.expected, advice=advice
+    )

@@ -1,0 +1,9 @@
+"""The vocabulary of declared contracts: one operation a module, found through the entry points `rigpact.operations`.
+
+arranging/: which number stands where. scaling/: one number at a time. turning/: rotations. timing/: from one frame to the next.
+network: a model's answer.
+
+To add an operation: a module with `OPERATION`, whose `build` reads its parameters and inputs from a `Use` and returns a `Built`;
+then its line under `rigpact.operations` in pyproject.toml. A package of your own does the same in its own pyproject.toml. Every
+place where sides differ is a `use.choice` or has `misread` readings: diagnosis, adequacy and mutants follow from them.
+"""

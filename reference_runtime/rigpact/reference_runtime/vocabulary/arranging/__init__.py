@@ -1,0 +1,1 @@
+"""Which number stands where: select by name, concatenate, keep a history."""

@@ -1,0 +1,103 @@
+"""History: the last frames of several terms in one vector.
+
+What people get wrong: whether a term's frames stand together or a frame's terms; which end is the oldest; what stands before
+the first frame; whether the current frame is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
+
+Layout = Callable[[list[list[FloatArray]]], list[FloatArray]]
+"""[term][place in time] -> the blocks in the order of the vector."""
+
+_LAYOUTS: Mapping[str, Layout] = {
+    "term_major": lambda blocks: [block for term in blocks for block in term],
+    "frame_major": lambda blocks: [block for moment in zip(*blocks, strict=True) for block in moment],
+    "channel_major": lambda blocks: [np.stack(term, axis=-1).reshape(len(term[0]), -1) for term in blocks],
+}
+_ORDERS = {"oldest_first": slice(None, None, -1), "newest_first": slice(None)}
+"""What is taken of the ages 0, 1, 2, …"""
+_STARTS = {"first": "first", "zeros": "zeros"}
+
+
+def build(use: Use) -> Built:
+    """`length` frames of every term; a run that begins fills the buffer as `start` says."""
+    names = [each.name for each in use.inputs]
+    length = use.whole("length", low=1)
+    layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
+        "term_major": "the frames of one term stand together, then the next term follows",
+        "frame_major": "all terms of one frame stand together, then the next frame follows",
+        "channel_major": "the frames of one channel stand together",
+    })  # fmt: skip
+    order = use.choice("order", _ORDERS, "the end of the history where the oldest frame stands", {
+        "newest_first": "the buffer is read from its other end",
+        "oldest_first": "the buffer is read from its other end",
+    })  # fmt: skip
+    start = use.choice("start", _STARTS, "what stands before the first frame", {
+        "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
+        "first": "the buffer is filled with the first value: start it with zeros",
+    })  # fmt: skip
+    delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is", {
+        "one_frame": "the history is read before the current frame is pushed",
+    })  # fmt: skip
+    terms = use.knob("terms", orders_of(names), "the order of the terms in the history")
+
+    def compute(frames: Frames) -> FloatArray:
+        ages = [age + frames.pick(delay) for age in range(length)][frames.pick(order)]
+        blocks = [[frames.at(name, -age, start=frames.pick(start)) for age in ages] for name in frames.pick(terms)]
+        return np.hstack(frames.pick(layout)(blocks)).astype(np.float32)
+
+    def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        """Numbers are only moved. A term that was not recorded has its own bound: the largest one of the run, at any age."""
+        moved = max((float(np.nanmax(each, initial=0.0)) for name, each in upstream.items() if name in names), default=0.0)
+        return np.full(rows.shape, moved)
+
+    return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True)
+
+
+def _fields(use: Use, length: int) -> FieldLayout:
+    """One field for each term and age, as the declared layout and order place them."""
+    oldest_first = use.table.get("order", "oldest_first") == "oldest_first"
+    ages = list(range(length))[:: -1 if oldest_first else 1]
+    terms = [(source.name, source.fields.width) for source in use.inputs]
+    return FieldLayout(tuple(_tiled(_entries(use.table.get("layout", "term_major"), terms, ages))))
+
+
+def _entries(layout: str, terms: Sequence[tuple[str, int]], ages: Sequence[int]) -> list[tuple[str, int]]:
+    if layout == "frame_major":
+        return [(f"{name}_{age}", width) for age in ages for name, width in terms]
+    if layout == "channel_major":
+        return [(f"{name}_{channel}_{age}", 1) for name, width in terms for channel in range(width) for age in ages]
+    return [(f"{name}_{age}", width) for name, width in terms for age in ages]
+
+
+def _tiled(entries: Sequence[tuple[str, int]]) -> list[Field]:
+    starts = np.cumsum([0, *(width for _, width in entries)])
+    return [
+        Field(name, int(start), width, FieldKind.RAW)
+        for (name, width), start in zip(entries, starts, strict=False)
+    ]  # fmt: skip
+
+
+OPERATION = Operation(
+    "history",
+    "the last frames of several vectors",
+    build,
+    {
+        "length": "number of frames, the current one included",
+        "layout": "term_major, frame_major or channel_major",
+        "order": "oldest_first or newest_first",
+        "start": "what stands before the first frame: first (its own value) or zeros",
+    },
+    (1, 1 << 16),
+    ("layout", "order", "start"),
+)

@@ -1,0 +1,38 @@
+"""Bounds that operations share: Higham, Accuracy and Stability of Numerical Algorithms, ch. 3 (gamma_n)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Bound, Bounds, Frames
+from rigpact.reference_runtime.operations.rounding import gamma
+
+Terms = Callable[[Frames], FloatArray]
+"""Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""
+
+
+def exact(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """Numbers that are only moved: both sides hold the same bits."""
+    return np.zeros(rows.shape)
+
+
+def sum_of(operations: int, terms: Terms) -> Bound:
+    """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to."""
+
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        return np.broadcast_to(gamma(operations) * terms(frames), rows.shape)
+
+    return bound
+
+
+def relative(operations: int) -> Bound:
+    """Products only: gamma(operations) times the result."""
+    return lambda _frames, rows, _upstream: np.asarray(gamma(operations) * np.abs(rows, dtype=np.float64))
+
+
+def wide(frames: Frames, name: str) -> FloatArray:
+    """A stage in float64, (N, width): stages are stored as float32, and operations compute in float64."""
+    return frames[name].astype(np.float64)

@@ -1,0 +1,67 @@
+"""Affine: x · scale + offset, or (x - subtract) · scale, as actions become targets and sensors become terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Number, Operation, Use
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+
+_SCALES = {
+    "none": np.ones_like,
+    "inverse": lambda scale: 1.0 / np.where(scale == 0.0, np.inf, scale),
+    "twice": np.square,
+    "negated": np.negative,
+}
+_CONSTANTS = {"none": np.zeros_like, "negated": np.negative, "twice": lambda constant: 2.0 * constant}
+_ORDERS = {
+    "scale_first": lambda rows, scale, constant: rows * scale + constant,
+    "constant_first": lambda rows, scale, constant: (rows + constant) * scale,
+}
+
+
+def build(use: Use) -> Built:
+    """A factor and a constant for each number, or one for all; what is left out is 1 and 0."""
+    source = use.inputs[0]
+    width = source.fields.width
+    found = {key: use.number(key, width, misread=readings) for key, readings in _READINGS.items() if key in use.table}
+    if not found or len(found) == 3:
+        raise use.missing("scale", "scale, and offset or subtract")
+    constant, sign = found.get("offset", found.get("subtract")), -1.0 if "subtract" in found else 1.0
+    own_order = "constant_first" if "subtract" in found else "scale_first"
+    is_ordered = "scale" in found and constant is not None
+    order = use.choice("order", _ORDERS, f"what comes first in {use.stage}", default=own_order) if is_ordered else None
+
+    def parts(frames: Frames) -> tuple[FloatArray, FloatArray]:
+        return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)
+
+    def compute(frames: Frames) -> FloatArray:
+        combine = _ORDERS[own_order] if order is None else frames.pick(order)
+        return stored(combine(wide(frames, source.name), *parts(frames)))
+
+    def terms(frames: Frames) -> FloatArray:
+        factor, added = map(np.abs, parts(frames))
+        return np.abs(wide(frames, source.name)) * factor + added * np.maximum(factor, 1.0)
+
+    return Built(source.fields, compute, sum_of(3, terms))
+
+
+def _of(number: Number | None, frames: Frames, neutral: float) -> FloatArray:
+    return np.array([neutral]) if number is None else number.of(frames).reshape(-1)
+
+
+_READINGS = {"scale": _SCALES, "offset": _CONSTANTS, "subtract": _CONSTANTS}
+OPERATION = Operation(
+    "affine",
+    "x · scale + offset, or (x - subtract) · scale",
+    build,
+    {
+        "scale": "one factor, or one for each number",
+        "offset": "what is added behind the factor: one constant, or one for each number",
+        "subtract": "what is taken off before the factor: one constant, or one for each number",
+        "order": "scale_first or constant_first, where it is not the usual one",
+    },
+)

@@ -1,0 +1,47 @@
+"""Blend: a weighted sum of vectors of one width; with weights 1 and -1 a sum or a difference."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+
+_READINGS = {
+    "equal": lambda weights: np.full_like(weights, 1.0 / weights.size),
+    "reversed": lambda weights: weights[::-1],
+    "first_only": lambda weights: np.eye(1, weights.size)[0],
+    "all_added": np.ones_like,
+}
+
+
+def build(use: Use) -> Built:
+    """weights: one for each vector."""
+    widths = {each.fields.width for each in use.inputs}
+    if len(widths) > 1:
+        found = ", ".join(f"{each.name} {each.fields.width}" for each in use.inputs)
+        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"widths {found}", "vectors of one width")
+    names = [each.name for each in use.inputs]
+    weights = use.number("weights", len(names), meaning=f"the weights of {', '.join(names)}", misread=_READINGS)
+
+    def parts(frames: Frames) -> list[FloatArray]:
+        values = np.broadcast_to(weights.of(frames).reshape(-1), (len(names),))
+        return [weight * wide(frames, name) for weight, name in zip(values, names, strict=True)]
+
+    def compute(frames: Frames) -> FloatArray:
+        return stored(reduce(np.add, parts(frames)))
+
+    return Built(
+        use.inputs[0].fields, compute, sum_of(len(names) + 1, lambda frames: reduce(np.add, map(np.abs, parts(frames))))
+    )
+
+
+OPERATION = Operation(
+    "blend", "a weighted sum of vectors", build, {"weights": "one weight for each vector"}, inputs=(2, 1 << 10)
+)

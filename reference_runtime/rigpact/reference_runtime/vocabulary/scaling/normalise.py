@@ -1,0 +1,66 @@
+"""Normalise and denormalise: (x - mean) / std, and z · std + mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+
+_MEANS = {"none": lambda mean: np.zeros_like(mean), "added": lambda mean: -mean}
+_STDS = {"none": lambda std: np.ones_like(std), "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
+
+
+def _forward(rows: FloatArray, mean: FloatArray, divisor: FloatArray) -> FloatArray:
+    return (rows - mean) / divisor
+
+
+def _back(rows: FloatArray, mean: FloatArray, factor: FloatArray) -> FloatArray:
+    return rows * factor + mean
+
+
+def build(use: Use, *, apply: Callable[..., FloatArray]) -> Built:
+    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
+    source = use.inputs[0]
+    width = source.fields.width
+    mean = use.number("mean", width, meaning="the mean that is taken off", misread=_MEANS)
+    std = use.number("std", width, meaning="the standard deviation that divides", misread=_STDS)
+    added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table else None
+    epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
+    floor = use.number("floor", 1, default=0.0)
+    times = use.knob("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
+        "twice": "the statistics are applied outside the network and inside it: leave one out",
+        "skipped": "the numbers reach the next step as they are: apply mean and std",
+    })  # fmt: skip
+
+    def statistics(frames: Frames) -> tuple[FloatArray, FloatArray]:
+        spread = np.maximum(std.of(frames).reshape(-1) + epsilon.of(frames), floor.of(frames))
+        return mean.of(frames).reshape(-1), spread
+
+    def compute(frames: Frames) -> FloatArray:
+        rows = wide(frames, source.name)
+        for _ in range(frames.pick(times)):
+            rows = apply(rows, *statistics(frames))
+        return stored(rows)
+
+    def terms(frames: Frames) -> FloatArray:
+        average, spread = statistics(frames)
+        return np.abs(apply(np.abs(wide(frames, source.name)), -np.abs(average) if apply is _forward else np.abs(average), spread))
+
+    return Built(source.fields, compute, sum_of(4, terms))
+
+
+_PARAMETERS = {
+    "mean": "the mean of each number, or one for all",
+    "std": "the standard deviation of each number, or one for all",
+    "epsilon": "what is added to std, 0 if left out",
+    "floor": "the least std, 0 if left out",
+}
+NORMALISE = Operation("normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward), _PARAMETERS)
+DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=_back), _PARAMETERS)

@@ -1,0 +1,72 @@
+"""Squash: tanh, sigmoid, softplus, exp, softmax, arcsin; what a side applies twice, leaves out, or takes for another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Number, Operation, Use
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+
+Function = Callable[[FloatArray], FloatArray]
+
+
+def _softmax(rows: FloatArray) -> FloatArray:
+    raised = np.exp(rows - rows.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "tanh": np.tanh,
+    "sigmoid": lambda rows: 1.0 / (1.0 + np.exp(-rows)),
+    "softmax": _softmax,
+    "softplus": lambda rows: np.logaddexp(0.0, rows),
+    "exp": np.exp,
+    "log": np.log,
+    "arctanh": np.arctanh,
+    "arcsin": lambda rows: np.arcsin(np.clip(rows, -1.0, 1.0)),
+    "elu": lambda rows: np.where(rows > 0.0, rows, np.expm1(np.minimum(rows, 0.0))),
+    "relu": lambda rows: np.maximum(rows, 0.0),
+}
+_LIKELY = ("tanh", "sigmoid", "softmax", "exp")
+_LIBRARY_ULP = 4.0
+"""A library function of float32 counts as four roundings (see operations/rounding.py)."""
+
+
+def build(use: Use) -> Built:
+    """function(x / scale) · scale: a smooth limit at ±scale; scale is 1 if left out."""
+    source, name = use.inputs[0], use.table.get("function")
+    if name not in FUNCTIONS:
+        raise use.not_one_of("function", FUNCTIONS)
+    scale: Number = use.number("scale", source.fields.width, default=1.0)
+    function = FUNCTIONS[name]
+    readings = {name: function, "none": lambda rows: rows, "twice": lambda rows: function(function(rows))}
+    readings |= {other: FUNCTIONS[other] for other in _LIKELY if other != name}
+    knob = use.knob("function", readings, f"the function of {use.stage}", {
+        "none": f"{name} is left out", "twice": f"{name} is applied in the network and behind it: leave one out",
+    })  # fmt: skip
+
+    def compute(frames: Frames) -> FloatArray:
+        size = scale.of(frames).reshape(-1)
+        return stored(frames.pick(knob)(wide(frames, source.name) / size) * size)
+
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """The error of the argument's rounding through the slope, measured at both of its ends; then the library's own."""
+        size, apply = scale.of(frames).reshape(-1), frames.pick(knob)
+        argument = wide(frames, source.name) / size
+        step = 2.0 * UNIT_ROUNDOFF * np.abs(argument)
+        slope = np.abs(apply(argument + step) - apply(argument - step)) * np.abs(size)
+        return np.asarray(slope + (_LIBRARY_ULP + 1.0) * UNIT_ROUNDOFF * np.abs(rows.astype(np.float64)))
+
+    return Built(source.fields, compute, bound)
+
+
+OPERATION = Operation(
+    "squash", "tanh, sigmoid and their like", build,
+    {"function": ", ".join(FUNCTIONS), "scale": "the limit: function(x / scale) · scale, 1 if left out"},
+)  # fmt: skip

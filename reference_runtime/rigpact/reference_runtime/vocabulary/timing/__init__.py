@@ -1,0 +1,1 @@
+"""From one frame to the next: differences and sums over time."""

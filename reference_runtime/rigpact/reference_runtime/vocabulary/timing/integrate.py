@@ -1,0 +1,55 @@
+"""Integrate: state + dt · rate, for positions, features and whatever a network gives as a derivative."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+
+STEP_READINGS = {
+    "one": lambda step: np.ones_like(step),
+    "twice": lambda step: step * step,
+    "half": lambda step: 0.5 * step,
+    "inverse": lambda step: 1.0 / step,
+}
+_MEANINGS = {
+    "derivative": lambda state, rate, step: state + step * rate,
+    "absolute": lambda _state, rate, _step: rate,
+    "delta": lambda state, rate, _step: state + rate,
+    "negated": lambda state, rate, step: state - step * rate,
+    "skipped": lambda state, _rate, _step: state,
+}
+
+
+def build(use: Use) -> Built:
+    """of = [state, rate]; the step is a frame's duration if it is left out."""
+    state, rate = use.inputs
+    if state.fields.width != rate.fields.width:
+        raise Misdeclared(
+            Wrong.WIDTH, use.at("of"), f"{state.fields.width} and {rate.fields.width} numbers", "a state and a rate of one width"
+        )
+    step = use.number("step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS)
+    means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
+        "delta": "the numbers are added without the step: they are a rate per second",
+        "absolute": "the numbers are taken as the new state: they are a rate",
+    }, default="derivative")  # fmt: skip
+
+    def compute(frames: Frames) -> FloatArray:
+        rows = (wide(frames, each.name) for each in (state, rate))
+        return stored(frames.pick(means)(*rows, step.of(frames).reshape(-1)))
+
+    def terms(frames: Frames) -> FloatArray:
+        return np.abs(wide(frames, state.name)) + np.abs(wide(frames, rate.name)) * np.abs(step.of(frames).reshape(-1))
+
+    return Built(state.fields, compute, sum_of(3, terms))
+
+
+OPERATION = Operation(
+    "integrate", "state + step · rate", build,
+    {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),
+)  # fmt: skip

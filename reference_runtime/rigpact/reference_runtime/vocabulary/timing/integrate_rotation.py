@@ -1,0 +1,71 @@
+"""Integrate a rotation: exp(ω · step) times a quaternion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
+from rigpact.reference_runtime.vocabulary.turning.quaternions import (
+    FROM_XYZW,
+    ORDER_OF,
+    QUATERNIONS,
+    order_knob,
+    product,
+    split,
+)
+
+_SIDES = {"left": lambda turn, q: product(turn, q), "right": lambda turn, q: product(q, turn)}
+_ANGLES = {"half": 0.5, "full": 1.0, "quarter": 0.25, "negated": -0.5}
+"""The factor of ω · step in the quaternion's exponential: half the angle of the turn."""
+_SMALL = 1e-8
+
+
+def exponential(half: FloatArray) -> FloatArray:
+    """exp of half a rotation vector, (..., 3), as xyzw: (sin|h|/|h| h, cos|h|); (h, 1), made a unit, below 1e-8."""
+    size = np.linalg.norm(half, axis=-1, keepdims=True)
+    is_small = size < _SMALL
+    sine = np.where(is_small, 1.0, np.sin(size) / np.where(is_small, 1.0, size))
+    q = np.concatenate([half * sine, np.where(is_small, 1.0, np.cos(size))], axis=-1)
+    return np.where(is_small, q / np.linalg.norm(q, axis=-1, keepdims=True), q)
+
+
+def build(use: Use) -> Built:
+    """of = [quaternion, angular velocity]; left: ω is of the frame that the quaternion leads into (the world)."""
+    quaternion, rate = use.inputs
+    if rate.fields.width * 4 != quaternion.fields.width * 3:
+        found = f"{quaternion.fields.width} and {rate.fields.width} numbers"
+        raise Misdeclared(Wrong.WIDTH, use.at("of"), found, "quaternions and as many angular velocities")
+    order = order_knob(use, quaternion)
+    step = use.number("step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS)
+    side = use.choice("side", _SIDES, "the side on which the turn of one frame is multiplied", {
+        "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
+    })  # fmt: skip
+    angle = use.choice("angle", _ANGLES, "the part of the angle that goes into the exponential", default="half")
+    written = FROM_XYZW[next((ORDER_OF[each.kind] for each in quaternion.fields if each.kind in ORDER_OF), "xyzw")]
+
+    def compute(frames: Frames) -> FloatArray:
+        q = split(wide(frames, quaternion.name), frames.pick(order))
+        omega = wide(frames, rate.name).reshape(len(q), -1, 3)
+        turn = exponential(omega * step.of(frames) * frames.pick(angle))
+        return stored(frames.pick(side)(turn, q)[..., written].reshape(len(q), -1))
+
+    def terms(frames: Frames) -> FloatArray:
+        return 4.0 * (1.0 + np.abs(wide(frames, rate.name) * step.of(frames)).max(axis=1, keepdims=True))
+
+    return Built(quaternion.fields, compute, sum_of(16, terms), measure=QUATERNIONS)
+
+
+OPERATION = Operation(
+    "integrate_rotation", "a quaternion turned by an angular velocity", build,
+    {
+        "step": "seconds of a frame, 1/fps if left out", "side": "left: exp ⊗ q; right: q ⊗ exp",
+        "angle": ", ".join(_ANGLES), "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
+    },
+    (2, 2), ("side", "quaternion_order"),
+)  # fmt: skip

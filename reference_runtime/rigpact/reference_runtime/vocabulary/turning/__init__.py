@@ -1,0 +1,1 @@
+"""Rotations: rotate a vector, convert between forms, compose, look from a frame."""

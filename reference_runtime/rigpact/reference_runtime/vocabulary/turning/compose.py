@@ -1,0 +1,68 @@
+"""Compose: the product of two quaternions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.turning.quaternions import (
+    FROM_XYZW,
+    ORDER_OF,
+    QUATERNIONS,
+    conjugate,
+    order_knob,
+    product,
+    split,
+)
+
+_PRODUCTS = {
+    "first_second": product,
+    "second_first": lambda a, b: product(b, a),
+    "inverse_of_first": lambda a, b: product(conjugate(a), b),
+    "inverse_of_second": lambda a, b: product(a, conjugate(b)),
+    "first_only": lambda a, _b: a,
+    "second_only": lambda _a, b: b,
+}
+
+
+def build(use: Use) -> Built:
+    """first ⊗ second; the result has the fields of the second."""
+    first, second = use.inputs
+    orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
+    if second.fields.width % first.fields.width:
+        raise Misdeclared(
+            Wrong.WIDTH, use.at("of"), f"{first.fields.width} and {second.fields.width} numbers", "one quaternion, or as many"
+        )
+    pick = use.choice("product", _PRODUCTS, "which rotation comes first", {
+        "second_first": "the factors are exchanged: the first one turns last",
+    })  # fmt: skip
+    written = FROM_XYZW[next((ORDER_OF[each.kind] for each in second.fields if each.kind in ORDER_OF), "xyzw")]
+
+    def compute(frames: Frames) -> FloatArray:
+        pairs = zip((first, second), orders, strict=True)
+        a, b = (split(wide(frames, source.name), frames.pick(knob)) for source, knob in pairs)
+        result = np.broadcast_arrays(frames.pick(pick)(a, b), b)[0]
+        return stored(result[..., written].reshape(len(b), -1))
+
+    def terms(frames: Frames) -> FloatArray:
+        return np.abs(wide(frames, first.name)).max(axis=1, keepdims=True) * 4.0 * np.abs(
+            wide(frames, second.name)
+        ).max(axis=1, keepdims=True)  # fmt: skip
+
+    return Built(second.fields, compute, sum_of(8, terms), measure=QUATERNIONS)
+
+
+OPERATION = Operation(
+    "compose", "the product of two rotations", build,
+    {
+        "product": ", ".join(_PRODUCTS),
+        "quaternion_order": "xyzw or wxyz of the first, where its field does not say it",
+        "second_quaternion_order": "the same of the second",
+    },
+    (2, 2), ("product", "quaternion_order", "second_quaternion_order"),
+)  # fmt: skip

@@ -1,0 +1,215 @@
+"""Convert: rotations from one form to another: quaternion, matrix, six numbers, rotation vector, Euler angles.
+
+A form is a pair of functions between rows (N, B, size) and matrices (N, B, 3, 3), whose columns are axes. Each form has
+variants: the readings that sides confuse. To add a form or a variant: a row in `FORMS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.stage import RAW, Frames
+from rigpact.reference_runtime.operations.geometry import cross, rotation_vector
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.turning.euler import EULER
+from rigpact.reference_runtime.vocabulary.turning.quaternions import FROM_XYZW, QUATERNIONS, TO_XYZW
+
+Function = Callable[[FloatArray], FloatArray]
+_SMALL = 1e-8
+"""What runtimes add to a length before they divide by it."""
+_OPERATIONS = 40
+"""Roundings of the longest chain: Gram-Schmidt, the branches of a quaternion, its normalisation."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One reading of a form: rows (N, B, size) to matrices, and back."""
+
+    to_matrix: Function
+    from_matrix: Function
+
+
+def _quaternion_to_matrix(order: str, q: FloatArray) -> FloatArray:
+    x, y, z, w = np.moveaxis(q[..., TO_XYZW[order]], -1, 0)
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _to_quaternion(order: str, matrix: FloatArray) -> FloatArray:
+    return np.asarray(sign_branches(matrix)[..., FROM_XYZW[order]])
+
+
+def sign_branches(matrix: FloatArray) -> FloatArray:
+    """Matrix to xyzw by the signs of its diagonal, then q / (|q| + 1e-8), as small runtimes do.
+
+    For a rotation any rule of branches gives the same quaternion up to its sign. For a matrix whose first axis was not
+    normalised the rule matters.
+    """
+    m = matrix
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    xy, xz, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
+    x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    candidates = np.stack([
+        np.stack([1.0 + xx - yy - zz, xy, xz, x], axis=-1),
+        np.stack([xy, 1.0 - xx + yy - zz, yz, y], axis=-1),
+        np.stack([xz, yz, 1.0 - xx - yy + zz, z], axis=-1),
+        np.stack([x, y, z, 1.0 + xx + yy + zz], axis=-1),
+    ], axis=-2)  # fmt: skip
+    branch = np.where(zz < 0.0, np.where(xx > yy, 0, 1), np.where(xx < -yy, 2, 3))
+    chosen = np.take_along_axis(candidates, branch[..., None, None], axis=-2)[..., 0, :]
+    return np.asarray(chosen / (np.linalg.norm(chosen, axis=-1, keepdims=True) + _SMALL))
+
+
+def _unit(v: FloatArray) -> FloatArray:
+    return np.asarray(v / (np.linalg.norm(v, axis=-1, keepdims=True) + _SMALL))
+
+
+def _axes_to_matrix(first: FloatArray, second: FloatArray, *, keeps_first: bool) -> FloatArray:
+    """Columns from two axes: the third is their cross product, the second is made orthogonal to both."""
+    third = _unit(cross(first, second))
+    columns = (first if keeps_first else _unit(first), _unit(cross(third, first)), third)
+    return np.stack(columns, axis=-1)
+
+
+_PAIRS: Mapping[str, tuple[Function, Function]] = {
+    # six numbers -> (first axis, second axis), stacked on axis -2; and back
+    "blocks": (lambda six: six.reshape(*six.shape[:-1], 2, 3), lambda pair: pair.reshape(*pair.shape[:-2], 6)),
+    "interleaved": (
+        lambda six: six.reshape(*six.shape[:-1], 3, 2).swapaxes(-1, -2),
+        lambda pair: pair.swapaxes(-1, -2).reshape(*pair.shape[:-2], 6),
+    ),
+}
+
+
+def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_swapped: bool = False) -> Variant:
+    split, join = _PAIRS[pairing]
+
+    def to_matrix(six: FloatArray) -> FloatArray:
+        pair = split(six)
+        first, second = pair[..., 0, :], pair[..., 1, :]
+        matrix = _axes_to_matrix(*((second, first) if is_swapped else (first, second)), keeps_first=keeps_first)
+        return matrix.swapaxes(-1, -2) if are_rows else matrix
+
+    def from_matrix(matrix: FloatArray) -> FloatArray:
+        axes = matrix if are_rows else matrix.swapaxes(-1, -2)
+        return join(axes[..., [1, 0] if is_swapped else [0, 1], :])
+
+    return Variant(to_matrix, from_matrix)
+
+
+def _vector_to_matrix(factor: float, v: FloatArray) -> FloatArray:
+    angle = np.linalg.norm(v, axis=-1, keepdims=True) * factor
+    axis = v * factor / np.where(angle == 0.0, 1.0, angle)
+    return _quaternion_to_matrix("xyzw", np.concatenate([axis * np.sin(0.5 * angle), np.cos(0.5 * angle)], axis=-1))
+
+
+def _whole(rows: FloatArray) -> FloatArray:
+    return rows.reshape(*rows.shape[:-1], 3, 3)
+
+
+_DEGREES = 180.0 / np.pi
+_QUATERNIONS = {
+    order: Variant(partial(_quaternion_to_matrix, order), partial(_to_quaternion, order)) for order in ("xyzw", "wxyz")
+}
+FORMS: Mapping[FieldKind, tuple[int, Mapping[str, Variant]]] = {
+    FieldKind.QUATERNION_XYZW: (4, _QUATERNIONS),
+    FieldKind.QUATERNION_WXYZ: (4, _QUATERNIONS),
+    FieldKind.MATRIX: (9, {
+        "row_major": Variant(_whole, lambda matrix: matrix.reshape(*matrix.shape[:-2], 9)),
+        "column_major": Variant(
+            lambda rows: _whole(rows).swapaxes(-1, -2), lambda matrix: matrix.swapaxes(-1, -2).reshape(*matrix.shape[:-2], 9)
+        ),
+    }),
+    FieldKind.ROT6D: (6, {
+        "columns": _six("blocks"), "interleaved": _six("interleaved"), "rows": _six("blocks", are_rows=True),
+        "columns_exchanged": _six("blocks", is_swapped=True),
+        "columns_first_kept": _six("blocks", keeps_first=True),
+        "interleaved_first_kept": _six("interleaved", keeps_first=True),
+    }),
+    FieldKind.ROTATION_VECTOR: (3, {
+        "radians": Variant(partial(_vector_to_matrix, 1.0), rotation_vector),
+        "degrees": Variant(partial(_vector_to_matrix, 1.0 / _DEGREES), lambda matrix: _DEGREES * rotation_vector(matrix)),
+        "half_angle": Variant(partial(_vector_to_matrix, 2.0), lambda matrix: 0.5 * rotation_vector(matrix)),
+    }),
+    FieldKind.EULER_XYZ: (3, {
+        name: Variant(to_matrix, from_matrix) for name, (to_matrix, from_matrix) in EULER.items()
+    }),
+}  # fmt: skip
+"""Numbers of one rotation in each form, and its variants."""
+_WORDS = {
+    "quaternion_xyzw": FieldKind.QUATERNION_XYZW, "quaternion_wxyz": FieldKind.QUATERNION_WXYZ, "matrix": FieldKind.MATRIX,
+    "rot6d": FieldKind.ROT6D, "rotation_vector": FieldKind.ROTATION_VECTOR, "euler": FieldKind.EULER_XYZ,
+}  # fmt: skip
+_SENSE = {"as_given": lambda matrix: matrix, "transposed": lambda matrix: matrix.swapaxes(-1, -2)}
+
+
+def build(use: Use) -> Built:
+    """Every field of the input is one or several rotations of its kind; `to` names the other form."""
+    source, wanted = use.inputs[0], use.table.get("to")
+    if wanted not in _WORDS:
+        raise use.not_one_of("to", _WORDS)
+    kind = _kind_of(use)
+    (size, readings), (new_size, writings) = FORMS[kind], FORMS[_WORDS[str(wanted)]]
+    reading = use.choice("reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings))
+    writing = use.choice("writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings))
+    sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
+        "transposed": "the matrix is transposed on the way: rows are taken for columns",
+    })  # fmt: skip
+
+    def compute(frames: Frames) -> FloatArray:
+        rows = wide(frames, source.name)
+        matrices = frames.pick(sense)(frames.pick(reading).to_matrix(rows.reshape(len(rows), -1, size)))
+        return stored(frames.pick(writing).from_matrix(matrices).reshape(len(rows), -1))
+
+    is_quaternion = _WORDS[str(wanted)] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
+    measure = QUATERNIONS if is_quaternion else RAW
+    layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
+    return Built(layout, compute, sum_of(_OPERATIONS, lambda frames: np.ones((len(frames[source.name]), 1))), measure=measure)
+
+
+def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:
+    """The variant that the kind itself names; None where the declaration has to say it."""
+    own = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}.get(kind)
+    return own if own in variants else None
+
+
+def _kind_of(use: Use) -> FieldKind:
+    kinds = {each.kind for each in use.inputs[0].fields}
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if kind not in FORMS:
+        found = ", ".join(sorted(each.value for each in kinds))
+        raise Misdeclared(Wrong.KIND, use.at("of"), f"fields of the kind {found}", f"one kind of {', '.join(FORMS)}")
+    return kind
+
+
+def _resized(fields: FieldLayout, size: int, new_size: int, kind: FieldKind) -> FieldLayout:
+    start, resized = 0, []
+    for each in fields:
+        width = each.size // size * new_size
+        resized.append(Field(each.name, start, width, kind, "", each.space))
+        start += width
+    return FieldLayout(tuple(resized))
+
+
+OPERATION = Operation(
+    "convert", "rotations from one form to another", build,
+    {
+        "to": ", ".join(_WORDS),
+        "reads": "the variant that is read, such as columns, interleaved, row_major, xyzw",
+        "writes": "the variant that is written",
+    },
+    choices=("reads", "writes"),
+)  # fmt: skip

@@ -1,0 +1,57 @@
+"""Quaternions of declared vectors: xyzw inside, whatever the fields say; Hamilton product, R(q) v rotates v by q."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.operation import Input, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.stage import Measure
+from rigpact.reference_runtime.operations.geometry import cross
+
+TO_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}
+FROM_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
+ORDER_OF = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
+QUATERNIONS = Measure(has_signless_quaternions=True)
+_HINTS = {
+    "xyzw": "the components are read as x, y, z, w: the contract has another order",
+    "wxyz": "the components are read as w, x, y, z: the contract has another order",
+}
+
+
+def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Knob:
+    """The order of the components of a vector of quaternions: its fields' kind says it, or the parameter; else it is open."""
+    declared = {ORDER_OF.get(each.kind) for each in source.fields}
+    if source.fields.width % 4:
+        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "quaternions, 4 each")
+    own = next(iter(declared)) if len(declared) == 1 else None
+    return use.choice(key, TO_XYZW, f"the order of the quaternion's components in {source.name}", _HINTS, default=own)
+
+
+def split(rows: FloatArray, order: list[int]) -> FloatArray:
+    """(N, 4·B) to (N, B, 4), xyzw."""
+    return rows.reshape(len(rows), -1, 4)[..., order]
+
+
+def product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a ⊗ b, (..., 4) xyzw: R(a ⊗ b) = R(a) R(b)."""
+    vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
+    scalar = a[..., 3:] * b[..., 3:] - np.sum(a[..., :3] * b[..., :3], axis=-1, keepdims=True)
+    return np.concatenate([vector, scalar], axis=-1)
+
+
+def conjugate(q: FloatArray) -> FloatArray:
+    """The inverse of a unit quaternion, (..., 4) xyzw."""
+    return q * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def rotated(q: FloatArray, v: FloatArray) -> FloatArray:
+    """R(q) v: v + 2 w (u × v) + 2 u × (u × v), (..., 3); u is the vector part. A q that is not a unit also scales."""
+    u, w = q[..., :3], q[..., 3:]
+    t = 2.0 * cross(*np.broadcast_arrays(u, v))
+    return np.asarray(v + w * t + cross(*np.broadcast_arrays(u, t)))

@@ -1,0 +1,58 @@
+"""Relative: points as seen from a frame, R(q)^-1 (p - origin), or placed by it, R(q) p + origin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.turning.quaternions import conjugate, order_knob, rotated, split
+
+_DIRECTIONS = {
+    "into_frame": lambda points, origin, q: rotated(conjugate(q), points - origin),
+    "out_of_frame": lambda points, origin, q: rotated(q, points) + origin,
+    "into_frame_origin_kept": lambda points, _origin, q: rotated(conjugate(q), points),
+    "into_frame_turned_forward": lambda points, origin, q: rotated(q, points - origin),
+    "into_frame_not_turned": lambda points, origin, _q: points - origin,
+    "out_of_frame_not_turned": lambda points, origin, _q: points + origin,
+}
+_OPERATIONS = 16
+
+
+def build(use: Use) -> Built:
+    """of = [points, origin, quaternion]."""
+    points, origin, quaternion = use.inputs
+    for source in (points, origin):
+        if source.fields.width % 3:
+            raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "points, 3 each")
+    order = order_knob(use, quaternion)
+    direction = use.choice("direction", _DIRECTIONS, "how points and the frame are combined")
+
+    def parts(frames: Frames) -> tuple[FloatArray, FloatArray, FloatArray]:
+        rows, place = (wide(frames, each.name).reshape(len(frames[each.name]), -1, 3) for each in (points, origin))
+        return rows, place, split(wide(frames, quaternion.name), frames.pick(order))
+
+    def compute(frames: Frames) -> FloatArray:
+        result = frames.pick(direction)(*parts(frames))
+        return stored(result.reshape(len(result), -1))
+
+    def terms(frames: Frames) -> FloatArray:
+        rows, place, _ = parts(frames)
+        sizes = np.sum(np.abs(rows) + np.abs(place), axis=-1, keepdims=True) * 5.0
+        return np.broadcast_to(sizes, rows.shape).reshape(len(rows), -1)
+
+    return Built(points.fields, compute, sum_of(_OPERATIONS, terms))
+
+
+OPERATION = Operation(
+    "relative", "points from a frame's point of view", build,
+    {
+        "direction": ", ".join(_DIRECTIONS),
+        "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
+    },
+    (3, 3), ("direction", "quaternion_order"),
+)  # fmt: skip

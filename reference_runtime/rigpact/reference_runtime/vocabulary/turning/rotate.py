@@ -1,0 +1,70 @@
+"""Rotate: a vector by a quaternion, into a frame or out of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.turning.quaternions import conjugate, order_knob, rotated, split
+
+_DIRECTIONS = {"forward": lambda q: q, "inverse": conjugate, "none": lambda q: q * 0.0 + (0.0, 0.0, 0.0, 1.0)}
+_OPERATIONS = 14
+"""Roundings of one component: two cross products, a product and two sums of a product's terms."""
+_VECTOR_READINGS = {"negated": lambda vector: -vector, "times_9.81": lambda vector: 9.81 * vector}
+
+
+def build(use: Use) -> Built:
+    """of = [quaternion, vector], or of = [quaternion] with a constant `vector`."""
+    quaternion = use.inputs[0]
+    order = order_knob(use, quaternion)
+    direction = use.choice("direction", _DIRECTIONS, "whether the quaternion or its inverse turns the vector", {
+        "forward": "R(q) v takes a vector from the body to the world; the contract takes the inverse",
+        "inverse": "R(q)^-1 v takes a vector from the world to the body; the contract takes q itself",
+        "none": "the vector is not turned at all: it stays in the frame that it came in",
+    })  # fmt: skip
+    if len(use.inputs) == 2:
+        source = use.inputs[1]
+        if source.fields.width % 3:
+            raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "vectors, 3 each")
+        layout = source.fields
+
+        def vectors(frames: Frames) -> FloatArray:
+            rows = wide(frames, source.name)
+            return rows.reshape(len(rows), -1, 3)
+    else:
+        constant = use.number("vector", 3, meaning="the vector that is turned", misread=_VECTOR_READINGS)
+        if use.value_of(constant).size != 3:
+            raise use.wrong(Wrong.WIDTH, "vector", f"{use.value_of(constant).size} numbers", "3")
+        layout = FieldLayout((Field(use.stage, 0, 3, FieldKind.DIRECTION),))
+
+        def vectors(frames: Frames) -> FloatArray:
+            return constant.of(frames).reshape(1, 1, 3)
+
+    def compute(frames: Frames) -> FloatArray:
+        q = frames.pick(direction)(split(wide(frames, quaternion.name), frames.pick(order)))
+        return stored(rotated(q, vectors(frames)).reshape(len(q), -1))
+
+    def terms(frames: Frames) -> FloatArray:
+        q = split(wide(frames, quaternion.name), frames.pick(order))
+        scale = 1.0 + 4.0 * np.sum(q * q, axis=-1, keepdims=True)
+        sizes = np.sum(np.abs(vectors(frames)), axis=-1, keepdims=True) * scale
+        return np.broadcast_to(sizes, (*sizes.shape[:-1], 3)).reshape(len(q), -1)
+
+    return Built(layout, compute, sum_of(_OPERATIONS, terms))
+
+
+OPERATION = Operation(
+    "rotate", "a vector by a quaternion", build,
+    {
+        "vector": "a constant vector, where of names the quaternion alone",
+        "direction": "forward: R(q) v; inverse: R(q)^-1 v; none",
+        "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
+    },
+    (1, 2), ("direction", "quaternion_order"),
+)  # fmt: skip
