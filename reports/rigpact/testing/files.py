@@ -19,11 +19,12 @@ from rigpact.contract.settings.baseline import configured_report
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.gate.project import Project, system_of
+from rigpact.reports.gate.project import Project
 from rigpact.testing.judgement import NotJudged
 
 NO_MODEL = "no model: --rigpact-onnx FILE"

@@ -134,19 +134,28 @@ class _Reader:
                 name, place = table["name"], f"{kind} {index + 1}"
                 if name in seen:
                     self.problems.append(
-                        Misdeclared(Wrong.NAMED_TWICE, (kind, index, "name"), f"{name} again ({seen[name]})", "a name of its own")
+                        Misdeclared(
+                            Wrong.NAMED_TWICE,
+                            (kind, index, "name"),
+                            f"{name} again ({seen[name]})",
+                            "a name of its own",
+                        )
                     )
                 seen.setdefault(name, place)
         for name, words in self._names.items():
             twice = sorted({word for word in words if words.count(word) > 1})
             if twice:
-                self.problems.append(Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice[0]} twice", "each name once"))
+                self.problems.append(
+                    Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice[0]} twice", "each name once")
+                )
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)
         names: tuple[str, ...] = ()
         if isinstance(entry, Mapping):
-            value = self.sources.value(entry.get("file"), entry.get("at"), place) if "file" in entry else entry.get("value")
+            value = (
+                self.sources.value(entry.get("file"), entry.get("at"), place) if "file" in entry else entry.get("value")
+            )
             if "names" in entry:
                 names = self._name_list(entry["names"], (*place, "names"))
         else:
@@ -223,7 +232,11 @@ class _Reader:
                 raise unknown((*place, key), key, known, f"a parameter of {operation.name}")
 
     def _use(
-        self, table: Mapping[str, Any], place: tuple[Token, ...], inputs: tuple[Input, ...], declared: FieldLayout | None
+        self,
+        table: Mapping[str, Any],
+        place: tuple[Token, ...],
+        inputs: tuple[Input, ...],
+        declared: FieldLayout | None,
     ) -> Use:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
@@ -238,9 +251,7 @@ class _Reader:
 
     def _input(self, name: Any, place: tuple[Token, ...]) -> Input:
         if name in self.stages:
-            layout = self.stages[name].layout
-            assert isinstance(layout, FieldLayout)  # a declaration's fields depend on nothing
-            return Input(name, layout)
+            return Input(name, self.stages[name].fields(None))  # a declaration's fields depend on nothing
         declared = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
         if name not in declared:
             raise unknown(place, name, declared, "a vector of [[given]] or an earlier stage")
@@ -265,7 +276,9 @@ class _Reader:
         elif stage is not None and source in self.stages:
             own, other = (each.fields(None).width for each in (stage, self.stages[source]))
             if own != other:
-                yield Misdeclared(Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {stage.name} has")
+                yield Misdeclared(
+                    Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {stage.name} has"
+                )
 
     def _check_networks(self) -> Iterator[Misdeclared]:
         names = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
@@ -277,7 +290,10 @@ class _Reader:
                         yield unknown(("networks", name, key), stage, names, "a vector or a stage")
                     elif key == "outputs" and stage not in answers:
                         yield Misdeclared(
-                            Wrong.KIND, ("networks", name, key), f"{stage}, which no network gives", 'operation = "network"'
+                            Wrong.KIND,
+                            ("networks", name, key),
+                            f"{stage}, which no network gives",
+                            'operation = "network"',
                         )
 
     def _check_knobs(self) -> Iterator[Misdeclared]:

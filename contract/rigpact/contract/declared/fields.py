@@ -52,7 +52,9 @@ def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Fi
         raise Misdeclared(Wrong.WIDTH, (*place, "size"), f"{size} numbers of the kind {kind}", f"{_SIZES[kind]} each")
     low, high = entry.get("low"), entry.get("high")
     if low is not None and high is not None and low >= high:
-        raise Misdeclared(Wrong.NUMBERS, (*place, "low"), f"{shown(low)} to {shown(high)}", "a low end below the high end")
+        raise Misdeclared(
+            Wrong.NUMBERS, (*place, "low"), f"{shown(low)} to {shown(high)}", "a low end below the high end"
+        )
     return Field(entry["name"], start, size, FieldKind(kind), entry.get("unit", ""), entry.get("space", ""), low, high)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.documents import Document
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.system import SystemContract
 
 
@@ -19,7 +20,8 @@ def declared_contract(document: Document) -> SystemContract:
     """The contract of a declaration without mistakes."""
     declaration = declaration_of(document)
     system = declaration.system
-    assert system is not None  # the rules refuse a declaration with mistakes
+    if system is None:
+        raise UnusableInput(document.path, str(declaration.problems[0]), "a contract without mistakes")
     fps = document.data.get("fps")
     return SystemContract(
         system=system,

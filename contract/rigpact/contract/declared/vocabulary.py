@@ -19,7 +19,11 @@ def known_operations() -> Mapping[str, Operation]:
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         operation = entry.load()
         if not isinstance(operation, Operation):
-            raise UnusableInput(f"the operation {entry.name}", f"{type(operation).__name__} at {entry.value}", "an Operation")
+            raise UnusableInput(
+                f"the operation {entry.name}", f"{type(operation).__name__} at {entry.value}", "an Operation"
+            )
         if found.setdefault(entry.name, operation) is not operation:
-            raise UnusableInput(f"the operation {entry.name}", "two packages that bring it", "one", "uninstall one of them")
+            raise UnusableInput(
+                f"the operation {entry.name}", "two packages that bring it", "one", "uninstall one of them"
+            )
     return found

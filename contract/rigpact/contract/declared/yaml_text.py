@@ -50,7 +50,9 @@ def parse_yaml(content: bytes, place: object) -> Any:
         where = f"{place}:{mark.line + 1}:{mark.column + 1}" if mark else place
         raise UnusableInput(where, f"text that is not YAML ({getattr(error, 'problem', error)})", "YAML") from None
     except (ValueError, TypeError, RecursionError) as error:
-        raise UnusableInput(place, f"YAML that holds no plain data ({error})", "lists, tables, numbers, words") from None
+        raise UnusableInput(
+            place, f"YAML that holds no plain data ({error})", "lists, tables, numbers, words"
+        ) from None
 
 
 def _refuse_large(root: yaml.Node, place: object) -> None:

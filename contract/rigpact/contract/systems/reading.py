@@ -11,11 +11,11 @@ import orjson
 
 from rigpact.contract.declared.reading import declared_contract
 from rigpact.contract.documents import Document, Kind, read_document
-from rigpact.contract.errors import ContractRefused
+from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.rules.hosted.declarations import check_declaration
 from rigpact.contract.rules.hosted.system_loading import refusals
 from rigpact.contract.systems.layout import json_to_fields
-from rigpact.contract.systems.registry import find_system
+from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.systems.system import FORMAT, VERSION, System, SystemContract
 
 
@@ -36,6 +36,17 @@ def document_to_system_contract(document: Document) -> SystemContract:
     if refused:
         raise ContractRefused(document.path, refused)
     return _contract(document.data, document.path, document.file.sha256)
+
+
+def system_of(document: Document) -> System:
+    """The system of a bundle, a contract file or a declaration; UnusableInput for another file."""
+    if document.kind is Kind.BUNDLE:
+        return find_system(ENEMY_ANIMATION)
+    if document.kind is Kind.DECLARATION:
+        return _declared(document).system
+    if document.kind is Kind.SYSTEM_CONTRACT:
+        return find_system(str(document.data.get("system")), f"{document.path}#/system")
+    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a system's contract file")
 
 
 def _declared(document: Document) -> SystemContract:

@@ -56,8 +56,7 @@ class Evidence:
 
 def source_of(stage: Stage, frames: Any) -> str:
     """The stage of the frame before that a fed-back stage takes over, under the conventions."""
-    source: str = stage.carried if stage.source_knob is None else frames.pick(stage.source_knob)
-    return source
+    return str(stage.carried if stage.source_knob is None else frames.pick(stage.source_knob))
 
 
 class ReplayedFrames:
@@ -108,7 +107,11 @@ class ReplayedFrames:
         """Rows of a fed-back stage that do not come from the frame before: the clip's, else its first row, else NaN."""
         if self.has_drive and self.drive.rows(stage.name) is not None:
             return self.driven(stage.name)
-        return np.full_like(like, np.nan) if stage.start is None else np.broadcast_to(stage.start(self.contract), like.shape)
+        return (
+            np.full_like(like, np.nan)
+            if stage.start is None
+            else np.broadcast_to(stage.start(self.contract), like.shape)
+        )
 
     def get(self, stage: str) -> FloatArray | None:
         """The values that a later stage reads: recorded, else computed, else None."""

@@ -46,7 +46,9 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
             found[stage] = rows
     if not found:
         held = ", ".join(list(columns)[:12])
-        raise UnusableInput(path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]")
+        raise UnusableInput(
+            path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]"
+        )
     frame, time_s, fps = _clock(columns, found, contract, path)
     mode = "free" if contract.system.graph.feeds_itself else "teacher"
     header = TraceHeader(fps, mode, producer="unknown", producer_version="unknown", system=contract.system.name)
@@ -130,7 +132,9 @@ def _rows(
         return None
     rows = np.hstack([part.reshape(len(part), -1) for part in parts if part is not None])
     if rows.shape[1] != fields.width:
-        raise UnusableInput(f"{path}#{source}", f"{rows.shape[1]} numbers a frame", f"{fields.width}, as the contract has them")
+        raise UnusableInput(
+            f"{path}#{source}", f"{rows.shape[1]} numbers a frame", f"{fields.width}, as the contract has them"
+        )
     return rows.astype(np.float32)
 
 
@@ -158,7 +162,9 @@ def _clock(
     frame = next((columns[name] for name in _FRAME if name in columns and columns[name].shape == (count,)), None)
     numbers = np.arange(count) if frame is None else frame.astype(np.int64)
     if frame is not None and (np.any(np.diff(numbers) <= 0) or np.any(numbers < 0) or np.any(numbers != frame)):
-        raise UnusableInput(f"{path}#frame", "frame numbers that do not rise", "whole numbers, each above the one before")
+        raise UnusableInput(
+            f"{path}#frame", "frame numbers that do not rise", "whole numbers, each above the one before"
+        )
     time = next((columns[name] for name in _TIME if name in columns and columns[name].shape == (count,)), None)
     fps = contract.fps
     if fps is None and time is not None and count > 1:

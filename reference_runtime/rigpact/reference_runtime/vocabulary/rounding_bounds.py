@@ -35,4 +35,4 @@ def relative(operations: int) -> Bound:
 
 def wide(frames: Frames, name: str) -> FloatArray:
     """A stage in float64, (N, width): stages are stored as float32, and operations compute in float64."""
-    return frames[name].astype(np.float64)
+    return np.asarray(frames[name], np.float64)

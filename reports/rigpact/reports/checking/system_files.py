@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import ContractRefused
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
@@ -17,34 +17,38 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.answers import comparison as comparison_rules
 from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
+from rigpact.contract.rules.hosted.declarations import check_declaration
 from rigpact.contract.rules.model import model_graph, model_weights
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems
 from rigpact.contract.systems.system import System, SystemContract
+from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.trace import Trace, read_trace
+from rigpact.reference_runtime.systems.network import bound_part
 
 _UNREADABLE = frozenset(structure.RULES)
 
 
 def check_system_files(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
     """Judge every given file. A file that needs the contract counts as missing where the contract is unreadable."""
-    findings = list(systems.check_contract_file(document))
+    is_declaration = document.kind is Kind.DECLARATION
+    findings = list((check_declaration if is_declaration else systems.check_contract_file)(document))
     declared, compared = _contract_account(document, findings)
     files = [_listed(document.path, document.kind.value, document.file.sha256)]
-    system = _system(document)
-    if model is not None:
-        signature = read_model(model)
-        files.append(_listed(model, "model", signature.sha256))
+    contract = _readable(document)
+    system = _system(document) if contract is None else contract.system
+    for path, part in _models(system, model):
+        signature = read_model(path)
+        files.append(_listed(path, "model", signature.sha256))
         declared += _tensors(signature) + bool(signature.graph_not_read)
-        if system is not None:
-            findings += systems.check_system_model(signature, system)
+        if part is not None:
+            findings += systems.check_system_model(signature, part)
             subject = Subject(model=signature)
             findings += [*model_graph.check_graph(subject), *model_weights.check_weights(subject)]
             compared += _tensors(signature)
-    contract = _readable(document)
     for path in recordings:
-        trace = read_trace(path)
+        trace = read_trace(path) if contract is None else files_of(contract).recording(path, contract).trace
         files.append(_listed(path, "trace", hashlib.sha256(read_bytes(path)).hexdigest()))
         declared += len(trace.stages)
         if contract is not None:
@@ -106,15 +110,28 @@ def _before_the_model(system: System) -> set[str]:
     return found
 
 
+def _models(system: System | None, model: Path | None) -> Iterator[tuple[Path, System | None]]:
+    """Every model that belongs to the contract, with the part of the system that it answers: the given one, or its own."""
+    if model is not None:
+        yield model, system
+        return
+    for network in system.networks.values() if system is not None else ():
+        if network.path is not None and system is not None:
+            yield network.path, bound_part(system, network)
+
+
+_SECTIONS = ("vectors", "conventions", "constants", "given", "stages", "numbers", "networks", "names")
+
+
 def _contract_account(document: Document, findings: Sequence[Finding]) -> tuple[int, int]:
-    """Count the parts of the contract file: vectors, knobs, constants. None counts as judged if its shape is wrong."""
+    """Count the parts of the contract: vectors, stages, knobs, numbers. None counts as judged if its shape is wrong."""
     root = document.data
-    sections = [root.get(name) for name in ("vectors", "conventions", "constants")]
-    declared = 1 + sum(len(section) for section in sections if isinstance(section, dict))
+    sections = [root.get(name) for name in _SECTIONS]
+    declared = 1 + sum(len(section) for section in sections if isinstance(section, dict | list))
     if any(finding.rule in _UNREADABLE for finding in findings):
         return declared, 0
     missing = sum(finding.rule is system_loading.VECTOR_MISSING for finding in findings)
-    if _system(document) is None:
+    if document.kind is Kind.SYSTEM_CONTRACT and _system(document) is None:
         return declared, 1
     return declared + missing, declared
 

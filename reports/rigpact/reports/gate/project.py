@@ -16,7 +16,7 @@ from rigpact.contract.model.file import read_model
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.settings.table import did_you_mean
-from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
@@ -126,17 +126,6 @@ def matching(pattern: str) -> list[Path]:
     if not found:
         raise UnusableInput("[gate] clips", f"no file that matches {pattern!r}", "at least one")
     return found
-
-
-def system_of(document: Document) -> System:
-    """The system of a bundle or a contract file; UnusableInput for another file."""
-    if document.kind is Kind.BUNDLE:
-        return find_system(ENEMY_ANIMATION)
-    if document.kind is Kind.DECLARATION:
-        return document_to_system_contract(document).system
-    if document.kind is Kind.SYSTEM_CONTRACT:
-        return find_system(str(document.data.get("system")), f"{document.path}#/system")
-    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a system's contract file")
 
 
 def check_names(settings: GateSettings, system: System) -> None:

@@ -58,7 +58,9 @@ def build(use: Use) -> Built:
 
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         """Numbers are only moved. A term that was not recorded has its own bound: the largest one of the run, at any age."""
-        moved = max((float(np.nanmax(each, initial=0.0)) for name, each in upstream.items() if name in names), default=0.0)
+        moved = max(
+            (float(np.nanmax(each, initial=0.0)) for name, each in upstream.items() if name in names), default=0.0
+        )
         return np.full(rows.shape, moved)
 
     return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True)

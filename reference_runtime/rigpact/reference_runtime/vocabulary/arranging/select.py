@@ -19,7 +19,9 @@ def build(use: Use) -> Built:
     source, names = use.inputs[0], use.word_list("take")
     for place, name in enumerate(names):
         if name not in source.fields:
-            raise unknown(use.at("take", place), name, [each.name for each in source.fields], f"a field of {source.name}")
+            raise unknown(
+                use.at("take", place), name, [each.name for each in source.fields], f"a field of {source.name}"
+            )
     chosen = [source.fields[name] for name in names]
     if len(set(names)) != len(names):
         raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")

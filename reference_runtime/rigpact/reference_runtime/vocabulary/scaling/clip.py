@@ -18,7 +18,9 @@ def build(use: Use) -> Built:
     width = source.fields.width
     low, high = use.number("lowest", width), use.number("highest", width)
     if np.any(use.value_of(low) >= use.value_of(high)):
-        raise Misdeclared(Wrong.NUMBERS, use.at("lowest"), "a low end that is not below the high end", "lowest < highest")
+        raise Misdeclared(
+            Wrong.NUMBERS, use.at("lowest"), "a low end that is not below the high end", "lowest < highest"
+        )
     knob = use.knob("applied", _APPLIED, f"how {use.stage} keeps numbers in range", {
         "none": "nothing is clipped: keep the numbers between lowest and highest",
         "scaled_to_range": "-1 … 1 is stretched to the range: numbers are clamped, not scaled",

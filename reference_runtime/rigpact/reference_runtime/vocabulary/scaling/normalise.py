@@ -13,19 +13,27 @@ from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
-_MEANS = {"none": lambda mean: np.zeros_like(mean), "added": lambda mean: -mean}
-_STDS = {"none": lambda std: np.ones_like(std), "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
+_MEANS = {"none": np.zeros_like, "added": np.negative}
+_STDS = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
 
 
-def _forward(rows: FloatArray, mean: FloatArray, divisor: FloatArray) -> FloatArray:
-    return (rows - mean) / divisor
+def _forward(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+    return (rows - mean) / std
 
 
-def _back(rows: FloatArray, mean: FloatArray, factor: FloatArray) -> FloatArray:
-    return rows * factor + mean
+def _forward_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+    return (sizes + np.abs(mean)) / np.abs(std)
 
 
-def build(use: Use, *, apply: Callable[..., FloatArray]) -> Built:
+def _back(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+    return rows * std + mean
+
+
+def _back_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+    return sizes * np.abs(std) + np.abs(mean)
+
+
+def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., FloatArray]) -> Built:
     """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
     source = use.inputs[0]
     width = source.fields.width
@@ -50,8 +58,7 @@ def build(use: Use, *, apply: Callable[..., FloatArray]) -> Built:
         return stored(rows)
 
     def terms(frames: Frames) -> FloatArray:
-        average, spread = statistics(frames)
-        return np.abs(apply(np.abs(wide(frames, source.name)), -np.abs(average) if apply is _forward else np.abs(average), spread))
+        return sizes(np.abs(wide(frames, source.name)), *statistics(frames))
 
     return Built(source.fields, compute, sum_of(4, terms))
 
@@ -62,5 +69,7 @@ _PARAMETERS = {
     "epsilon": "what is added to std, 0 if left out",
     "floor": "the least std, 0 if left out",
 }
-NORMALISE = Operation("normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward), _PARAMETERS)
-DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=_back), _PARAMETERS)
+NORMALISE = Operation(
+    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward, sizes=_forward_terms), _PARAMETERS
+)
+DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=_back, sizes=_back_terms), _PARAMETERS)

@@ -40,12 +40,16 @@ _LIBRARY_ULP = 4.0
 
 def build(use: Use) -> Built:
     """function(x / scale) · scale: a smooth limit at ±scale; scale is 1 if left out."""
-    source, name = use.inputs[0], use.table.get("function")
+    source, name = use.inputs[0], str(use.table.get("function"))
     if name not in FUNCTIONS:
         raise use.not_one_of("function", FUNCTIONS)
     scale: Number = use.number("scale", source.fields.width, default=1.0)
     function = FUNCTIONS[name]
-    readings = {name: function, "none": lambda rows: rows, "twice": lambda rows: function(function(rows))}
+    readings: dict[str, Function] = {
+        name: function,
+        "none": lambda rows: rows,
+        "twice": lambda rows: function(function(rows)),
+    }
     readings |= {other: FUNCTIONS[other] for other in _LIKELY if other != name}
     knob = use.knob("function", readings, f"the function of {use.stage}", {
         "none": f"{name} is left out", "twice": f"{name} is applied in the network and behind it: leave one out",

@@ -28,7 +28,9 @@ def build(use: Use) -> Built:
     def compute(frames: Frames) -> FloatArray:
         return stored(frames.pick(into)(wide(frames, source.name), frames.pick(unit)))
 
-    return Built(source.fields, compute, sum_of(3, lambda frames: np.abs(wide(frames, source.name)) + frames.pick(unit)))
+    return Built(
+        source.fields, compute, sum_of(3, lambda frames: np.abs(wide(frames, source.name)) + frames.pick(unit))
+    )
 
 
 OPERATION = Operation(

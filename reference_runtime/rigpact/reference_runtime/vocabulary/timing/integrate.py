@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
-STEP_READINGS = {
-    "one": lambda step: np.ones_like(step),
+STEP_READINGS: Mapping[str, Reading] = {
+    "one": np.ones_like,
     "twice": lambda step: step * step,
     "half": lambda step: 0.5 * step,
     "inverse": lambda step: 1.0 / step,
@@ -31,9 +33,14 @@ def build(use: Use) -> Built:
     state, rate = use.inputs
     if state.fields.width != rate.fields.width:
         raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{state.fields.width} and {rate.fields.width} numbers", "a state and a rate of one width"
+            Wrong.WIDTH,
+            use.at("of"),
+            f"{state.fields.width} and {rate.fields.width} numbers",
+            "a state and a rate of one width",
         )
-    step = use.number("step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS)
+    step = use.number(
+        "step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS
+    )
     means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
         "delta": "the numbers are added without the step: they are a rate per second",
         "absolute": "the numbers are taken as the new state: they are a rate",
@@ -44,7 +51,9 @@ def build(use: Use) -> Built:
         return stored(frames.pick(means)(*rows, step.of(frames).reshape(-1)))
 
     def terms(frames: Frames) -> FloatArray:
-        return np.abs(wide(frames, state.name)) + np.abs(wide(frames, rate.name)) * np.abs(step.of(frames).reshape(-1))
+        return np.asarray(
+            np.abs(wide(frames, state.name)) + np.abs(wide(frames, rate.name)) * np.abs(step.of(frames).reshape(-1))
+        )
 
     return Built(state.fields, compute, sum_of(3, terms))
 

@@ -20,7 +20,7 @@ from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     split,
 )
 
-_SIDES = {"left": lambda turn, q: product(turn, q), "right": lambda turn, q: product(q, turn)}
+_SIDES = {"left": product, "right": lambda turn, q: product(q, turn)}
 _ANGLES = {"half": 0.5, "full": 1.0, "quarter": 0.25, "negated": -0.5}
 """The factor of ω · step in the quaternion's exponential: half the angle of the turn."""
 _SMALL = 1e-8
@@ -42,7 +42,9 @@ def build(use: Use) -> Built:
         found = f"{quaternion.fields.width} and {rate.fields.width} numbers"
         raise Misdeclared(Wrong.WIDTH, use.at("of"), found, "quaternions and as many angular velocities")
     order = order_knob(use, quaternion)
-    step = use.number("step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS)
+    step = use.number(
+        "step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS
+    )
     side = use.choice("side", _SIDES, "the side on which the turn of one frame is multiplied", {
         "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
     })  # fmt: skip

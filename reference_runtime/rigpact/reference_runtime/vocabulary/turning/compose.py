@@ -36,7 +36,10 @@ def build(use: Use) -> Built:
     orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
     if second.fields.width % first.fields.width:
         raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{first.fields.width} and {second.fields.width} numbers", "one quaternion, or as many"
+            Wrong.WIDTH,
+            use.at("of"),
+            f"{first.fields.width} and {second.fields.width} numbers",
+            "one quaternion, or as many",
         )
     pick = use.choice("product", _PRODUCTS, "which rotation comes first", {
         "second_first": "the factors are exchanged: the first one turns last",

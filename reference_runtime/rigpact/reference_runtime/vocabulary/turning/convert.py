@@ -163,8 +163,12 @@ def build(use: Use) -> Built:
         raise use.not_one_of("to", _WORDS)
     kind = _kind_of(use)
     (size, readings), (new_size, writings) = FORMS[kind], FORMS[_WORDS[str(wanted)]]
-    reading = use.choice("reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings))
-    writing = use.choice("writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings))
+    reading = use.choice(
+        "reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings)
+    )
+    writing = use.choice(
+        "writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings)
+    )
     sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
         "transposed": "the matrix is transposed on the way: rows are taken for columns",
     })  # fmt: skip
@@ -177,7 +181,9 @@ def build(use: Use) -> Built:
     is_quaternion = _WORDS[str(wanted)] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
     measure = QUATERNIONS if is_quaternion else RAW
     layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
-    return Built(layout, compute, sum_of(_OPERATIONS, lambda frames: np.ones((len(frames[source.name]), 1))), measure=measure)
+    return Built(
+        layout, compute, sum_of(_OPERATIONS, lambda frames: np.ones((len(frames[source.name]), 1))), measure=measure
+    )
 
 
 def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:

@@ -28,14 +28,16 @@ def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Knob:
     """The order of the components of a vector of quaternions: its fields' kind says it, or the parameter; else it is open."""
     declared = {ORDER_OF.get(each.kind) for each in source.fields}
     if source.fields.width % 4:
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "quaternions, 4 each")
+        raise Misdeclared(
+            Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "quaternions, 4 each"
+        )
     own = next(iter(declared)) if len(declared) == 1 else None
     return use.choice(key, TO_XYZW, f"the order of the quaternion's components in {source.name}", _HINTS, default=own)
 
 
 def split(rows: FloatArray, order: list[int]) -> FloatArray:
     """(N, 4·B) to (N, B, 4), xyzw."""
-    return rows.reshape(len(rows), -1, 4)[..., order]
+    return np.asarray(rows.reshape(len(rows), -1, 4)[..., order])
 
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:

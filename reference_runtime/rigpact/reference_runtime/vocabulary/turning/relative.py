@@ -28,7 +28,9 @@ def build(use: Use) -> Built:
     points, origin, quaternion = use.inputs
     for source in (points, origin):
         if source.fields.width % 3:
-            raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "points, 3 each")
+            raise Misdeclared(
+                Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "points, 3 each"
+            )
     order = order_knob(use, quaternion)
     direction = use.choice("direction", _DIRECTIONS, "how points and the frame are combined")
 

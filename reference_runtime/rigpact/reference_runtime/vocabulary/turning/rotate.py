@@ -31,7 +31,9 @@ def build(use: Use) -> Built:
     if len(use.inputs) == 2:
         source = use.inputs[1]
         if source.fields.width % 3:
-            raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "vectors, 3 each")
+            raise Misdeclared(
+                Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "vectors, 3 each"
+            )
         layout = source.fields
 
         def vectors(frames: Frames) -> FloatArray:

@@ -8,13 +8,13 @@ from pathlib import Path, PurePath
 
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace
-from rigpact.reports.gate.project import system_of
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
