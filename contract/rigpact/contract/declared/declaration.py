@@ -245,7 +245,8 @@ class _Reader:
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
-            self._keep(*path.split(".", 1), value)
+            owner, key = path.split(".", 1)
+            self._keep(owner, key, value)
         for knob, key in use.left_open:
             self.left_open.append(LeftOpen("/" + "/".join(map(str, use.at(key))), knob.name, knob.values))
 

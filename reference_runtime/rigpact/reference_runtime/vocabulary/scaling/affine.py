@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Number, Operation, Use
+from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
-_SCALES = {
+_SCALES: Mapping[str, Reading] = {
     "none": np.ones_like,
     "inverse": lambda scale: 1.0 / np.where(scale == 0.0, np.inf, scale),
     "twice": np.square,
     "negated": np.negative,
 }
-_CONSTANTS = {"none": np.zeros_like, "negated": np.negative, "twice": lambda constant: 2.0 * constant}
+_CONSTANTS: Mapping[str, Reading] = {
+    "none": np.zeros_like,
+    "negated": np.negative,
+    "twice": lambda constant: 2.0 * constant,
+}
 _ORDERS = {
     "scale_first": lambda rows, scale, constant: rows * scale + constant,
     "constant_first": lambda rows, scale, constant: (rows + constant) * scale,
@@ -44,7 +50,7 @@ def build(use: Use) -> Built:
 
     def terms(frames: Frames) -> FloatArray:
         factor, added = map(np.abs, parts(frames))
-        return np.abs(wide(frames, source.name)) * factor + added * np.maximum(factor, 1.0)
+        return np.asarray(np.abs(wide(frames, source.name)) * factor + added * np.maximum(factor, 1.0))
 
     return Built(source.fields, compute, sum_of(3, terms))
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
-_READINGS = {
+_READINGS: Mapping[str, Reading] = {
     "equal": lambda weights: np.full_like(weights, 1.0 / weights.size),
     "reversed": lambda weights: weights[::-1],
     "first_only": lambda weights: np.eye(1, weights.size)[0],

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
-_MEANS = {"none": np.zeros_like, "added": np.negative}
-_STDS = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
+_MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
+_STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
 
 
 def _forward(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:

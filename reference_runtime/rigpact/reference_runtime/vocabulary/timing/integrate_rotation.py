@@ -58,7 +58,7 @@ def build(use: Use) -> Built:
         return stored(frames.pick(side)(turn, q)[..., written].reshape(len(q), -1))
 
     def terms(frames: Frames) -> FloatArray:
-        return 4.0 * (1.0 + np.abs(wide(frames, rate.name) * step.of(frames)).max(axis=1, keepdims=True))
+        return np.asarray(4.0 * (1.0 + np.abs(wide(frames, rate.name) * step.of(frames)).max(axis=1, keepdims=True)))
 
     return Built(quaternion.fields, compute, sum_of(16, terms), measure=QUATERNIONS)
 

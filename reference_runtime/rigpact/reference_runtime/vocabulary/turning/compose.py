@@ -53,9 +53,8 @@ def build(use: Use) -> Built:
         return stored(result[..., written].reshape(len(b), -1))
 
     def terms(frames: Frames) -> FloatArray:
-        return np.abs(wide(frames, first.name)).max(axis=1, keepdims=True) * 4.0 * np.abs(
-            wide(frames, second.name)
-        ).max(axis=1, keepdims=True)  # fmt: skip
+        sizes = [np.abs(wide(frames, each.name)).max(axis=1, keepdims=True) for each in (first, second)]
+        return np.asarray(4.0 * sizes[0] * sizes[1])
 
     return Built(second.fields, compute, sum_of(8, terms), measure=QUATERNIONS)
 

@@ -194,8 +194,8 @@ def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:
 
 def _kind_of(use: Use) -> FieldKind:
     kinds = {each.kind for each in use.inputs[0].fields}
-    kind = next(iter(kinds)) if len(kinds) == 1 else None
-    if kind not in FORMS:
+    kind = next(iter(kinds))
+    if len(kinds) > 1 or kind not in FORMS:
         found = ", ".join(sorted(each.value for each in kinds))
         raise Misdeclared(Wrong.KIND, use.at("of"), f"fields of the kind {found}", f"one kind of {', '.join(FORMS)}")
     return kind

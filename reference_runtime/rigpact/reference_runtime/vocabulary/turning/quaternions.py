@@ -49,7 +49,7 @@ def product(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def conjugate(q: FloatArray) -> FloatArray:
     """The inverse of a unit quaternion, (..., 4) xyzw."""
-    return q * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.asarray(q * (-1.0, -1.0, -1.0, 1.0))
 
 
 def rotated(q: FloatArray, v: FloatArray) -> FloatArray:
