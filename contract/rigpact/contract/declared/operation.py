@@ -24,6 +24,8 @@ from rigpact.contract.systems.system import NetworkBinding
 Reading = Callable[[FloatArray], FloatArray]
 """What a side that reads a number in its own way makes of it."""
 _REQUIRED: Any = object()
+_SAME = 2.0**-22
+"""Numbers this close, relative to their size, are the same float32 after two roundings."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,27 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False)
+class Choice:
+    """A place where sides differ; without a knob where only one reading is left."""
+
+    only: Any = None
+    knob: Knob | None = None
+
+    def of(self, frames: Frames) -> Any:
+        """What the reading does that the conventions of an evaluation choose."""
+        return self.only if self.knob is None else frames.pick(self.knob)
+
+
+@dataclass(frozen=True, eq=False)
 class Number:
     """A parameter of numbers: where it stands among the contract's numbers, and how sides misread it."""
 
     path: str
-    knob: Knob | None = None
+    reading: Choice
 
     def of(self, frames: Frames) -> FloatArray:
         """The numbers under the conventions of an evaluation, float64."""
-        declared: FloatArray = frames.numbers[self.path]
-        return declared if self.knob is None else np.asarray(frames.pick(self.knob)(declared))
+        return np.asarray(self.reading.of(frames)(frames.numbers[self.path]))
 
 
 @dataclass(frozen=True)
@@ -139,7 +152,7 @@ class Use:
     def choice(
         self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
         *, default: str | None = None,
-    ) -> Knob:  # fmt: skip
+    ) -> Choice:  # fmt: skip
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
@@ -151,17 +164,21 @@ class Use:
             declared = next(iter(effects))
         if declared not in effects:
             raise self.not_one_of(key, effects)
-        knob = self.knob(key, {declared: effects[declared], **effects}, meaning, hints)
-        if is_open:
-            self.left_open.append((knob, key))
-        return knob
+        choice = self.knob(key, {declared: effects[declared], **effects}, meaning, hints)
+        if is_open and choice.knob is not None:
+            self.left_open.append((choice.knob, key))
+        return choice
 
-    def knob(self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None) -> Knob:
+    def knob(
+        self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None
+    ) -> Choice:
         """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another."""
+        if len(effects) == 1:
+            return Choice(next(iter(effects.values())))
         renamed = self.table.get("knobs", {}).get(key)
         knob = Knob(renamed or f"{self.stage}.{key}", effects, meaning, hints or {})
         self.knobs.append(knob)
-        return knob
+        return Choice(knob=knob)
 
     def number(
         self, key: str, width: int | None = None, *, default: Any = _REQUIRED, meaning: str = "",
@@ -180,12 +197,10 @@ class Use:
             if given is _REQUIRED:
                 raise self.wrong(Wrong.MISSING, key, "a table without value", "value = NUMBERS")
         path = self._kept(key, given, width)
-        readings: dict[str, Any] = dict(misread or {}) | self._other_orders(width)
+        readings: dict[str, Reading] = {**(misread or {}), **self._other_orders(width)}
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
-        if not readings:
-            return Number(path)
-        effects = {"declared": lambda value: value, **readings}
+        effects = _that_differ({"declared": _as_declared, **readings}, self._array((key,), given, width))
         return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}"))
 
     def _other_orders(self, width: int | None) -> dict[str, Reading]:
@@ -259,6 +274,23 @@ def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
 
 def _reordered(order: list[int]) -> Reading:
     return lambda declared: declared[order] if declared.size == len(order) else declared
+
+
+def _as_declared(declared: FloatArray) -> FloatArray:
+    return declared
+
+
+def _that_differ(readings: Mapping[str, Reading], value: FloatArray) -> dict[str, Reading]:
+    """The readings that give other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
+    kept: dict[str, Reading] = {}
+    seen: list[FloatArray] = []
+    with np.errstate(all="ignore"):
+        for name, reading in readings.items():
+            read = np.broadcast_to(reading(value), value.shape)
+            if not any(np.allclose(read, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
+                kept[name] = reading
+                seen.append(read)
+    return kept
 
 
 def _always(value: FloatArray) -> Reading:

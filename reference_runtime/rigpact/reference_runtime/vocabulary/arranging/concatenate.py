@@ -20,7 +20,7 @@ def build(use: Use) -> Built:
     knob = use.knob("order", orders_of(names), f"the order of the vectors in {use.stage}")
 
     def compute(frames: Frames) -> FloatArray:
-        return np.hstack([frames[name] for name in frames.pick(knob)])
+        return np.hstack([frames[name] for name in knob.of(frames)])
 
     return Built(joined_fields(use.inputs), compute, exact)
 

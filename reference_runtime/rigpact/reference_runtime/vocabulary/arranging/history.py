@@ -52,9 +52,9 @@ def build(use: Use) -> Built:
     terms = use.knob("terms", orders_of(names), "the order of the terms in the history")
 
     def compute(frames: Frames) -> FloatArray:
-        ages = [age + frames.pick(delay) for age in range(length)][frames.pick(order)]
-        blocks = [[frames.at(name, -age, start=frames.pick(start)) for age in ages] for name in frames.pick(terms)]
-        return np.hstack(frames.pick(layout)(blocks)).astype(np.float32)
+        ages = [age + delay.of(frames) for age in range(length)][order.of(frames)]
+        blocks = [[frames.at(name, -age, start=start.of(frames)) for age in ages] for name in terms.of(frames)]
+        return np.hstack(layout.of(frames)(blocks)).astype(np.float32)
 
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         """Numbers are only moved. A term that was not recorded has its own bound: the largest one of the run, at any age."""

@@ -28,7 +28,7 @@ def build(use: Use) -> Built:
     knob = use.knob("order", _orders(chosen, source.fields), f"the order of the fields in {use.stage}", _HINTS)
 
     def compute(frames: Frames) -> FloatArray:
-        return frames[source.name][:, frames.pick(knob)]
+        return frames[source.name][:, knob.of(frames)]
 
     return Built(_laid_end_to_end(chosen), compute, exact)
 

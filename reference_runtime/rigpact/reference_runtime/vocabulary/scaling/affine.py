@@ -45,7 +45,7 @@ def build(use: Use) -> Built:
         return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)
 
     def compute(frames: Frames) -> FloatArray:
-        combine = _ORDERS[own_order] if order is None else frames.pick(order)
+        combine = _ORDERS[own_order] if order is None else order.of(frames)
         return stored(combine(wide(frames, source.name), *parts(frames)))
 
     def terms(frames: Frames) -> FloatArray:

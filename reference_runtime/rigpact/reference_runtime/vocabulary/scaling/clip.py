@@ -29,7 +29,7 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         ends = (number.of(frames).reshape(-1) for number in (low, high))
-        return stored(frames.pick(knob)(wide(frames, source.name), *ends))
+        return stored(knob.of(frames)(wide(frames, source.name), *ends))
 
     return Built(source.fields, compute, exact)
 

@@ -53,7 +53,7 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)
-        for _ in range(frames.pick(times)):
+        for _ in range(times.of(frames)):
             rows = apply(rows, *statistics(frames))
         return stored(rows)
 

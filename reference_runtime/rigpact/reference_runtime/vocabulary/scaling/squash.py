@@ -57,11 +57,11 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         size = scale.of(frames).reshape(-1)
-        return stored(frames.pick(knob)(wide(frames, source.name) / size) * size)
+        return stored(knob.of(frames)(wide(frames, source.name) / size) * size)
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """The error of the argument's rounding through the slope, measured at both of its ends; then the library's own."""
-        size, apply = scale.of(frames).reshape(-1), frames.pick(knob)
+        size, apply = scale.of(frames).reshape(-1), knob.of(frames)
         argument = wide(frames, source.name) / size
         step = 2.0 * UNIT_ROUNDOFF * np.abs(argument)
         slope = np.abs(apply(argument + step) - apply(argument - step)) * np.abs(size)

@@ -26,11 +26,9 @@ def build(use: Use) -> Built:
     into = use.choice("range", _RANGES, "the range that angles are wrapped into")
 
     def compute(frames: Frames) -> FloatArray:
-        return stored(frames.pick(into)(wide(frames, source.name), frames.pick(unit)))
+        return stored(into.of(frames)(wide(frames, source.name), unit.of(frames)))
 
-    return Built(
-        source.fields, compute, sum_of(3, lambda frames: np.abs(wide(frames, source.name)) + frames.pick(unit))
-    )
+    return Built(source.fields, compute, sum_of(3, lambda frames: np.abs(wide(frames, source.name)) + unit.of(frames)))
 
 
 OPERATION = Operation(

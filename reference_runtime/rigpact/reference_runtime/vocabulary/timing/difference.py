@@ -30,20 +30,20 @@ def build(use: Use) -> Built:
     })  # fmt: skip
 
     def ends(frames: Frames) -> tuple[FloatArray, FloatArray]:
-        earlier, later = frames.pick(span)
+        earlier, later = span.of(frames)
         one, other = (frames.at(source.name, lag, start="first").astype(np.float64) for lag in (earlier, later))
         return one, other
 
     def compute(frames: Frames) -> FloatArray:
         earlier, later = ends(frames)
-        return stored((later - earlier) * frames.pick(rate)(fps))
+        return stored((later - earlier) * rate.of(frames)(fps))
 
     def bound(frames: Frames, _rows: FloatArray, upstream: Bounds) -> FloatArray:
         """The difference of stored numbers rounds as the larger does; unrecorded numbers add their largest bound, twice."""
         earlier, later = ends(frames)
         moved = 2.0 * float(np.nanmax(upstream[source.name], initial=0.0)) if source.name in upstream else 0.0
         sizes = np.abs(earlier) + np.abs(later)
-        return np.asarray((gamma(3) * sizes + moved) * frames.pick(rate)(fps))
+        return np.asarray((gamma(3) * sizes + moved) * rate.of(frames)(fps))
 
     return Built(source.fields, compute, bound, reach=(1, 1), is_propagated=True)
 

@@ -48,7 +48,7 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         rows = (wide(frames, each.name) for each in (state, rate))
-        return stored(frames.pick(means)(*rows, step.of(frames).reshape(-1)))
+        return stored(means.of(frames)(*rows, step.of(frames).reshape(-1)))
 
     def terms(frames: Frames) -> FloatArray:
         return np.asarray(

@@ -52,10 +52,10 @@ def build(use: Use) -> Built:
     written = FROM_XYZW[next((ORDER_OF[each.kind] for each in quaternion.fields if each.kind in ORDER_OF), "xyzw")]
 
     def compute(frames: Frames) -> FloatArray:
-        q = split(wide(frames, quaternion.name), frames.pick(order))
+        q = split(wide(frames, quaternion.name), order.of(frames))
         omega = wide(frames, rate.name).reshape(len(q), -1, 3)
-        turn = exponential(omega * step.of(frames) * frames.pick(angle))
-        return stored(frames.pick(side)(turn, q)[..., written].reshape(len(q), -1))
+        turn = exponential(omega * step.of(frames) * angle.of(frames))
+        return stored(side.of(frames)(turn, q)[..., written].reshape(len(q), -1))
 
     def terms(frames: Frames) -> FloatArray:
         return np.asarray(4.0 * (1.0 + np.abs(wide(frames, rate.name) * step.of(frames)).max(axis=1, keepdims=True)))

@@ -48,8 +48,8 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         pairs = zip((first, second), orders, strict=True)
-        a, b = (split(wide(frames, source.name), frames.pick(knob)) for source, knob in pairs)
-        result = np.broadcast_arrays(frames.pick(pick)(a, b), b)[0]
+        a, b = (split(wide(frames, source.name), knob.of(frames)) for source, knob in pairs)
+        result = np.broadcast_arrays(pick.of(frames)(a, b), b)[0]
         return stored(result[..., written].reshape(len(b), -1))
 
     def terms(frames: Frames) -> FloatArray:

@@ -175,8 +175,8 @@ def build(use: Use) -> Built:
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)
-        matrices = frames.pick(sense)(frames.pick(reading).to_matrix(rows.reshape(len(rows), -1, size)))
-        return stored(frames.pick(writing).from_matrix(matrices).reshape(len(rows), -1))
+        matrices = sense.of(frames)(reading.of(frames).to_matrix(rows.reshape(len(rows), -1, size)))
+        return stored(writing.of(frames).from_matrix(matrices).reshape(len(rows), -1))
 
     is_quaternion = _WORDS[str(wanted)] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
     measure = QUATERNIONS if is_quaternion else RAW

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rigpact.contract.conventions import Knob
-from rigpact.contract.declared.operation import Input, Use
+from rigpact.contract.declared.operation import Choice, Input, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
@@ -24,7 +23,7 @@ _HINTS = {
 }
 
 
-def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Knob:
+def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Choice:
     """The order of the components of a vector of quaternions: its fields' kind says it, or the parameter; else it is open."""
     declared = {ORDER_OF.get(each.kind) for each in source.fields}
     if source.fields.width % 4:

@@ -36,10 +36,10 @@ def build(use: Use) -> Built:
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray, FloatArray]:
         rows, place = (wide(frames, each.name).reshape(len(frames[each.name]), -1, 3) for each in (points, origin))
-        return rows, place, split(wide(frames, quaternion.name), frames.pick(order))
+        return rows, place, split(wide(frames, quaternion.name), order.of(frames))
 
     def compute(frames: Frames) -> FloatArray:
-        result = frames.pick(direction)(*parts(frames))
+        result = direction.of(frames)(*parts(frames))
         return stored(result.reshape(len(result), -1))
 
     def terms(frames: Frames) -> FloatArray:

@@ -49,11 +49,11 @@ def build(use: Use) -> Built:
             return constant.of(frames).reshape(1, 1, 3)
 
     def compute(frames: Frames) -> FloatArray:
-        q = frames.pick(direction)(split(wide(frames, quaternion.name), frames.pick(order)))
+        q = direction.of(frames)(split(wide(frames, quaternion.name), order.of(frames)))
         return stored(rotated(q, vectors(frames)).reshape(len(q), -1))
 
     def terms(frames: Frames) -> FloatArray:
-        q = split(wide(frames, quaternion.name), frames.pick(order))
+        q = split(wide(frames, quaternion.name), order.of(frames))
         scale = 1.0 + 4.0 * np.sum(q * q, axis=-1, keepdims=True)
         sizes = np.sum(np.abs(vectors(frames)), axis=-1, keepdims=True) * scale
         return np.broadcast_to(sizes, (*sizes.shape[:-1], 3)).reshape(len(q), -1)
