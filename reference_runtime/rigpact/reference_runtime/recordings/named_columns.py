@@ -37,7 +37,7 @@ def is_named_columns(path: str | Path) -> bool:
 
 def read_named_columns(path: Path, contract: Any) -> Trace:
     """A recording of a declared contract; UnusableInput where it holds none of its vectors, or one of another width."""
-    columns = _read(path)
+    columns = read_columns(path)
     names: Mapping[str, Any] = contract.system.recordings
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
@@ -55,7 +55,20 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
     return Trace(header, frame, time_s, found)
 
 
-def _read(path: Path) -> Columns:
+def column_widths(path: Path) -> dict[str, int]:
+    """How many numbers a frame each vector of a recording has: columns `q[0]`, `q.knee` or `q/knee` are one vector `q`."""
+    widths: dict[str, int] = {}
+    for name, values in read_columns(path).items():
+        match = _PLACE.match(name)
+        whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
+        # an array of a .npz may have a dot or a slash in its own name
+        key = name if values.ndim > 1 else whole
+        widths[key] = widths.get(key, 0) + (int(np.prod(values.shape[1:])) if values.ndim else 1)
+    return widths
+
+
+def read_columns(path: Path) -> Columns:
+    """Every array or column of a recording, by name."""
     content, name = read_bytes(path), path.name.lower()
     if name.endswith((".npz", ".safetensors")):
         return {key: np.asarray(value) for key, value in read_arrays(content, path).items()}

@@ -55,7 +55,12 @@ class OnnxSystemNetwork:
         self._session = session
         self._inputs = _input_names(self.signature, system)
         self._outputs = [entry.name for entry in self.signature.outputs]
-        self._takes_one = any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
+        entries = {entry.name: entry for entry in self.signature.inputs}
+        widths = {name: system.vectors[stage].width for name, stage in zip(self._inputs, system.inputs, strict=True)}
+        self._shapes = {name: entries[name].shape for name in self._inputs}
+        whole = {name for name in self._inputs if entries[name].holds_one_row(widths[name])}
+        self._wholes = set() if system.windowed else whole
+        self._takes_one = bool(self._wholes) or any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
 
     def __call__(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
@@ -73,11 +78,22 @@ class OnnxSystemNetwork:
             answers = [self._evaluate([each[row : row + 1] for each in inputs]) for row in range(count)]
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._outputs))]
         rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
-        answers = self._session.run(self._outputs, dict(zip(self._inputs, rows, strict=True)))
-        return [self._flat(answer) for answer in answers]
+        shaped = {name: self._shaped(name, each) for name, each in zip(self._inputs, rows, strict=True)}
+        return [self._flat(answer) for answer in self._session.run(self._outputs, shaped)]
+
+    def _shaped(self, name: str, rows: FloatArray) -> FloatArray:
+        """The rows as the model takes them: further axes (frames of a history, joints) are split off."""
+        shape = self._shapes[name]
+        if name in self._wholes:
+            return rows.reshape(shape)
+        if self.system.windowed or len(shape) == 2 or not all(isinstance(size, int) for size in shape[1:]):
+            return rows
+        return rows.reshape(len(rows), *shape[1:])
 
     def _flat(self, answer: FloatArray) -> FloatArray:
         """Flat rows: further axes of the model's output (joints, coordinates) are joined."""
+        if self._takes_one and not self.system.windowed:
+            return answer.reshape(1, -1)
         kept = 2 if self.system.windowed and answer.ndim > 2 else 1
         return answer.reshape(*answer.shape[:kept], -1)
 

@@ -29,6 +29,7 @@ from rigpact.reports.command_line.judging.selftest import selftest
 from rigpact.reports.command_line.making.codegen import codegen
 from rigpact.reports.command_line.making.demo import demo
 from rigpact.reports.command_line.making.describe import describe
+from rigpact.reports.command_line.making.import_contract import import_contract
 from rigpact.reports.command_line.making.init import init
 from rigpact.reports.command_line.making.neurarig import neurarig
 from rigpact.reports.command_line.making.rule import rule
@@ -49,6 +50,7 @@ for _command in (
     check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry, systems,
 ):  # fmt: skip
     app.command()(_command)
+app.command("import")(import_contract)
 app.add_typer(neurarig, name="neurarig")
 
 

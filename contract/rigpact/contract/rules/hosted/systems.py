@@ -87,7 +87,8 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
-    sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
+    inputs = _in_declared_order(model.inputs, system)
+    sides = (("input", inputs, system.inputs), ("output", model.outputs, system.outputs))
     for what, tensors, wanted in sides:
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
@@ -99,6 +100,13 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
+def _in_declared_order(tensors: Sequence[TensorSignature], system: System) -> Sequence[TensorSignature]:
+    """The model's inputs in the order of the stages, where the contract binds them by name."""
+    names = next((each.input_names for each in system.networks.values() if each.inputs == system.inputs), ())
+    known = {tensor.name: tensor for tensor in tensors}
+    return [known[name] for name in names] if names and set(names) == set(known) else tensors
+
+
 def _check_tensor(
     model: ModelSignature, what: str, tensor: TensorSignature, vector: str, system: System
 ) -> Iterator[Finding]:
@@ -106,13 +114,14 @@ def _check_tensor(
     expected = system.vectors[vector].width
     if tensor.dtype != "float32":
         yield MODEL_TYPE.at(model.path, place, what=what, name=tensor.name, found=tensor.dtype)
-    width = _flat_width(tensor.shape, system)
+    whole = not system.windowed and tensor.holds_one_row(expected)
+    width = expected if whole else _flat_width(tensor.shape, system)
     if width != expected:
         yield MODEL_WIDTH.at(
             model.path, place, what=what, name=tensor.name, found="?" if width is None else width, vector=vector,
             expected=expected,
         )  # fmt: skip
-    if what == "input":
+    if what == "input" and not whole:
         names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):
             if isinstance(size, int):

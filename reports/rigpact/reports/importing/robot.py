@@ -1,0 +1,353 @@
+"""A robot's policy as several stacks describe it: terms of an observation, a network, an action that becomes a target.
+
+The formats translate to a `Robot`; the draft is made here, once. What a format does not say stays None, and its key is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rigpact.contract.declared.problems import near
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.draft import Draft, Entry
+
+Numbers = float | list[float]
+Range = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of the observation: function(sensors), then clip, scale, history.
+
+    width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
+    """
+
+    name: str
+    function: str
+    place: str
+    width: int | None = None
+    joints: tuple[str, ...] | None = None
+    offsets: Numbers | None = None
+    clip: Range | None = None
+    scale: Numbers | None = None
+    history: int = 1
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Terms that make one input of the network, and what is known of their history."""
+
+    name: str
+    terms: tuple[Term, ...]
+    layout: str | None = "term_major"
+    scale_first: bool = False
+
+
+@dataclass(frozen=True)
+class Action:
+    """What becomes of the network's answer."""
+
+    names: tuple[str, ...]
+    scale: Numbers | None
+    offset: Numbers | None
+    clip: Range | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of the motors. names: whose they are, where the file says it."""
+
+    stiffness: Sequence[float]
+    damping: Sequence[float]
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Under which name the given vectors stand in a stack's own runtime."""
+
+    gyro: str
+    velocity: str
+    quaternion: str
+    position: str
+    speed: str
+    turn_space: str | None = None
+    turn_comment: str = ""
+
+
+@dataclass(eq=False)
+class Robot:
+    """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
+
+    sticks: the lowest and highest command, where the runtime makes it of a stick. convention: whose word the history is.
+    """
+
+    draft: Draft
+    sensors: Sensors
+    measured: tuple[str, ...]
+    measured_name: str
+    groups: Sequence[Group]
+    action: Action | None
+    action_width: int | None
+    convention: str
+    motors: tuple[str, ...] | None = None
+    default_pose: Sequence[float] | None = None
+    pose_names: tuple[str, ...] = ()
+    sticks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    gains: Gains | None = None
+    model: Entry | None = None
+
+
+_VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
+
+
+def robot_to_draft(robot: Robot) -> Draft:
+    """The declaration of a policy."""
+    draft = robot.draft
+    if robot.default_pose is not None:
+        names = draft.list_of(robot.pose_names, "joints")
+        draft.numbers["default_pose"] = Entry({"": {"names": names, "value": list(robot.default_pose)}})
+    for group in robot.groups:
+        _observation(robot, group)
+    _action(robot)
+    file = {} if robot.model is None else dict(robot.model.table)
+    comments = () if robot.model is None else robot.model.comments
+    inputs = [group.name for group in robot.groups]
+    draft.networks["policy"] = Entry({**file, "inputs": inputs, "outputs": ["action"]}, comments)
+    return draft
+
+
+def refuse_other_width(terms: Sequence[Term], width: int | None, place: str) -> None:
+    """UnusableInput where the terms together are not as wide as the network's input: two files of different runs."""
+    total = sum((term.width or 0) * term.history for term in terms)
+    if width is not None and total != width and all(term.width is not None for term in terms):
+        raise UnusableInput(
+            place, f"terms of {total} numbers together", f"{width}, as the model's input has",
+            "the file and the model are of different runs, or a term that raised while it was exported is left out",
+        )  # fmt: skip
+
+
+def _observation(robot: Robot, group: Group) -> None:
+    """The terms one after the other, then their history or their concatenation."""
+    draft, lengths = robot.draft, {term.history for term in group.terms}
+    ends = [_term(robot, term, group) for term in group.terms]
+    known = (f"layout, order and start as {robot.convention}",) if group.layout else (_open_layout(robot),)
+    how = {"layout": group.layout, "order": "oldest_first", "start": "first"}
+    if lengths == {1}:
+        draft.compute(group.name, "concatenate", ends)
+    elif len(lengths) == 1:
+        draft.compute(group.name, "history", ends, *known, length=lengths.pop(), **how)
+    else:
+        parts = []
+        for term, end in zip(group.terms, ends, strict=True):
+            name = draft.free_name(f"{term.name}_history")
+            is_kept = term.history > 1
+            parts.append(draft.compute(name, "history", [end], *known, length=term.history, **how) if is_kept else end)
+        draft.compute(group.name, "concatenate", parts)
+
+
+def _open_layout(robot: Robot) -> str:
+    return f"LEFT OPEN: layout. Find out whether terms or frames stand together; order and start as {robot.convention}"
+
+
+def _term(robot: Robot, term: Term, group: Group) -> str:
+    """The stages of a term; returns the name of its last vector."""
+    steps: list[tuple[str, dict[str, Any]]] = []
+    if term.clip is not None:
+        steps.append(("clip", {"lowest": term.clip[0], "highest": term.clip[1]}))
+    if term.scale is not None and term.scale != 1.0:
+        scale = ("affine", {"scale": term.scale})
+        steps = [scale, *steps] if group.scale_first else [*steps, scale]
+    make = _FUNCTIONS.get(term.function, _unknown)
+    return make(robot, term, steps)
+
+
+Steps = list[tuple[str, dict[str, Any]]]
+
+
+def _chain(robot: Robot, term: Term, source: str, steps: Steps, comments: Sequence[str] = ()) -> str:
+    """Operations one after the other; the last one has the term's name."""
+    for place, (operation, table) in enumerate(steps):
+        is_last = place == len(steps) - 1
+        name = robot.draft.free_name(term.name if is_last else f"{term.name}_{place + 1}")
+        source = robot.draft.compute(name, operation, source, *(comments if place == 0 else ()), **table)
+    return source
+
+
+def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
+    """The name of a given vector; the term's own name is for what is made of it."""
+    return robot.draft.free_name(f"{name}_raw") if steps and name == term.name else name
+
+
+def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
+    sensors = robot.sensors
+    comments = (sensors.turn_comment,) if sensors.turn_comment else ()
+    name = robot.draft.give(
+        _given_name(robot, term, sensors.gyro, steps), *comments, kind="angular_rate", unit="rad/s", space=sensors.turn_space
+    )  # fmt: skip
+    return _chain(robot, term, name, steps, term.notes)
+
+
+def _linear(robot: Robot, term: Term, steps: Steps) -> str:
+    name = _given_name(robot, term, robot.sensors.velocity, steps)
+    robot.draft.give(name, size=3, unit="m/s", space=robot.sensors.turn_space)
+    return _chain(robot, term, name, steps, term.notes)
+
+
+def _gravity(robot: Robot, term: Term, steps: Steps) -> str:
+    robot.draft.give(
+        robot.sensors.quaternion,
+        'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". Find out which component the sensor gives first',
+        size=4,
+    )
+    turned = {"vector": [0, 0, -1], "direction": "inverse"}
+    notes = ("gravity in the robot's frame: a unit vector, not 9.81", *term.notes)
+    return _chain(robot, term, robot.sensors.quaternion, [("rotate", turned), *steps], notes)
+
+
+def _position(robot: Robot, term: Term, steps: Steps) -> str:
+    return _joints(robot, term, steps, robot.sensors.position, "rad", is_relative=True)
+
+
+def _absolute(robot: Robot, term: Term, steps: Steps) -> str:
+    return _joints(robot, term, steps, robot.sensors.position, "rad", is_relative=False)
+
+
+def _speed(robot: Robot, term: Term, steps: Steps) -> str:
+    return _joints(robot, term, steps, robot.sensors.speed, "rad/s", is_relative=False)
+
+
+def _joints(robot: Robot, term: Term, steps: Steps, sensor: str, unit: str, *, is_relative: bool) -> str:
+    draft = robot.draft
+    wanted = term.joints if term.joints is not None else robot.pose_names or robot.measured
+    if term.width is not None and term.width != len(wanted):
+        missing = f"the term has {term.width} numbers and the robot {len(wanted)} joints: which ones is not in the file"
+        return _unknown(robot, term, steps, missing)
+    measured = draft.list_of(robot.measured, robot.measured_name)
+    # a sensor that has a term's own name would take the name of what is made of it
+    changed = bool(steps) or is_relative or wanted != robot.measured
+    source = draft.give(f"{sensor}_raw" if changed and sensor == term.name else sensor, names=measured, unit=unit)
+    before: Steps = []
+    if wanted != robot.measured:
+        before.append(("select", {"take": draft.list_of(wanted, "controlled")}))
+    taken_off = _taken_off(robot, term, wanted, is_relative=is_relative)
+    if taken_off is not None:
+        before.append(("affine", {"subtract": taken_off}))
+    return _chain(robot, term, source, [*before, *steps], term.notes)
+
+
+def _taken_off(robot: Robot, term: Term, wanted: tuple[str, ...], *, is_relative: bool) -> Any:
+    """What a term of joints subtracts: its own numbers, else the default pose; None where that is nothing."""
+    if isinstance(term.offsets, list) and any(term.offsets):
+        if list(robot.default_pose or ()) == term.offsets and robot.pose_names == wanted:
+            return "default_pose"
+        return robot.draft.number_of(f"{term.name}_offsets", term.offsets, robot.draft.list_of(wanted, "controlled"))
+    if term.offsets is not None:
+        return None if isinstance(term.offsets, list) or not term.offsets else term.offsets
+    return "default_pose" if is_relative and robot.default_pose is not None else None
+
+
+def _command(robot: Robot, term: Term, steps: Steps) -> str:
+    if not robot.sticks:
+        return _unknown(robot, term, steps)
+    draft = robot.draft
+    draft.give(
+        "sticks", "the gamepad: the runtime turns the two side axes round and keeps the command within its ranges",
+        names=["ly", "lx", "rx"], low=-1, high=1,
+    )  # fmt: skip
+    axes = draft.list_of(_VELOCITY_AXES, "velocities")
+    turned = draft.compute("stick_velocities", "affine", "sticks", scale=[1, -1, -1], names=axes)
+    low, high = ([robot.sticks[axis][end] for axis in _VELOCITY_AXES] for end in (0, 1))
+    clipped: Steps = [("clip", {"lowest": low, "highest": high}), *steps]
+    return _chain(robot, term, turned, clipped, term.notes)
+
+
+def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
+    name = robot.draft.free_name("previous_action" if steps else term.name)
+    width = robot.action_width if robot.action is None else None
+    names = None if robot.action is None else robot.draft.list_of(robot.action.names, "controlled")
+    is_scaled = robot.action is not None and (robot.action.scale, robot.action.offset) != (None, None)
+    robot.draft.give(
+        name, "the network's own answer of the step before, before scale and offset; zeros at the start",
+        size=width, names=names, carried="action", start="zeros", wrong=["target"] if is_scaled else None,
+    )  # fmt: skip
+    return _chain(robot, term, name, steps, term.notes)
+
+
+def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
+    if term.width is None:
+        raise UnusableInput(
+            term.place, f"the term {term.function} without a width", "a scale or a shape for each number, or a known term",
+            near(term.function, _FUNCTIONS) or "with --onnx, one term's width follows from the network's input",
+        )  # fmt: skip
+    why = missing or ("" if term.function in COMMANDS else f"{term.function}: what it computes is not in the file")
+    robot.draft.give(
+        name := _given_name(robot, term, term.name, steps),
+        *([f"LEFT OPEN: {why}. Write the stages that compute it"] if why else ["the command as the network takes it"]),
+        size=term.width,
+    )
+    return _chain(robot, term, name, steps, term.notes)
+
+
+def _action(robot: Robot) -> None:
+    """The answer, the target, the motors' order and their gains."""
+    draft, action = robot.draft, robot.action
+    names = None if action is None else draft.list_of(action.names, "controlled")
+    draft.stages.append(
+        Entry(
+            {
+                "name": "action",
+                "operation": "network",
+                **({"size": robot.action_width} if names is None else {"names": names}),
+            }
+        )
+    )
+    if action is None or names is None:
+        return
+    end = _target(robot, action, names)
+    if robot.motors is not None and robot.motors != action.names:
+        end = draft.compute(
+            "motor_q", "select", end, "targets in the order of the motors", take=draft.list_of(robot.motors, "motors")
+        )
+    if robot.gains is not None:
+        _gains(robot, robot.gains, end)
+
+
+def _target(robot: Robot, action: Action, names: str) -> str:
+    draft = robot.draft
+    offset: Any = action.offset
+    if isinstance(offset, list):
+        is_pose = list(robot.default_pose or ()) == offset and robot.pose_names == action.names
+        offset = "default_pose" if is_pose else draft.number_of("action_offset", offset, names)
+    scale: Any = action.scale
+    if isinstance(scale, list):
+        scale = draft.number_of("action_scale", scale, names)
+    if scale is None and offset is None:
+        scale = 1.0
+    end = "target" if action.clip is None else "target_unclipped"
+    draft.compute(end, "affine", "action", *action.notes, scale=scale, offset=offset, unit="rad")
+    if action.clip is not None:
+        draft.compute("target", "clip", end, "behind scale and offset", lowest=action.clip[0], highest=action.clip[1])
+    return "target"
+
+
+def _gains(robot: Robot, gains: Gains, of: str) -> None:
+    draft = robot.draft
+    names = None if gains.names is None else draft.list_of(gains.names, robot.measured_name)
+    for stage, name, value in (("kp", "stiffness", gains.stiffness), ("kd", "damping", gains.damping)):
+        draft.numbers[name] = Entry({"": list(value) if names is None else {"names": names, "value": list(value)}})
+        draft.compute(stage, "constant", of, *(gains.notes if stage == "kp" else ()), value=name)
+
+
+COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
+_FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
+    "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
+    "joint_pos_rel": _position, "joint_pos": _absolute, "joint_vel_rel": _speed, "joint_vel": _speed,
+    "velocity_commands": _command, "last_action": _last_action,
+}  # fmt: skip
+KNOWN_TERMS = tuple(_FUNCTIONS)
