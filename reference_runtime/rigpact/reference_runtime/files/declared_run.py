@@ -50,7 +50,7 @@ class DeclaredRun:
         self.fps = contract.fps or clip.fps
         self.alignments: set[InputAlignment] = set()
         self._network = None if isinstance(network, RecordedAnswers) else network
-        self._known = known_rows(contract, network, clip)
+        self._known = known_rows(contract, network, clip, feeds_itself=self.mode == "free")
         steps = min(map(len, self._known.values()))
         self.frame_limit = steps if self.mode == "teacher" else None
         self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
@@ -110,12 +110,19 @@ def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
             raise UnusableInput(option, f"a run of {system.title}", "a system that has them")
 
 
-def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> dict[str, FloatArray]:
-    """The stages that a run does not compute: input stages, and recorded answers if they replace a model."""
+def known_rows(
+    contract: SystemContract, network: Any, clip: DeclaredClip, *, feeds_itself: bool = False
+) -> dict[str, FloatArray]:
+    """The stages that a run does not compute: input stages, and recorded answers if they replace a model.
+
+    feeds_itself: what the frame before hands on may be missing where the contract says how it starts.
+    """
     graph, place = contract.system.graph, str(clip.path)
     given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
-    if set(given) != set(graph.given):
-        missing = [name for name in graph.given if name not in given]
+    missing = [
+        name for name in graph.given if name not in given and not (feeds_itself and graph[name].start is not None)
+    ]
+    if missing:
         raise UnusableInput(place, f"no {', '.join(missing)}", ", ".join(graph.given))
     if network is not None and not isinstance(network, RecordedAnswers):
         return given

@@ -26,7 +26,7 @@ from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors(
     "gyro", "base_lin_vel", "imu_quat", "q", "dq",
-    turn_comment='LEFT OPEN: space. Find out which IMU gives it (pelvis or torso), and in whose axes: space = "IMU on the pelvis"',
+    turn_comment='LEFT OPEN: space. Find out which IMU gives it, and in whose axes: space = "IMU on the pelvis"',
 )  # fmt: skip
 _FLAGS = ("use_gym_history", "scale_first")
 _AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
@@ -58,7 +58,7 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         draft, _SENSORS, motors, "sdk", groups, action, len(action.names),
         convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
         motors=motors, default_pose=_pose(root, policy), pose_names=policy,
-        sticks=_ranges(root), gains=_gains(root, motors), model=file,
+        sticks=_ranges(root), gains=_gains(root, motors, policy), model=file,
     )  # fmt: skip
     return robot_to_draft(robot)
 
@@ -90,7 +90,7 @@ def _refuse_repeated(node: Node, order: Sequence[int]) -> None:
 def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], bool]:
     """Names in the policy's order: the model's metadata has them in that order, or the motors are numbered."""
     listed = model.metadata.get("joint_names", "") if model else ""
-    names = tuple(name.strip().removesuffix("_joint") for name in listed.split(","))
+    names = tuple(name.strip() for name in listed.split(","))
     if listed and len(names) == len(order) == len(set(names)) and all(names):
         return names, True
     return tuple(f"joint_{index}" for index in order), False
@@ -118,10 +118,12 @@ def _ranges(root: Node) -> dict[str, tuple[float, float]]:
     return {}
 
 
-def _gains(root: Node, motors: Sequence[str]) -> Gains | None:
+def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gains | None:
     if root.get("stiffness").is_nothing or root.get("damping").is_nothing:
         return None
     stiffness, damping = (root.get(key).numbers(len(motors), "joint") for key in ("stiffness", "damping"))
+    if motors == policy:
+        return Gains(stiffness, damping, motors)
     note = "LEFT OPEN: order. Find out whether the gains follow the motors (the runtime sets them without the map) or the policy"
     return Gains(stiffness, damping, None, (note,))
 

@@ -33,7 +33,7 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, the model that lies with it, where the result goes, a recording to map, the rate if it is known."""
+    """What to import: the file, its model, where the result goes, a recording to map, the rate if it is known."""
 
     source: Path
     out: Path

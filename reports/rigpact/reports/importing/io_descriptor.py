@@ -41,6 +41,10 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the descriptor does not say.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
     ]
+    if not any(articulation.get("default_joint_stiffness").value or [0]):
+        draft.header.append(
+            "LEFT OPEN: gains. The descriptor has 0 or none: an explicit actuator has gains of its own."
+        )
     draft.names["joints"] = joints
     draft.names_comments = ["The order of the articulation; terms and actions take their joints by name."]
     terms, taken = [], set[str]()
@@ -121,6 +125,8 @@ def _term_notes(entry: Node) -> tuple[str, ...]:
     notes = []
     if not entry.get("extras").get("modifiers").is_nothing:
         notes.append("LEFT OPEN: the term has modifiers, which run before clip and scale. Write them as stages")
+    if entry.get("name").value == "projected_gravity" and entry.get("extras").get("units").value == "m/s^2":
+        notes.append("the file calls it m/s^2; its length is 1")
     return tuple(notes)
 
 
@@ -146,7 +152,7 @@ def _gains(articulation: Node, joints: tuple[str, ...]) -> Gains | None:
         return None
     stiffness, damping = (node.numbers(len(joints), "joint") for node in nodes)
     if not any(stiffness) and not any(damping):
-        return None
+        return None  # an explicit actuator; the header says so
     return Gains(stiffness, damping, joints, ("by name; 0 would mean that an explicit actuator has gains of its own",))
 
 

@@ -62,6 +62,7 @@ class _Pipeline:
     start: Mapping[str, Any]
     start_file: str | None
     has_start: bool
+    is_start_said: bool = False
 
 
 def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
@@ -191,8 +192,11 @@ def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str,
         return name, ()
     if pipeline.has_start:
         return "zeros", ("not in the file of initial values: zeros",)
-    note = "LEFT OPEN: start. The file of initial values was not here; with it, write start as a name of [numbers]"
-    return "zeros", (note,) if not pipeline.root.get("pipeline").get("initial_values").is_nothing else ()
+    if pipeline.root.get("pipeline").get("initial_values").is_nothing or pipeline.is_start_said:
+        return "zeros", ()
+    pipeline.is_start_said = True
+    note = "LEFT OPEN: start, here and below. The file of initial values was not here: zeros are what the runtime takes then"
+    return "zeros", (note,)
 
 
 def _size(tensor: _Tensor) -> int:
@@ -221,7 +225,14 @@ def _fields(tensor: _Tensor, draft: Draft) -> tuple[dict[str, Any], tuple[str, .
         return {"size": size, **found}, (comment,)
     if len(names) <= 4:
         return {"names": list(names), **found}, ()
-    return {"names": draft.list_of(names, "joints" if "/joint/" in kind else f"names_of_{tensor.vector}"), **found}, ()
+    wish = (
+        "joints"
+        if kind.startswith("state/joint/")
+        else "controlled"
+        if "joint" in kind
+        else f"names_of_{tensor.vector}"
+    )
+    return {"names": draft.list_of(names, wish), **found}, ()
 
 
 def _element_names(entry: Node) -> tuple[str, ...] | None:
@@ -237,7 +248,7 @@ def _add_node(pipeline: _Pipeline, name: str, node: Node) -> None:
     """The outputs of a node as stages, and its network."""
     draft = pipeline.draft
     inputs = {each.name: _source(pipeline, each) for each in pipeline.inputs.values() if each.node == name}
-    file, model = _file(pipeline, name, node)
+    file, model = _file(pipeline, node)
     outputs = {each.name: each for each in pipeline.outputs.values() if each.node == name}
     order, comments = list(outputs), file.comments
     if model is not None:
@@ -265,7 +276,7 @@ def _source(pipeline: _Pipeline, tensor: _Tensor) -> str:
     return output.vector
 
 
-def _file(pipeline: _Pipeline, name: str, node: Node) -> tuple[Entry, Model | None]:
+def _file(pipeline: _Pipeline, node: Node) -> tuple[Entry, Model | None]:
     """The node's model, checked against the hash that the file has; without it, a comment."""
     parameters = node.get("parameters")
     backend = parameters.get("backend").value
@@ -274,7 +285,7 @@ def _file(pipeline: _Pipeline, name: str, node: Node) -> tuple[Entry, Model | No
     path = pipeline.onnx
     if path is None and not parameters.get("model_path").is_nothing:
         path = inside_folder(parameters.get("model_path"), pipeline.root.path.parent)
-    if path is None or pipeline.onnx is None and not path.is_file():
+    if path is None or (pipeline.onnx is None and not path.is_file()):
         what = path.name if path is not None else "the model"
         return Entry({}, (f"LEFT OPEN: file. {what} was not here: copy it beside this file and write file = …",)), None
     wanted = parameters.get("sha256sum")

@@ -5,6 +5,7 @@ It has names, gains, default pose, scales and history; no widths, no rate, no of
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -102,7 +103,7 @@ def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
                 scale=scale,
                 history=max(1, int(history)),
                 notes=(),
-            )  # fmt: skip
+            )
         )
     return with_missing_width(terms, model.input_width, f"{model.path}#observation_names")
 
@@ -142,7 +143,7 @@ class _Text:
             raise self.wrong(key, repr(self.model.metadata[key])[:60], "numbers joined by commas") from None
         if count is not None and len(found) != count:
             raise self.wrong(key, f"{len(found)} numbers", f"{count}, one for each of joint_names")
-        bad = next((each for each in found if each != each or abs(each) == float("inf")), None)
+        bad = next((each for each in found if not math.isfinite(each)), None)
         if bad is not None:
             raise self.wrong(key, f"{bad}", "finite numbers")
         return found

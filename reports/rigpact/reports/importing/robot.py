@@ -170,11 +170,16 @@ def _term(robot: Robot, term: Term, group: Group) -> str:
 Steps = list[tuple[str, dict[str, Any]]]
 
 
+_STEPS = {"clip": "clipped", "affine": "relative", "rotate": "turned", "select": "taken"}
+"""What a vector between two operations of a term is called."""
+
+
 def _chain(robot: Robot, term: Term, source: str, steps: Steps, comments: Sequence[str] = ()) -> str:
     """Operations one after the other; the last one has the term's name."""
     for place, (operation, table) in enumerate(steps):
         is_last = place == len(steps) - 1
-        name = robot.draft.free_name(term.name if is_last else f"{term.name}_{place + 1}")
+        step = f"{source}_{table['take']}" if operation == "select" else f"{term.name}_{_STEPS[operation]}"
+        name = robot.draft.free_name(term.name if is_last else step)
         source = robot.draft.compute(name, operation, source, *(comments if place == 0 else ()), **table)
     return source
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from rigpact.reports.importing.draft import Draft, Entry
 
-_WIDTH = 120
+_WIDTH, _OVER = 120, 10
+"""Columns; a row of a table may stand over a little rather than break."""
 
 
 def draft_to_toml(draft: Draft) -> str:
@@ -34,7 +35,11 @@ def draft_to_toml(draft: Draft) -> str:
     lines += [line for name, entry in draft.numbers.items() for line in _number_entry(name, entry)]
     for name, entry in draft.networks.items():
         lines += ["", f"[networks.{_key(name)}]", *_comments(entry.comments)]
-        lines += [line for key, value in entry.table.items() for line in _pair(key, value)]
+        tables = {key: value for key, value in entry.table.items() if isinstance(value, Mapping)}
+        lines += [line for key, value in entry.table.items() if key not in tables for line in _pair(key, value)]
+        for key, table in tables.items():
+            lines += ["", f"[networks.{_key(name)}.{_key(key)}]"]
+            lines += [line for each, value in table.items() for line in _pair(each, value)]
     if draft.recordings or draft.recordings_comments:
         lines += ["", "[recordings]", *_comments(draft.recordings_comments)]
         lines += [line for name, source in draft.recordings.items() for line in _pair(name, source)]
@@ -45,7 +50,7 @@ def _row(entry: Entry) -> Iterator[str]:
     yield from _comments(entry.comments, "    ")
     pairs = [f"{_key(key)} = {_value(value)}" for key, value in entry.table.items()]
     line = f"    {{ {', '.join(pairs)} }},"
-    if len(line) <= _WIDTH:
+    if len(line) <= _WIDTH + _OVER:
         yield line
         return
     # a line may break only inside a list: the longest one is written last, over several lines

@@ -78,7 +78,7 @@ def _that_differ(orders: Mapping[str, list[int]], numbers: FloatArray) -> dict[s
     """The orders that give other numbers than each one before them."""
     flat, kept = numbers.reshape(-1), dict[str, list[int]]()
     for name, order in orders.items():
-        if not kept or flat.size > 1 and not any(np.array_equal(flat[order], flat[each]) for each in kept.values()):
+        if not kept or (flat.size > 1 and not any(np.array_equal(flat[order], flat[each]) for each in kept.values())):
             kept[name] = order
     return kept
 
