@@ -55,16 +55,17 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
     return Trace(header, frame, time_s, found)
 
 
-def column_widths(path: Path) -> dict[str, int]:
-    """How many numbers a frame each vector of a recording has: columns `q[0]`, `q.knee` or `q/knee` are one vector `q`."""
-    widths: dict[str, int] = {}
+def vectors_of(path: Path) -> dict[str, FloatArray]:
+    """Every vector of a recording, (T, width): columns `q[0]`, `q.knee` or `q/knee` of a table are one vector `q`."""
+    parts: dict[str, list[NDArray[Any]]] = {}
     for name, values in read_columns(path).items():
         match = _PLACE.match(name)
         whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
         # an array of a .npz may have a dot or a slash in its own name
-        key = name if values.ndim > 1 else whole
-        widths[key] = widths.get(key, 0) + (int(np.prod(values.shape[1:])) if values.ndim else 1)
-    return widths
+        is_array = values.ndim != 1
+        parts.setdefault(name if is_array else whole, []).append(values.reshape(len(values) if values.ndim else 1, -1))
+    same = {name: {len(each) for each in listed} for name, listed in parts.items()}
+    return {name: np.hstack(listed).astype(np.float64) for name, listed in parts.items() if len(same[name]) == 1}
 
 
 def read_columns(path: Path) -> Columns:

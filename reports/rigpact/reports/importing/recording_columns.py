@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rigpact.reference_runtime.recordings.named_columns import column_widths
+from rigpact.reference_runtime.recordings.named_columns import vectors_of
 from rigpact.reports.importing.draft import Draft, Entry
 
 _SAME_WORDS = {
@@ -15,7 +15,7 @@ _SAME_WORDS = {
     "rotation": "quat", "observation": "obs", "observations": "obs", "angular": "ang", "linear": "lin", "cmd": "command",
     "torque": "tau", "gyroscope": "gyro", "joints": "joint",
 }  # fmt: skip
-_SAY_NOTHING = {"data", "value", "values", "robot", "policy"}
+_SAY_NOTHING = {"data", "value", "values", "robot"}
 _OF_ANOTHER_MOMENT = {"last", "previous", "prev", "rel", "raw", "in", "out", "next"}
 _ORDERS = {"wxyz": "quaternion_wxyz", "xyzw": "quaternion_xyzw"}
 Widths = Mapping[str, int]
@@ -23,7 +23,7 @@ Widths = Mapping[str, int]
 
 def map_columns(draft: Draft, vectors: Widths, path: Path) -> None:
     """Write [recordings] of a draft; vectors: the width of each of its vectors."""
-    columns = column_widths(path)
+    columns = {name: int(rows.shape[1]) for name, rows in vectors_of(path).items()}
     guessed = _guessed(vectors, columns, _field_names(draft))
     draft.recordings = {vector: column for vector, column in guessed.items() if vector != column}
     left = [f"{name} ({columns[name]})" for name in columns if name not in guessed.values() and name not in _CLOCK]

@@ -6,7 +6,7 @@ judges the weights; rigpact.contract.model.graph reads the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
@@ -169,6 +169,9 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
     if model.graph_not_read:
         yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
     if model.graph is not None:
+        # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
+        answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs
+        yield from _check_inputs_used(model.graph, [entry.name for entry in answers])
         yield from _check_operators_of(model.graph)
 
 
@@ -177,7 +180,7 @@ FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_graph)
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
     for check_part in (
-        _check_opset, _check_batch_axes, _check_inputs_used, _check_training_mode, _check_clamps, _check_precision,
+        _check_opset, _check_batch_axes, _check_training_mode, _check_clamps, _check_precision,
     ):  # fmt: skip
         yield from check_part(graph)
     for rule, is_meant in _BY_OPERATOR:
@@ -200,16 +203,22 @@ def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
 
 
 def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
-    axes = {entry.name: entry.shape[0] for entry in real_inputs(graph) if entry.shape}
+    axes = {entry.name: _batch_axis(entry) for entry in real_inputs(graph) if entry.shape}
     if len(set(axes.values())) > 1:
         found = ", ".join(f"{name} {'?' if axis is None else axis}" for name, axis in axes.items())
         yield BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
 
 
-def _check_inputs_used(graph: ModelGraph) -> Iterator[Finding]:
-    if not graph.outputs:
+def _batch_axis(entry: TensorSignature) -> int | str | None:
+    """The first axis; the second one of a history of [frames, 1, numbers]."""
+    is_history = len(entry.shape) == 3 and entry.shape[1] == 1 and isinstance(entry.shape[0], int)
+    return entry.shape[1] if is_history else entry.shape[0]
+
+
+def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Finding]:
+    if not outputs:
         return
-    values, shapes = _reached(graph, graph.outputs[0].name)
+    values, shapes = _reached(graph, outputs)
     for index, entry in enumerate(real_inputs(graph)):
         if entry.name not in values:
             how = " (only its shape does)" if entry.name in shapes else ""
@@ -218,10 +227,10 @@ def _check_inputs_used(graph: ModelGraph) -> Iterator[Finding]:
             )
 
 
-def _reached(graph: ModelGraph, output: str) -> tuple[set[str], set[str]]:
-    """The names whose values, and those whose shapes only, an output depends on."""
+def _reached(graph: ModelGraph, outputs: Sequence[str]) -> tuple[set[str], set[str]]:
+    """The names whose values, and those whose shapes only, the outputs depend on."""
     makers = {name: node for node in graph.nodes for name in node.outputs}
-    values, shapes, waiting = {output}, set[str](), [output]
+    values, shapes, waiting = set(outputs), set[str](), list(outputs)
     while waiting:
         node = makers.get(waiting.pop())
         if node is None:

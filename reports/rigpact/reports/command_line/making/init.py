@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 def init(
     folder: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
     *,
-    force: Annotated[bool, typer.Option("--force", help="Write over a rigpact.toml that is there.")] = False,
+    contract: Annotated[
+        bool, typer.Option("--contract", help="Draft contract.toml from the models, a recording and statistics here.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
 
-    Exit status 0; 2 if there is one already, or nothing that can be gated.
+    With --contract: write contract.toml, a contract of your own to start from. Exit status 0; 2 if the file is there
+    already, or nothing that it can be made of.
     """
+    if contract:
+        _draft_contract(folder, is_forced=force)
+        return
     from datetime import UTC, datetime
 
     from rigpact.contract.errors import UnusableInput
@@ -40,6 +47,24 @@ def init(
     write_bytes(path, text.encode("utf-8"))
     for line in _summary(path, found):
         typer.echo(line)
+
+
+def _draft_contract(folder: Path, *, is_forced: bool) -> None:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import write_bytes
+    from rigpact.reports.importing.drafting import draft_of_folder
+    from rigpact.reports.importing.formats import ImportRequest, finished
+    from rigpact.reports.terminal import plain
+
+    path = folder / "contract.toml"
+    if path.exists() and not is_forced:
+        raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
+    made = finished(draft_of_folder(folder), ImportRequest(folder, path))
+    write_bytes(path, made.content)
+    typer.echo(f"{plain(str(path))} drafted: look for GUESSED and LEFT OPEN in it")
+    for note in made.notes:
+        typer.echo(f"note: {plain(note)}")
+    typer.echo(f"now: rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
