@@ -85,10 +85,11 @@ class OnnxSystemNetwork:
         """The rows as the model takes them: further axes (frames of a history, joints) are split off."""
         shape = self._shapes[name]
         if name in self._wholes:
-            return rows.reshape(shape)
-        if self.system.windowed or len(shape) == 2 or not all(isinstance(size, int) for size in shape[1:]):
+            return rows.reshape([size for size in shape if isinstance(size, int)])
+        inner = [size for size in shape[1:] if isinstance(size, int)]
+        if self.system.windowed or len(shape) == 2 or len(inner) < len(shape) - 1:
             return rows
-        return rows.reshape(len(rows), *shape[1:])
+        return rows.reshape(len(rows), *inner)
 
     def _flat(self, answer: FloatArray) -> FloatArray:
         """Flat rows: further axes of the model's output (joints, coordinates) are joined."""

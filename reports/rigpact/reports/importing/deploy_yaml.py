@@ -131,9 +131,9 @@ def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gain
 def _action(root: Node, policy: tuple[str, ...]) -> Action:
     actions = list(root.need("actions", "the action that the network's answer becomes").children())
     if len(actions) != 1:
-        names = ", ".join(name for name, _ in actions) or "none"
+        listed = ", ".join(name for name, _ in actions) or "none"
         raise root.get("actions").wrong(
-            "one", "declare the others by hand: one contract for each term", f"actions: {names}"
+            "one", "declare the others by hand: one contract for each term", f"actions: {listed}"
         )
     name, term = actions[0]
     names = _driven(term, policy)

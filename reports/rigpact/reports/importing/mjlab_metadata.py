@@ -25,6 +25,7 @@ from rigpact.reports.importing.robot import (
 )
 from rigpact.reports.importing.values import Node
 
+_LONGEST = 1 << 16
 REQUIRED = ("joint_names", "observation_names")
 _SENSORS = Sensors("gyro", "base_lin_vel", "imu_quat", "q", "dq", "the robot's own frame")
 _FUNCTIONS: Mapping[str, tuple[str, int | None]] = {
@@ -80,7 +81,9 @@ def to_draft(model: Model, file: Entry) -> Draft:
 def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
     names = text.names("observation_names")
     scales = text.per_term("observation_terms_scale", names)
-    histories = text.per_term("observation_terms_history_length", names)
+    histories = text.per_term("observation_terms_history_length", names) or [1.0] * len(names)
+    if any(not each.is_integer() or not 0 <= each < _LONGEST for each in histories):
+        raise text.wrong("observation_terms_history_length", f"{histories}", "whole numbers of frames")
     key = "observation_terms_clip" if text.has("observation_terms_clip") else "observation_term_clip"
     clips = text.ranges(key, names)
     terms = []
@@ -90,7 +93,6 @@ def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
             width = len(joints)
         elif function == "last_action":
             width = model.output_width
-        history = histories[place] if histories else 1.0
         scale = scales[place] if scales else None
         where = f"{model.path}#observation_names/{place}"
         terms.append(
@@ -101,7 +103,7 @@ def _terms(text: _Text, joints: tuple[str, ...], model: Model) -> list[Term]:
                 width,
                 clip=None if clips is None else clips[place],
                 scale=scale,
-                history=max(1, int(history)),
+                history=max(1, int(histories[place])),
                 notes=(),
             )
         )
