@@ -41,6 +41,7 @@ def run(
         position = _advance(position, moved, _step(wrong("root_position.step")), wrong("root_position.rate_means"))
         rotation = _turn(rotation, turned, wrong)
         published = {
+            "stepper_out": rate, "decompressed": out,
             "features": state[:FEATURES], "latent": state[FEATURES:], "positions": out[:66],
             "rotations": _decode(out[66:198].reshape(BONES, 6), wrong).reshape(-1), "root_velocity": moved, "root_turn": turned,
             "root_position": position, "root_rotation": rotation, "contacts": _contacts(out[336:338], wrong),
