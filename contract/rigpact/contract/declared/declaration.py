@@ -27,6 +27,12 @@ from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
 
 FORMAT = "rigpact-contract"
+_SECTIONS = (
+    "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
+)  # fmt: skip
+_OF_GIVEN = (
+    "name", "fields", "names", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
+)  # fmt: skip
 _OF_EVERY_STAGE = frozenset(
     {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high", "knobs", "why"}
 )
@@ -82,6 +88,7 @@ class _Reader:
     def declaration(self) -> Declaration:
         """Read everything, in the order in which one thing needs another."""
         self._refuse_repeated_names()
+        self._refuse_unknown_keys_outside_stages()
         for name, entry in self.root.get("numbers", {}).items():
             with self._noting():
                 self._add_numbers(name, entry)
@@ -148,6 +155,16 @@ class _Reader:
                 self.problems.append(
                     Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice[0]} twice", "each name once")
                 )
+
+    def _refuse_unknown_keys_outside_stages(self) -> None:
+        tables = [((), self.root, _SECTIONS)]
+        tables += [(("given", index), table, _OF_GIVEN) for index, table in enumerate(self.root["given"])]
+        names = [table["name"] for kind in ("given", "stages") for table in self.root[kind]]
+        tables.append((("recordings",), self.root.get("recordings", {}), names))
+        for place, table, known in tables:
+            self.problems += [unknown((*place, key), key, known, "one of these") for key in table if key not in known]
+        if not np.isfinite(self.root.get("fps", 1.0)):
+            self.problems.append(Misdeclared(Wrong.NUMBERS, ("fps",), str(self.root["fps"]), "a finite number"))
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)

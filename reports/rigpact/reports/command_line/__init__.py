@@ -47,7 +47,8 @@ app = typer.Typer(
 )
 for _command in (
     init, gate, report, selftest,
-    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry, systems, operations,
+    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry,
+    systems, operations,
 ):  # fmt: skip
     app.command()(_command)
 app.add_typer(neurarig, name="neurarig")
