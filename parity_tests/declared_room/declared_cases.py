@@ -125,9 +125,15 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "network_without_inputs": ('inputs = ["obs"]\n', "", "RP021", "/networks/policy", "inputs", "missing"),
     "network_takes_nothing": ('inputs = ["obs"]', "inputs = []", "RP0", "/networks/policy/inputs", "", ""),
     "network_takes_a_stranger": ('inputs = ["obs"]', 'inputs = ["obz"]', "RP740", "/networks/policy/inputs", "obz", "obs"),
-    "network_gives_a_stranger": ('outputs = ["action"]', 'outputs = ["acton"]', "RP740", "/networks/policy/outputs", "acton", "action"),
-    "network_gives_a_sensor": ('outputs = ["action"]', 'outputs = ["action", "q"]', "RP748", "/networks/policy/outputs", "q", "network"),
-    "network_file_absent": ('inputs = ["obs"]', 'file = "no.onnx"\ninputs = ["obs"]', "RP745", "/networks/policy/file", "no.onnx", "file"),
+    "network_gives_a_stranger": (
+        'outputs = ["action"]', 'outputs = ["acton"]', "RP740", "/networks/policy/outputs", "acton", "a",
+    ),
+    "network_gives_a_sensor": (
+        'outputs = ["action"]', 'outputs = ["action", "q"]', "RP748", "/networks/policy/outputs", "q", "network",
+    ),
+    "network_file_absent": (
+        'inputs = ["obs"]', 'file = "no.onnx"\ninputs = ["obs"]', "RP745", "/networks/policy/file", "no.onnx", "file",
+    ),
     "recording_of_a_stranger": ('q = "joint_q"', 'qq = "joint_q"', "RP740", "/recordings/qq", "qq", "q"),
     "given_without_name": ('name = "q"\n', "", "RP021", "/given/0", "name", "missing"),
     "given_without_fields": ('names = "motors"\n', "", "RP741", "/given/0", "q", "size"),
@@ -158,7 +164,9 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "length_not_whole": ("length = 2", "length = 2.5", "RP744", "/stages/4/length", "2.5", "whole"),
     "length_zero": ("length = 2", "length = 0", "RP744", "/stages/4/length", "0", "at least 1"),
     "stage_twice": ('name = "bent"', 'name = "joints"', "RP747", "/stages/2/name", "joints", "own"),
-    "answer_without_fields": ('operation = "network"\nnames = "policy"', 'operation = "network"', "RP741", "/stages/5", "nothing", "fields"),
+    "answer_without_fields": (
+        'operation = "network"\nnames = "policy"', 'operation = "network"', "RP741", "/stages/5", "nothing", "fields",
+    ),
     "answer_of_no_network": ('outputs = ["action"]', 'outputs = ["target"]', "RP74", "", "", ""),
     "ends_exchanged": ("lowest = -2", "lowest = 3", "RP744", "/stages/6/lowest", "below", "highest"),
     "vector_of_two": ("vector = [0, 0, -1]", "vector = [0, -1]", "RP743", "/stages/0/vector", "2", "3"),
