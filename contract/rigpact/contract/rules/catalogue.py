@@ -14,7 +14,7 @@ leaves its code in `RETIRED`.
     RP3xx companion                                RP8xx comparison of two runs
                                                    RP85x to RP88x a training side's functions
     RP4xx model                                    RP9xx files that belong together; RP95x waivers;
-                                                   RP96x and RP97x the gate
+                                                   RP96x to RP98x the gate
 
 The modules named `view`, auxiliary.py, rows.py and clip_features.py hold no rules: they turn files into what the rules judge.
 """

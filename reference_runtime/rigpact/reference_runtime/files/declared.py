@@ -19,6 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.files.declared_run import DeclaredClip, DeclaredLockstep, DeclaredRun, RecordedAnswers
 from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numbers
+from rigpact.reference_runtime.files.ordinary import Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
@@ -149,6 +150,13 @@ class DeclaredFiles:
     def watches(self, contract: Any) -> Sequence[Watch]:
         """The watched quantities of this system, besides the range of the clip's values."""
         return ()
+
+    def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
+        """The ordinary size of what a free run feeds back, by its clip; None without a clip or without feedback."""
+        fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
+        if clip is None or fed_back is None or fed_back.name not in clip.stages:
+            return None
+        return ordinary_of_rows(fed_back, fed_back.fields(contract), clip.stages[fed_back.name])
 
     def drift_notes(
         self, subject: Any, published: FloatArray, sampled: Mapping[int, Any]

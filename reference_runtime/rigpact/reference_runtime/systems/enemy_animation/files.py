@@ -14,6 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.ordinary import Ordinary
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
@@ -24,7 +25,12 @@ from rigpact.reference_runtime.recordings.prediction import diagnostics, write_p
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.faults import faulty_contract, faulty_parts, parse_fault
+from rigpact.reference_runtime.systems.enemy_animation.faults import (
+    faulty_contract,
+    faulty_parts,
+    parse_fault,
+    refuse_idle,
+)
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
@@ -37,7 +43,7 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips i
     with_columns,
     write_clip,
 )
-from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import watches
+from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run
 
@@ -86,6 +92,7 @@ class EnemyFiles(DeclaredFiles):
             raise UnusableInput("--floor-contacts", f"a {mode} run", "--mode free")
         if options.faults and options.on_floor:
             raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
+        refuse_idle(options.faults, contract, options.frames)
         parts = LoopParts(GroundedInputs) if options.on_floor else faulty_parts(options.faults)
         return start_run(contract, network, clip, mode, parts)
 
@@ -132,6 +139,10 @@ class EnemyFiles(DeclaredFiles):
     def watches(self, contract: Contract) -> Sequence[Watch]:
         """The clamp, saturated tanh, axes near zero."""
         return tuple(watches(contract))
+
+    def ordinary(self, clip: Clip | None, contract: Contract) -> Ordinary:
+        """The ordinary size of the state, by the contract's own statistics."""
+        return ordinary_state(contract)
 
     def drift_notes(
         self, subject: Subject, published: FloatArray, sampled: Mapping[int, Stages]
