@@ -4,6 +4,7 @@
     ABSURD_Z       deviations; from here on float32 numbers are two deviations apart
     ABSURD_RAW     any other number; from here on its square is infinite in float32
     VISIBLE_RAD    a change that people see
+    FRAMES_OLD     an answer worse than a pose of so many frames ago is worse by far
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Ordinary:
 def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ordinary:
     """What is ordinary by a clip's rows of a stage, (T, width).
 
-    A channel that stands still in the clip is measured by the others of its kind: its own deviation is rounding.
+    Every channel is measured by the one of its kind that moves most: in a clip many stand still, and theirs is rounding.
     """
     wide = rows.astype(np.float64)
     deviation, kinds = wide.std(axis=0), np.full(wide.shape[1], "", dtype=object)
@@ -72,6 +73,35 @@ def ordinary_of_rows(stage: Stage, fields: FieldLayout, rows: FloatArray) -> Ord
         is_fed_back = not stage.carried_fields or field.name in stage.carried_fields
         least[field.range] = 0.0 if is_fed_back else np.inf
     for kind in set(kinds):
-        deviation[kinds == kind] = np.maximum(deviation[kinds == kind], deviation[kinds == kind].mean())
+        deviation[kinds == kind] = deviation[kinds == kind].max()
     rounding = gamma(1) * np.maximum(np.abs(wide).max(axis=0), 1.0)
     return Ordinary(stage.name, np.maximum(deviation, rounding), least)
+
+
+FRAMES_OLD = 4
+"""An answer that is worse than a pose so many frames old is worse by far: networks are given fewer frames of the past."""
+_VISIBLE = {"deg": 1.0, "rad": VISIBLE_RAD, "cm": 1.0, "m": 0.01}
+"""Smaller errors, by unit, are no finding: a character that stands is copied without any error, and a network has one."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A clip-driven run against the clip's next frame: mean errors of the run, and of copying the last frame."""
+
+    what: str
+    unit: str
+    error: float
+    copied: float
+
+    @property
+    def limit(self) -> float:
+        """The largest error that is not worse by far.
+
+        A pose n frames old is off by at most n times the mean error of copying, by the triangle inequality.
+        """
+        return max(FRAMES_OLD * self.copied, _VISIBLE.get(self.unit, np.inf))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether copying is better by far; False where the unit says nothing to people."""
+        return self.error > self.limit

@@ -14,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import DeclaredFiles
-from rigpact.reference_runtime.files.ordinary import Ordinary
+from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
@@ -37,6 +37,7 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.guards impo
 from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal import clip_limits, ideal_outputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.inputs import input_uses
 from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers, with_bundle_numbers
+from rigpact.reference_runtime.systems.enemy_animation.investigating.poses import refuse_poses
 from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
     clip_columns,
     seeded_columns,
@@ -74,7 +75,9 @@ class EnemyFiles(DeclaredFiles):
 
     def replay(self, path: Path, contract: Contract) -> ReplayNetwork:
         """Recorded answers in place of a model."""
-        return read_replay(path)
+        network = read_replay(path)
+        refuse_poses(path, network.outputs, contract)
+        return network
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
         """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
@@ -117,6 +120,13 @@ class EnemyFiles(DeclaredFiles):
         after = trace.stages.get("x_raw_next")
         last = None if after is None else after[-1, contract.state[ROTATIONS].range]
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
+
+    def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
+        """The published pose against the clip's next pose."""
+        found = self.measures(trace, contract).get("diagnostics", {})
+        if found.get("GeoDeg") is None:
+            return None
+        return Baseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
 
     def default_number(self, contract: Contract, column: str, index: int) -> float:
         """0, or the identity for a rotation."""
