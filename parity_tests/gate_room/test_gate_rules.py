@@ -234,7 +234,8 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
-    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"), ("RP986", "pass"), ("RP971", "pass"), ("RP974", "pass"),
+    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"),
+     ("RP986", "pass"), ("RP971", "pass"), ("RP974", "pass"),
      ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail")],
 )  # fmt: skip
 def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:

@@ -73,7 +73,9 @@ def test_a_model_that_does_not_run_is_not_called_nonfinite(game: Any, command: A
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
 
 
-@refused("a single number in the model that is infinite or NaN, and reaches the answer", "RP429, RP966; `nan` names the node")
+@refused(
+    "a single number in the model that is infinite or NaN, and reaches the answer", "RP429, RP966; `nan` names the node"
+)
 @pytest.mark.parametrize("name", NOT_FINITE)
 def test_a_single_number_that_is_not_finite_is_judged(game: Any, command: Any, name: str) -> None:
     """A number without an index made rigpact itself fail, and the build was repeated instead of repaired."""

@@ -78,7 +78,6 @@ def test_all_that_is_there_is_run_and_said(nan: Any, demo_bundle: Path) -> None:
     assert (answer.status, "32 frames: the clip or the recorded answers have no more" in answer.out) == (0, True)
 
 
-
 @refused("a free run that is 9·10⁵ deviations from its seed in frame 1, every number finite", "DIVERGING, exit 1")
 def test_a_state_far_from_its_seed_diverges(real_data: Path) -> None:
     """The mean pose read as a step turns each limb a hundred degrees a frame, and nothing is ever infinite."""
@@ -94,7 +93,9 @@ def test_a_state_far_from_its_seed_diverges(real_data: Path) -> None:
 
 @refused("a state of 1.6·10³⁶ deviations", "DIVERGING, exit 1, also in a run that the clip drives")
 @pytest.mark.parametrize("mode", ["free", "teacher"])
-def test_a_state_without_meaning_is_not_finite_enough(command: Any, demo_bundle: Path, tmp_path: Path, mode: str) -> None:
+def test_a_state_without_meaning_is_not_finite_enough(
+    command: Any, demo_bundle: Path, tmp_path: Path, mode: str
+) -> None:
     """float32 numbers of that size are 10²⁹ deviations apart: the network is fed one number for every pose."""
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["MuX"][0], document["StdX"][0] = 1.6e30, 1e-6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,14 +31,31 @@ CLIP = "clips/Sneak_Turn.json"
 def run(command: Any, demo_bundle: Path, tmp_path: Path) -> Run:
     """`rigpact run` on the demo; the answer's document and exit status."""
 
-    def call(*words: object, model: Path | None = None, replay: Path | None = None) -> tuple[int, Any]:
+    def call(
+        *words: object, model: Path | None = None, replay: Path | None = None, bundle: Path | None = None
+    ) -> tuple[int, Any]:
         source = ("--replay", replay) if replay else ("--onnx", model or demo_bundle / "model.onnx")
         files = ("--companion", demo_bundle / "pretrain_template.json", "--clip", demo_bundle / CLIP, *source)
         out = ("-o", tmp_path / "run.trace.jsonl", "--format", "json")
-        answer = command("run", demo_bundle / "norm_template.json", *files, *out, *words)
+        answer = command("run", bundle or demo_bundle / "norm_template.json", *files, *out, *words)
         return answer.status, json.loads(answer.out) if answer.out else answer.err
 
     return call
+
+
+GOLDEN = Path(__file__).parent / "golden"
+REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
+
+
+def assert_golden(document: Any, code: str) -> None:
+    """The first finding of a rule is as it was: its text is an example on the page of the rules."""
+    found = of_code(document, code)[:1]
+    found[0]["file"] = Path(found[0]["file"]).name
+    path, text = GOLDEN / f"{code}.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    if REGENERATE:
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert text == path.read_text(encoding="utf-8")
 
 
 def of_code(document: Any, code: str) -> list[Any]:
@@ -53,6 +71,7 @@ def test_a_run_that_copying_beats_by_far_does_not_pass(run: Run) -> None:
     assert error > 10.0
     assert len(of_code(document, "RP820")) == 1
     assert f"{error:.3g} deg" in of_code(document, "RP820")[0]["message"]
+    assert_golden(document, "RP820")
 
 
 @passes("a network a little worse than copying, as a trained one can be; a network that is good")
@@ -92,7 +111,9 @@ def test_every_system_that_feeds_itself_is_held_against_copying() -> None:
         assert (found.copied, found.limit, found.is_lost) == (pytest.approx(3.0), pytest.approx(12.0), is_lost)
 
 
-@refused("a free run in which the network's input is clamped at 16 deviations for hundreds of frames", "RP821, a warning")
+@refused(
+    "a free run in which the network's input is clamped at 16 deviations for hundreds of frames", "RP821, a warning"
+)
 def test_inputs_beyond_the_clamp_are_said(run: Run, tmp_path: Path) -> None:
     """The trace shows 26 deviations, the network sees 16, and the two sides are compared on a number nobody used."""
     status, document = run("--mode", "free", "--frames", 400)
@@ -103,6 +124,21 @@ def test_inputs_beyond_the_clamp_are_said(run: Run, tmp_path: Path) -> None:
     assert f"in {frames} of 400 frames" in found[0]["message"]
     assert "the graph clamps it" in found[0]["message"]
     assert of_code(run()[1], "RP821") == []
+
+
+@refused(
+    "a clip with a channel that stood still in training: hundreds of deviations", "RP821, a warning: how many frames, which bone"
+)
+def test_a_channel_that_stood_still_is_said(run: Run, demo_bundle: Path, tmp_path: Path) -> None:
+    """A statistic of rounding turns a finger that is a degree off into the largest input that the network has."""
+    document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    document["StdX"][100], raw = 1e-4, document["MuX"][100]
+    (tmp_path / "bundle.json").write_text(json.dumps(document), encoding="utf-8")
+    status, answer = run(bundle=tmp_path / "bundle.json")
+    beyond = np.abs(read_trace(tmp_path / "run.trace.jsonl").stages["x_raw"][:, 100] - raw) > 16.0 * 1e-4
+    assert (status, len(of_code(answer, "RP821"))) == (0, 1)
+    assert f"in {np.count_nonzero(beyond)} of 32 frames" in of_code(answer, "RP821")[0]["message"]
+    assert_golden(answer, "RP821")
 
 
 @refused("a run with a network answer of 1e27: finite in every stage", "RP822, exit 1; `rigpact nan` says DIVERGING")
@@ -118,6 +154,8 @@ def test_a_number_without_meaning_does_not_pass(run: Run, demo_bundle: Path, tmp
     status, document = run("--mode", mode, "--frames", 20, model=tmp_path / "huge.onnx")
     assert status == 1
     assert "y_norm is" in of_code(document, "RP822")[0]["message"]
+    if mode == "free":
+        assert_golden(document, "RP822")
 
 
 @refused("a file of poses given as recorded network output", "exit 2: the place, and what was expected")

@@ -145,7 +145,9 @@ def _check_output(path: str | Path, outputs: Sequence[Any]) -> None:
     if not outputs:
         raise UnusableInput(path, "no output", "at least one: the engine reads output 0")
     if outputs[0].dtype != "float32":
-        raise UnusableInput(f"{path}#{outputs[0].name}", outputs[0].dtype, "float32", "the engine reads its bytes as such")
+        raise UnusableInput(
+            f"{path}#{outputs[0].name}", outputs[0].dtype, "float32", "the engine reads its bytes as such"
+        )
 
 
 class ReplayNetwork:

@@ -1,10 +1,10 @@
 """How large the numbers of a run may be: the one place for these limits, each with its reason.
 
-    ORDINARY_Z     deviations; the exporter's graph clamps its inputs there
-    ABSURD_Z       deviations; from here on float32 numbers are two deviations apart
-    ABSURD_RAW     any other number; from here on its square is infinite in float32
-    VISIBLE_RAD    a change that people see
-    FRAMES_OLD     an answer worse than a pose of so many frames ago is worse by far
+ORDINARY_Z     deviations; the exporter's graph clamps its inputs there
+ABSURD_Z       deviations; from here on float32 numbers are two deviations apart
+ABSURD_RAW     any other number; from here on its square is infinite in float32
+VISIBLE_RAD    a change that people see
+FRAMES_OLD     an answer worse than a pose of so many frames ago is worse by far
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ class GuardResult:
 
     def __str__(self) -> str:
         """In words."""
-        ending = "ordinary for all" if self.survived else "still fails within" if self.survives_frames else "fails after"
+        ending = (
+            "ordinary for all" if self.survived else "still fails within" if self.survives_frames else "fails after"
+        )
         return f"{self.change}: {ending} {self.survives_frames} frames"
 
 

@@ -13,7 +13,7 @@ from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
-from rigpact.reference_runtime.files.runner import Runner, Stages
+from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Observer, Watched, watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.replayed import check_widths
@@ -91,7 +91,10 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     with np.errstate(all="ignore"):
         runner = subject.start(frames)
     count = subject.frames_of(runner, frames)
-    leaving, inside = Leaving(runner.contract, subject.mode, subject.clip), SwallowedValues(subject.network, runner.contract)
+    leaving, inside = (
+        Leaving(runner.contract, subject.mode, subject.clip),
+        SwallowedValues(subject.network, runner.contract),
+    )
     envelope = _envelope(subject, runner)
     observers: list[Observer] = [leaving, inside] if envelope is None else [leaving, inside, envelope]
     watched = watch_run(runner, tracked(range(count), f"{subject.mode} run"), observers)

@@ -89,9 +89,7 @@ class Observing:
 
     def __call__(self, inputs: Sequence[FloatArray]) -> Values:
         """Run; ModelFailed where the graph fails on these inputs."""
-        values = run_session(
-            self._session, self._outputs, dict(zip(self._inputs, inputs, strict=True)), self._path
-        )
+        values = run_session(self._session, self._outputs, dict(zip(self._inputs, inputs, strict=True)), self._path)
         return dict(zip(self._outputs, map(np.asarray, values), strict=True))
 
 
@@ -117,7 +115,7 @@ def produces(node: Any, known: Values, weights: Values) -> bool:
 
 def bad_output(node: Any, known: Values) -> str:
     """The name of the first output of a node that is not finite."""
-    return next(name for name in node.output if name in known and not is_finite(known[name]))
+    return str(next(name for name in node.output if name in known and not is_finite(known[name])))
 
 
 def node_name(node: Any) -> str:

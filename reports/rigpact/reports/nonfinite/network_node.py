@@ -129,7 +129,9 @@ def _bad_weight(node: Any, weights: Values) -> str | None:
     return None
 
 
-def _described(graph: ModelGraph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool) -> NodeOrigin:
+def _described(
+    graph: ModelGraph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool
+) -> NodeOrigin:
     output = known[bad_output(node, known)]
     element = tuple(int(index) for index in np.argwhere(~np.isfinite(output))[0])
     ranges = {name: float(np.abs(known[name]).max()) for name in node.input if name in known and known[name].size}

@@ -47,7 +47,9 @@ class Swallowed:
         """In words."""
         word = "NaN" if np.isnan(self.value) else f"{self.value:g}"
         times = f"in {self.frames} frames, first in frame {self.frame}" if self.frames > 1 else f"in frame {self.frame}"
-        return f"inside the model, {self.node} ({self.op}) gives {word} {times}; {self.caught_by}, so it does not arrive"
+        return (
+            f"inside the model, {self.node} ({self.op}) gives {word} {times}; {self.caught_by}, so it does not arrive"
+        )
 
 
 class SwallowedValues:
@@ -79,7 +81,9 @@ class SwallowedValues:
             return
         one_by_one = self._takes_one and not self._windowed
         for group in [[each] for each in waiting] if one_by_one else [waiting]:
-            self._look([frame for frame, _ in group], [np.stack(rows) for rows in zip(*(v for _, v in group), strict=True)])
+            self._look(
+                [frame for frame, _ in group], [np.stack(rows) for rows in zip(*(v for _, v in group), strict=True)]
+            )
 
     def _look(self, frames: Sequence[int], inputs: list[FloatArray]) -> None:
         graph, run = self._graph, self._run

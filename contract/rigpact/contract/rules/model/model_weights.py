@@ -111,13 +111,11 @@ CONSTANT_INFINITE = Rule(
 RULES = rules_in(globals())
 
 _CATCHES: dict[str, frozenset[float]] = {
-    **dict.fromkeys(("Softmax", "LogSoftmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),
-    **dict.fromkeys(("Min",), frozenset({math.inf})),
-    **dict.fromkeys(
-        ("Clip", "Tanh", "Sigmoid", "HardSigmoid", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "IsInf"),
-        frozenset({-math.inf, math.inf}),
-    ),
-}
+    **dict.fromkeys(("Softmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),
+    "Min": frozenset({math.inf}),
+    **dict.fromkeys(("Clip", "Tanh", "Sigmoid", "HardSigmoid"), frozenset({-math.inf, math.inf})),
+    **dict.fromkeys(("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "IsInf"), frozenset({-math.inf, math.inf})),
+}  # fmt: skip
 """The operators whose output is finite for that infinity, if another number stands beside it where they choose."""
 _HANDS_ON = frozenset({
     "Identity", "Cast", "Where", "Add", "Expand", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Slice", "Gather",

@@ -91,7 +91,9 @@ def nan(
     )  # fmt: skip
     count = _frames(subject, frames)
     if count < FRAMES and frames is None:
-        subject = replace(subject, notes=(*subject.notes, f"{count} frames: the clip or the recorded answers have no more"))
+        subject = replace(
+            subject, notes=(*subject.notes, f"{count} frames: the clip or the recorded answers have no more")
+        )
     if measures_drift:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
     raise _answer(_investigated(subject, count, files, beside, repro), output_format)
