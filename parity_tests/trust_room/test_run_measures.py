@@ -127,7 +127,8 @@ def test_inputs_beyond_the_clamp_are_said(run: Run, tmp_path: Path) -> None:
 
 
 @refused(
-    "a clip with a channel that stood still in training: hundreds of deviations", "RP821, a warning: how many frames, which bone"
+    "a clip with a channel that stood still in training: hundreds of deviations",
+    "RP821, a warning: how many frames, which bone",
 )
 def test_a_channel_that_stood_still_is_said(run: Run, demo_bundle: Path, tmp_path: Path) -> None:
     """A statistic of rounding turns a finger that is a degree off into the largest input that the network has."""

@@ -73,15 +73,8 @@ def nan(
         {"--trace": trace, "--replay": replay, "--clip": clip, "--teacher": teacher, "--frames": frames,
          "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift, "--repro": repro}
     )  # fmt: skip
-    from rigpact.contract.errors import ContractRefused
-    from rigpact.reference_runtime.files.contracts import open_contract
-    from rigpact.reports.nonfinite.investigation import refused_bundle
-
     files = contract_files(bundle, companion, settings, conventions)
-    try:
-        contract = open_contract(files)
-    except ContractRefused as refusal:
-        raise _answer(refused_bundle(refusal), output_format) from None
+    contract = _opened(files, output_format)
     if trace is not None:
         raise _answer(_look_into(trace, contract, onnx), output_format)
     beside = _companion_beside(files)
@@ -89,11 +82,7 @@ def nan(
         _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
         on_floor=floor_contacts, companion=_merged(files, beside),
     )  # fmt: skip
-    count = _frames(subject, frames)
-    if count < FRAMES and frames is None:
-        subject = replace(
-            subject, notes=(*subject.notes, f"{count} frames: the clip or the recorded answers have no more")
-        )
+    subject, count = _with_frames(subject, frames)
     if measures_drift:
         raise typer.Exit(_judge_drift(subject, count, against, output_format))
     raise _answer(_investigated(subject, count, files, beside, repro), output_format)
@@ -126,7 +115,19 @@ _WHY = {
 }
 
 
-def _frames(subject: Subject, asked: int | None) -> int:
+def _opened(files: ContractFiles, output_format: OutputFormat) -> Any:
+    """The contract; the command's own answer for one that the engine refuses."""
+    from rigpact.contract.errors import ContractRefused
+    from rigpact.reference_runtime.files.contracts import open_contract
+    from rigpact.reports.nonfinite.investigation import refused_bundle
+
+    try:
+        return open_contract(files)
+    except ContractRefused as refusal:
+        raise _answer(refused_bundle(refusal), output_format) from None
+
+
+def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     """How many frames to run; UnusableInput where the clip or the recorded answers hold fewer than was asked for."""
     wanted = asked or FRAMES
     available: int = subject.frames_of(subject.start(wanted), wanted)
@@ -135,7 +136,9 @@ def _frames(subject: Subject, asked: int | None) -> int:
             "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
             "a free run of a model has no end; without --frames all that is there is run",
         )  # fmt: skip
-    return available
+    if available < wanted:
+        subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))
+    return subject, available
 
 
 def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
