@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rigpact.contract.bundle import load_contract
-from rigpact.reference_runtime import read_clip
+from rigpact.reference_runtime import OnnxNetwork, read_clip, read_trace, start_run, write_trace
+from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import read_replay
 from rigpact.reports.nonfinite.investigation import investigate
 
+from .failing_models import tail, write_edited
 from .tried import passes, refused
 
 
@@ -38,18 +43,31 @@ WRONG = (
     ("--frames", "9", "--perturb", "ring-slot@9"),
     ("--frames", "9", "--perturb", "state@3:99999"),  # no such channel
     ("--frames", "9", "--perturb", "no-std-floor@3"),  # it holds from the first frame on
-    ("--trace", "none.trace.jsonl", "--frames", "9"),
-    ("--trace", "none.trace.jsonl", "--teacher", "--perturb", "state@2=nan"),
+    ("--trace", "run.trace.jsonl", "--frames", "9"),
+    ("--trace", "run.trace.jsonl", "--teacher", "--perturb", "state@2=nan"),
     ("--drift", "--repro", "folder"),
 )
 
 
+def trace_of_the_demo(demo: Path, out: Path) -> None:
+    """A few frames that are finite: looked into without the other options, they are FINITE."""
+    contract = load_contract(demo / "norm_template.json", demo / "pretrain_template.json")
+    runner = start_run(contract, OnnxNetwork(demo / "model.onnx", contract), read_clip(on(demo)[1]), "free")
+    write_trace(run_frames(runner, range(5), "Sneak_Turn", "free"), out)
+
+
 @refused("`nan` with arguments of which one cannot be followed: 12 combinations", "exit 2, one line")
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
-def test_arguments_that_cannot_be_followed_are_no_verdict(nan: Any, demo_bundle: Path, words: tuple[str, ...]) -> None:
+def test_arguments_that_cannot_be_followed_are_no_verdict(
+    nan: Any, demo_bundle: Path, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A fault that was never injected, or an option that nobody read, would count as survived."""
-    clip = () if "--trace" in words else on(demo_bundle)
-    answer = nan(*clip, *words)
+    monkeypatch.chdir(tmp_path)
+    with_model = on(demo_bundle)
+    if "--trace" in words:
+        with_model = ()
+        trace_of_the_demo(demo_bundle, Path("run.trace.jsonl"))
+    answer = nan(*with_model, *words)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.count("\n") == 1
 
@@ -118,3 +136,26 @@ def test_an_ordinary_free_run_is_finite(command: Any, demo_bundle: Path) -> None
         folder = demo_bundle.parent / name
         files = ("--onnx", folder / "model.onnx", "--clip", folder / "clip.trace.safetensors")
         assert command("nan", folder / f"{name}.json", *files).status == 0
+
+
+@refused(
+    "a recorded run with an answer of 1e27, looked into; the drift of a model that gives such answers",
+    "DIVERGING, exit 1",
+)
+def test_every_way_to_look_at_a_run_sees_it(nan: Any, command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """A recording that is judged more mildly than the run it recorded is the one that people send."""
+    recorded = tmp_path / "run.trace.jsonl"
+    trace_of_the_demo(demo_bundle, recorded)
+    assert nan("--trace", recorded).status == 0
+    trace = read_trace(recorded)
+    far = {**trace.stages, "y_norm": trace.stages["y_norm"] * np.float32(1e27)}
+    write_trace(replace(trace, stages=far), recorded)
+    looked = nan("--trace", recorded)
+    shutil.copyfile(demo_bundle / "model.onnx", tmp_path / "model.onnx")
+    model = write_edited(tmp_path, tail(("Mul", "answer huge", "z"), huge=np.float32(1e27)))
+    files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", model)
+    drift = command("nan", demo_bundle / "norm_template.json", *files, *on(demo_bundle), "--drift", "--frames", 20)
+    for answer in (looked, drift):
+        assert answer.status == 1
+        assert "DIVERGING" in answer.out
+        assert "y_norm is" in answer.out
