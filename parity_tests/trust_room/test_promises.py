@@ -118,12 +118,21 @@ def test_a_state_without_meaning_is_not_finite_enough(
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["MuX"][0], document["StdX"][0] = 1.6e30, 1e-6
     (tmp_path / "bundle.json").write_text(json.dumps(document), encoding="utf-8")
-    words = ("--frames", "20", "--format", "json", *(("--teacher",) if mode == "teacher" else ()))
+    words = (
+        "--frames",
+        "20",
+        "--format",
+        "json",
+        "--repro",
+        tmp_path / "repro",
+        *(("--teacher",) if mode == "teacher" else ()),
+    )
     files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
     answer = command("nan", tmp_path / "bundle.json", *files, *on(demo_bundle), *words)
     document = json.loads(answer.out)
     assert (answer.status, document["verdict"]) == (1, "diverging")
     assert (document["left"]["kind"], document["left"]["stage"]) == ("absurd", "state")
+    assert "no repro in repro: every number is finite" in document["notes"]
 
 
 @passes("free runs of the demo and of every other system that feeds itself, 600 frames each", "finite")

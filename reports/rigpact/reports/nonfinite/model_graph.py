@@ -14,6 +14,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import open_session, run_session
+from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
 
 Values = dict[str, FloatArray]
@@ -94,6 +95,8 @@ class Observing:
 
 
 def _session(model: Any) -> Any:
+    if model.ByteSize() > LARGEST_BYTES:
+        raise UnusableInput("the model", f"more than {LARGEST_BYTES} bytes", "a model that can be written as one file")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "observed.onnx"
         path.write_bytes(model.SerializeToString())

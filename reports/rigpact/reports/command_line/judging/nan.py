@@ -195,6 +195,8 @@ def _investigated(
         found = with_suspects(found, statistics_suspects(subject.contract.path, files.companion or beside))
     if repro is not None and found.origin is not None:
         found = replace(found, repro=write_repro(repro, subject, found, (subject.contract.path, files.companion)))
+    elif repro is not None:
+        found = replace(found, notes=(*found.notes, f"no repro in {repro.name}: every number is finite"))
     return found
 
 
