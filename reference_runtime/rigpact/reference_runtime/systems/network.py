@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.signature import ModelSignature, open_session, session_signature
+from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames
 from rigpact.contract.systems.system import NetworkBinding, System
@@ -73,7 +73,7 @@ class OnnxSystemNetwork:
             answers = [self._evaluate([each[row : row + 1] for each in inputs]) for row in range(count)]
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._outputs))]
         rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
-        answers = self._session.run(self._outputs, dict(zip(self._inputs, rows, strict=True)))
+        answers = run_session(self._session, self._outputs, dict(zip(self._inputs, rows, strict=True)), self.name)
         return [self._flat(answer) for answer in answers]
 
     def _flat(self, answer: FloatArray) -> FloatArray:
