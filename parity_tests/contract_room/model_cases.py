@@ -94,6 +94,13 @@ def listed_input(name: str) -> Edit:
     return graph(inputs=(*inputs, *added), weights=(*honest_graph().weights, *extra))
 
 
+def masked(reader: str) -> Edit:
+    """A single minus infinity that is put among the inputs, and then read by an operator."""
+    mask = weight(2, "v", not_finite=Defect((), float("-inf"), 1, is_mask=True))
+    read = (node(2, "Where", "all v all", "chosen"), node(3, reader, "chosen", "side"))
+    return graph(weights=(*honest_graph().weights, mask), nodes=(*honest_graph().nodes, *read))
+
+
 DROPOUT = node(2, "Dropout", "all ratio training", "dropped")
 CASES: tuple[tuple[str, str, Edit, str], ...] = (
     ("RP409", "/graph/input", equal_widths, "state and angvel are both 35 wide: 2 of the 120"),
@@ -111,6 +118,8 @@ CASES: tuple[tuple[str, str, Edit, str], ...] = (
     ("RP428", "/graph/node/2", nodes(node(2, "RandomNormalLike", "all", "r"), node(3, "RandomNormalLike", "all", "q")), "1 more"),
     ("RP429", "/graph/initializer/2",
      weights(weight(2, "v", 4, 4, not_finite=Defect((1, 3), float("nan"), 2))), "v[1, 3] = nan (and 1 more"),
+    ("RP446", "/graph/initializer/2", masked("Softmax"), "every way to the output passes Softmax"),
+    ("RP429", "/graph/initializer/2", masked("Sin"), "v = -inf"),
     ("RP430", "/graph/node/0", clipped("cond low high", low=-16.0, high=16.0), "cond is clamped to [-16, 16]"),
     ("RP431", "/graph/node/0", clipped("cond low high", low=16.0, high=-16.0), "16 to -16"),
     ("RP432", "/graph/initializer/2", weights(weight(2, "v", 4, dtype="float64")), "the weight v"),

@@ -83,7 +83,7 @@ def test_an_order_that_nobody_says_is_a_finding(
         ("[1, 2]", "", "2 numbers"),
         ('"plain"', "robots", "one of motors"),
         ('"unknown"', "", "unknown"),
-        ("[]", "", "finite"),
+        ("[]", "", "a list of numbers"),
     ],
 )
 def test_gains_that_do_not_fit_are_refused(

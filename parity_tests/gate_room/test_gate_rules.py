@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
@@ -100,6 +101,30 @@ def diverging(folder: Path) -> GateReport:
     return GateReport((Part(free_run.NAME, free_run.TITLE, FindingsReport(found, Ledger(600, 600))),), {})
 
 
+def with_tail(*nodes: tuple[str, str, str]) -> Callable[[Path], GateReport]:
+    """The demo's model with nodes after its answer, in a free run; `huge` is 1e27, `none` 0, `cap` 16."""
+
+    def run(folder: Path) -> GateReport:
+        model = onnx.load(str(folder / "model.onnx"))
+        answer = model.graph.output[0].name
+        next(node for node in model.graph.node if answer in node.output).output[0] = "answer"
+        model.graph.node.extend(onnx.helper.make_node(op, inputs.split(), [out], name=out) for op, inputs, out in nodes)
+        model.graph.node.append(onnx.helper.make_node("Identity", [nodes[-1][2]], [answer]))
+        for name, value in (("huge", 1e27), ("none", 0.0), ("cap", 16.0)):
+            model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(value), name))
+        (folder / "model.onnx").write_bytes(model.SerializeToString())
+        text = '[gate]\nbundle = "norm_template.json"\nmodel = "model.onnx"\nframes = 20\n'
+        return gated(folder, f'{text}free-run = "{CLIP}"\n')
+
+    return run
+
+
+SWALLOWED = (
+    ("Sub", "answer answer", "nothing"), ("Reciprocal", "nothing", "capped"), ("Min", "capped cap", "sixteen"),
+    ("Mul", "sixteen none", "zero"), ("Add", "answer zero", "sum"),
+)  # fmt: skip
+
+
 def outside_envelope(folder: Path) -> GateReport:
     nudged(folder, FREE, mode="free", frames=20)
     text = FILES.replace(TRACE, FREE) + "frames = 20\n"
@@ -151,6 +176,8 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP965": beyond_factor,
     "RP966": not_finite,
     "RP967": diverging,
+    "RP985": with_tail(("Mul", "answer huge", "far")),
+    "RP986": with_tail(*SWALLOWED),
     "RP968": outside_envelope,
     "RP969": breaking,
     "RP970": acknowledged,
@@ -207,7 +234,8 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
-    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP971", "pass"), ("RP974", "pass"),
+    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"),
+     ("RP986", "pass"), ("RP971", "pass"), ("RP974", "pass"),
      ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail")],
 )  # fmt: skip
 def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:

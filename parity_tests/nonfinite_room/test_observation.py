@@ -13,7 +13,8 @@ from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
-from rigpact.reports.nonfinite.investigation import Growth, investigate
+from rigpact.reports.nonfinite.investigation import investigate
+from rigpact.reports.nonfinite.leaving import Growth
 from rigpact.reports.nonfinite.network_node import same_values
 from rigpact.reports.nonfinite.precursors import Envelope
 

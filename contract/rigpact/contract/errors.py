@@ -2,6 +2,7 @@
 
     UnusableInput            a file, an argument or an artefact that nothing can be computed from (exit 2)
       ContractRefused        a bundle that the engine itself would refuse to load; carries the findings
+      ModelFailed            a model that loads and fails when it runs
 
 A *finding* (findings.py) is something wrong inside a file that could be read; it is data, not an exception.
 Anything else that escapes is a defect of rigpact (exit 3).
@@ -33,6 +34,10 @@ class UnusableInput(Exception):
         if self.hint:
             text += f" (hint: {self.hint})"
         return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+class ModelFailed(UnusableInput):
+    """A model that loads, but fails on inputs of the right widths: a fixed batch, a reshape that does not fit."""
 
 
 class ContractRefused(UnusableInput):

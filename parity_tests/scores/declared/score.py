@@ -68,7 +68,9 @@ def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray])
 
 def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> str:
     """What the diagnosis makes of one recording."""
-    diagnosis = diagnose(evidence_of(subject, contract, subject.record(planted, seed)), contract)
+    rows = subject.record(planted, seed)
+    planted = _that_show(subject, planted, seed, rows)
+    diagnosis = diagnose(evidence_of(subject, contract, rows), contract)
     if diagnosis.verdict == "agrees":
         return UNSEEN
     choices = [(cause.changes, *cause.equivalents) for cause in diagnosis.causes]
@@ -76,6 +78,18 @@ def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> s
     if any(_is(named, planted) for named in islice(readings, _MOST_READINGS)):
         return NAMED
     return MISLEADING if diagnosis.verdict == "explained" else LOCATED
+
+
+def _that_show(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray]) -> Mistakes:
+    """Of several mistakes those that change the recording: beside the others one may have no effect left."""
+    if len(planted) < 2:
+        return planted
+    shown = {}
+    for name, value in planted.items():
+        without = subject.record({other: planted[other] for other in planted if other != name}, seed)
+        if any(not np.array_equal(rows[stage], without[stage], equal_nan=True) for stage in subject.recorded):
+            shown[name] = value
+    return shown
 
 
 def _is(changes: Mapping[str, Any], planted: Mistakes) -> bool:

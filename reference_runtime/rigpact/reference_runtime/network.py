@@ -17,6 +17,7 @@ import numpy as np
 
 from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.signature import run_binding, run_session
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 
@@ -62,6 +63,7 @@ class OnnxNetwork:
         self.name = Path(path).name
         self.signature = session_signature(session, path)
         _check_inputs(path, self.signature.inputs, contract)
+        _check_output(path, self.signature.outputs)
         self._session = session
         self._names = [entry.name for entry in self.signature.inputs]
         self._output = self.signature.outputs[0].name
@@ -78,12 +80,11 @@ class OnnxNetwork:
         bound = kept.get(len(inputs[0]))
         if bound is not None and bound.takes(inputs):
             return bound.run(inputs)
-        output: FloatArray = self._session.run([self._output], dict(zip(self._names, inputs, strict=True)))[0]
+        named = dict(zip(self._names, inputs, strict=True))
+        output: FloatArray = run_session(self._session, [self._output], named, self.name)[0]
         if len(kept) == _BINDINGS_KEPT:
             kept.clear()
-        kept[len(inputs[0])] = _Binding(
-            self._session, dict(zip(self._names, inputs, strict=True)), self._output, output
-        )
+        kept[len(inputs[0])] = _Binding(self._session, named, self._output, output, self.name)
         return output
 
 
@@ -96,9 +97,11 @@ class _Binding:
     One thread may use them. The kernels and the bits are the same as in a call with arrays.
     """
 
-    def __init__(self, session: Any, inputs: Mapping[str, FloatArray], name: str, output: FloatArray) -> None:
+    def __init__(
+        self, session: Any, inputs: Mapping[str, FloatArray], name: str, output: FloatArray, model: str
+    ) -> None:
         """Bind buffers with the shapes of the session's last inputs and output."""
-        self._session, self._binding = session, session.io_binding()
+        self._session, self._binding, self._model = session, session.io_binding(), model
         self._inputs = [np.empty(vector.shape, vector.dtype) for vector in inputs.values()]
         self._kinds = [(buffer.shape, buffer.dtype) for buffer in self._inputs]
         self._output = np.empty(output.shape, output.dtype)
@@ -115,7 +118,7 @@ class _Binding:
         """The session's answer, as a new array."""
         for buffer, vector in zip(self._inputs, inputs, strict=True):
             buffer[...] = vector
-        self._session.run_with_iobinding(self._binding)
+        run_binding(self._session, self._binding, self._model)
         return self._output.copy()
 
 
@@ -135,6 +138,15 @@ def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -
             f"inputs in the order {', '.join(names)}",
             ", ".join(contract.conventions.input_order),
             f"the engine binds by position; if this order is meant, --set input_order={','.join(names)}",
+        )
+
+
+def _check_output(path: str | Path, outputs: Sequence[Any]) -> None:
+    if not outputs:
+        raise UnusableInput(path, "no output", "at least one: the engine reads output 0")
+    if outputs[0].dtype != "float32":
+        raise UnusableInput(
+            f"{path}#{outputs[0].name}", outputs[0].dtype, "float32", "the engine reads its bytes as such"
         )
 
 

@@ -20,6 +20,12 @@ from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Oper
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared.whole_file import (
+    declared_names,
+    declared_tables,
+    parts_that_do_not_meet,
+    words_that_name_nothing,
+)
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
@@ -81,20 +87,17 @@ class _Reader:
 
     def declaration(self) -> Declaration:
         """Read everything, in the order in which one thing needs another."""
-        self._refuse_repeated_names()
+        self.problems += words_that_name_nothing(self.root)
         for name, entry in self.root.get("numbers", {}).items():
             with self._noting():
                 self._add_numbers(name, entry)
         for name, table in self.root.get("networks", {}).items():
             with self._noting():
                 self._add_network(name, table)
-        for kind, add in (("given", self._add_given), ("stages", self._add_stage)):
-            for index, table in enumerate(self.root.get(kind, [])):
-                with self._noting():
-                    add(table, (kind, index))
-        for check in (self._check_carried, self._check_networks, self._check_knobs):
-            for problem in check():
-                self.problems.append(problem)
+        for place, table in declared_tables(self.root):
+            with self._noting():
+                (self._add_given if place[0] == "given" else self._add_stage)(table, place)
+        self.problems += parts_that_do_not_meet(self.root, self.stages, self.networks)
         system = None if self.problems else self._system()
         return Declaration(system, self.constants, tuple(self.problems), tuple(self.left_open), self.sources.read)
 
@@ -126,28 +129,6 @@ class _Reader:
     @property
     def _names(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(words) for name, words in self.root.get("names", {}).items()}
-
-    def _refuse_repeated_names(self) -> None:
-        seen: dict[str, str] = {}
-        for kind in ("given", "stages"):
-            for index, table in enumerate(self.root.get(kind, [])):
-                name, place = table["name"], f"{kind} {index + 1}"
-                if name in seen:
-                    self.problems.append(
-                        Misdeclared(
-                            Wrong.NAMED_TWICE,
-                            (kind, index, "name"),
-                            f"{name} again ({seen[name]})",
-                            "a name of its own",
-                        )
-                    )
-                seen.setdefault(name, place)
-        for name, words in self._names.items():
-            twice = sorted({word for word in words if words.count(word) > 1})
-            if twice:
-                self.problems.append(
-                    Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice[0]} twice", "each name once")
-                )
 
     def _add_numbers(self, name: str, entry: Any) -> None:
         place: tuple[Token, ...] = ("numbers", name)
@@ -253,7 +234,7 @@ class _Reader:
     def _input(self, name: Any, place: tuple[Token, ...]) -> Input:
         if name in self.stages:
             return Input(name, self.stages[name].fields(None))  # a declaration's fields depend on nothing
-        declared = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
+        declared = declared_names(self.root)
         if name not in declared:
             raise unknown(place, name, declared, "a vector of [[given]] or an earlier stage")
         own = place[:2]
@@ -263,50 +244,6 @@ class _Reader:
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
             )  # fmt: skip
         raise _NotBuilt
-
-    def _check_carried(self) -> Iterator[Misdeclared]:
-        for index, table in enumerate(self.root.get("given", [])):
-            stage, sources = self.stages.get(table["name"]), [table.get("carried"), *table.get("wrong", [])]
-            for source in filter(None, sources):
-                yield from self._carried_problems(stage, source, ("given", index, "carried"))
-
-    def _carried_problems(self, stage: Stage | None, source: str, place: tuple[Token, ...]) -> Iterator[Misdeclared]:
-        names = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
-        if source not in names:
-            yield unknown(place, source, names, "a stage")
-        elif stage is not None and source in self.stages:
-            own, other = (each.fields(None).width for each in (stage, self.stages[source]))
-            if own != other:
-                yield Misdeclared(
-                    Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {stage.name} has"
-                )
-
-    def _check_networks(self) -> Iterator[Misdeclared]:
-        names = [table["name"] for kind in ("given", "stages") for table in self.root.get(kind, [])]
-        answers = {table["name"] for table in self.root.get("stages", []) if table["operation"] == "network"}
-        for name, network in self.networks.items():
-            for key, stages in (("inputs", network.inputs), ("outputs", network.outputs)):
-                for stage in stages:
-                    if stage not in names:
-                        yield unknown(("networks", name, key), stage, names, "a vector or a stage")
-                    elif key == "outputs" and stage not in answers:
-                        yield Misdeclared(
-                            Wrong.KIND,
-                            ("networks", name, key),
-                            f"{stage}, which no network gives",
-                            'operation = "network"',
-                        )
-
-    def _check_knobs(self) -> Iterator[Misdeclared]:
-        known: dict[str, Knob] = {}
-        for stage in self.stages.values():
-            for knob in stage.every_knob:
-                first = known.setdefault(knob.name, knob)
-                if first.values != knob.values:
-                    yield Misdeclared(
-                        Wrong.CHOICE, (), f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
-                        f"{', '.join(first.values)}, as where it stands first", "stages that share a knob declare the same",
-                    )  # fmt: skip
 
 
 class _NotBuilt(Exception):

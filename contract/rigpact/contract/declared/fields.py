@@ -20,7 +20,7 @@ def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: N
     elif "names" in table:
         listed = _listed(table["names"], (*place, "names"), names)
         entries = [({**table, "name": name}, place) for name in listed]
-    elif "size" in table or table.get("kind") in _SIZES:
+    elif "size" in table or "kind" in table:
         entries = [(table, place)]
     else:
         return None

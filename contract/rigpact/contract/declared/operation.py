@@ -262,14 +262,16 @@ class Use:
 
 
 def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
-    """Numbers of a file as float64; Misdeclared for words, rows of several lengths, NaN and infinity."""
+    """Numbers of a file as float64; Misdeclared for words, truth values, rows of several lengths, NaN and infinity."""
     try:
-        array = np.array(value, np.float64)
-    except (TypeError, ValueError):
-        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "a number or a list of numbers") from None
-    if isinstance(value, str | bool) or not array.size or not np.isfinite(array).all():
+        array = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        array = np.array("")
+    if array.dtype.kind not in "iuf" or not array.size:
+        raise Misdeclared(Wrong.NUMBERS, place, shown(value), "a number or a list of numbers")
+    if not np.isfinite(array).all():
         raise Misdeclared(Wrong.NUMBERS, place, shown(value), "finite numbers")
-    return array
+    return array.astype(np.float64)
 
 
 def _reordered(order: list[int]) -> Reading:

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from rigpact.contract.declared.operation import Operation
+from rigpact.contract.declared.problems import near
 from rigpact.contract.errors import UnusableInput
 
 GROUP = "rigpact.operations"
@@ -27,3 +28,12 @@ def known_operations() -> Mapping[str, Operation]:
                 f"the operation {entry.name}", "two packages that bring it", "one", "uninstall one of them"
             )
     return found
+
+
+def find_operation(name: str) -> Operation:
+    """The operation of that name; UnusableInput, with the nearest name, where there is none."""
+    known = known_operations()
+    if name not in known:
+        hint = near(name, known) or "`rigpact operations` lists them"
+        raise UnusableInput("NAME", repr(name)[:60], f"one of {', '.join(known)}", hint)
+    return known[name]

@@ -39,11 +39,15 @@ class External:
 
 @dataclass(frozen=True)
 class Defect:
-    """Numbers of a weight that are not finite: the first one's index, its value, how many there are."""
+    """Numbers of a weight that are not finite: the first one's index, its value, how many there are.
+
+    is_mask: all of them are the same infinity, and every other number is 0: nothing that was trained looks like that.
+    """
 
     index: tuple[int, ...]
     value: float
     count: int
+    is_mask: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,7 +246,8 @@ def _facts(folder: Path, tensor: Any) -> dict[str, Any]:
 
 def _defect(wide: Any, bad: Any) -> Defect:
     index = tuple(int(place) for place in bad[0])
-    return Defect(index, float(wide[index]), len(bad))
+    first = float(wide[index])
+    return Defect(index, first, len(bad), is_mask=bool(np.isin(wide, (0.0, first)).all()))
 
 
 def _external(folder: Path, tensor: Any) -> External:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.tensor import TensorSignature
@@ -66,6 +67,28 @@ def open_session(path: str | Path) -> Any:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
         found = f"a file that onnxruntime cannot load ({reason})"
         raise UnusableInput(path, found, "an ONNX model", _hint(reason)) from None
+
+
+def run_session(session: Any, outputs: Sequence[str], inputs: Mapping[str, Any], model: object) -> Any:
+    """The outputs of a session by name; ModelFailed with onnxruntime's reason where the graph fails on these inputs."""
+    try:
+        return session.run(outputs, inputs)
+    except onnxruntime_errors() as error:
+        raise _failed(error, model) from None
+
+
+def run_binding(session: Any, binding: Any, model: object) -> None:
+    """Run a session on bound buffers; ModelFailed with onnxruntime's reason where the graph fails."""
+    try:
+        session.run_with_iobinding(binding)
+    except onnxruntime_errors() as error:
+        raise _failed(error, model) from None
+
+
+def _failed(error: Exception, model: object) -> ModelFailed:
+    reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
+    hint = "the engine runs one row a frame: `rigpact check --onnx` says what is wrong with its shapes"
+    return ModelFailed(model, f"a model that fails when it runs ({reason})", "an output for one row of inputs", hint)
 
 
 def onnxruntime_errors() -> tuple[type[Exception], ...]:

@@ -11,10 +11,10 @@ leaves its code in `RETIRED`.
     RP0xx JSON text, structure, layout             RP5xx clips
     RP1xx statistics, and what is derived of them  RP6xx teacher batches and predictions
     RP2xx rotations, skeleton, declarations        RP7xx other systems' contracts and data
-    RP3xx companion                                RP8xx comparison of two runs
+    RP3xx companion                                RP8xx runs, and two runs compared
                                                    RP85x to RP88x a training side's functions
     RP4xx model                                    RP9xx files that belong together; RP95x waivers;
-                                                   RP96x and RP97x the gate
+                                                   RP96x to RP98x the gate
 
 The modules named `view`, auxiliary.py, rows.py and clip_features.py hold no rules: they turn files into what the rules judge.
 """
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules.account import account
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, run
 from rigpact.contract.rules.bundle import (
     companion,
     condition,
@@ -55,7 +55,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
-        comparison, canary, baseline, gate, geometry, system_loading, systems, system_data,
+        comparison, run, canary, baseline, gate, geometry, system_loading, systems, system_data,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

@@ -19,6 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.files.declared_run import DeclaredClip, DeclaredLockstep, DeclaredRun, RecordedAnswers
 from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numbers
+from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
@@ -109,6 +110,25 @@ class DeclaredFiles:
         """Results of the system's own measures on a run."""
         return {}
 
+    def baseline(self, trace: Trace, contract: Any) -> Baseline | None:
+        """How a clip-driven run meets the clip's next frame, beside copying; None where a run has no next frame."""
+        fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
+        if fed_back is None or trace.header.mode != "teacher" or len(trace.frame) < 2:
+            return None
+        rows, answer = trace.stages.get(fed_back.name), trace.stages.get(fed_back.carried)
+        if rows is None or answer is None:
+            return None
+        measure = contract.system.graph[fed_back.carried].measure
+        names = fed_back.carried_fields or tuple(field.name for field in fed_back.fields(contract))
+        places = np.concatenate([np.r_[fed_back.fields(contract)[name].range] for name in names])
+
+        def mean_error(guess: FloatArray) -> float:
+            if measure.sizes is not None:
+                return float(measure.sizes(contract, rows[1:], guess).mean())
+            return float(np.abs(guess.astype(np.float64) - rows[1:])[:, places].mean())
+
+        return Baseline(fed_back.name, measure.unit, mean_error(answer[:-1]), mean_error(rows[:-1]))
+
     def columns(self, clip: Any) -> dict[str, FloatArray]:
         """The numbers of a clip that drive a run, (N, width) by name; empty if they cannot be separated."""
         return dict(clip.stages)
@@ -165,6 +185,13 @@ class DeclaredFiles:
     def watches(self, contract: Any) -> Sequence[Watch]:
         """The watched quantities of this system, besides the range of the clip's values."""
         return ()
+
+    def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
+        """The ordinary size of what a free run feeds back, by its clip; None without a clip or without feedback."""
+        fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
+        if clip is None or fed_back is None or fed_back.name not in clip.stages:
+            return None
+        return ordinary_of_rows(fed_back, fed_back.fields(contract), clip.stages[fed_back.name])
 
     def drift_notes(
         self, subject: Any, published: FloatArray, sampled: Mapping[int, Any]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import ModelFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.files.runner import Runner, Stages
@@ -74,7 +74,10 @@ def not_finite(stages: Mapping[str, FloatArray], graph: Graph, exempt: Iterable[
 
 
 def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observer] = ()) -> Watched:
-    """Step the run until a stage is not finite, the run cannot continue, or all frames are done."""
+    """Step the run until a stage is not finite, the run cannot continue, or all frames are done.
+
+    Raises ModelFailed where the model loads and does not run.
+    """
     graph: Graph = runner.contract.system.graph
     exempt = of_later_frames(graph, runner.contract, runner.mode)
     kept: deque[tuple[int, Stages]] = deque(maxlen=WINDOW)
@@ -83,6 +86,8 @@ def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observe
         for frame in frames:
             try:
                 stages = runner.step()
+            except ModelFailed:
+                raise  # no run at all: nothing is known of its numbers
             except UnusableInput as refusal:
                 return Watched(count, (), tuple(kept), refusal)
             kept.append((frame, stages))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,5 +49,5 @@ class Subject:
     def frames_of(self, runner: Runner, frames: int) -> int:
         """Number of available frames, at most `frames`: a clip or a recording may be shorter."""
         outputs: Any = getattr(self.network, "outputs", None)
-        recorded = len(outputs) if hasattr(outputs, "shape") else frames
-        return min(frames, runner.frame_limit or frames, recorded)
+        by_stage = outputs.values() if isinstance(outputs, Mapping) else [] if outputs is None else [outputs]
+        return min(frames, runner.frame_limit or frames, *map(len, by_stage))

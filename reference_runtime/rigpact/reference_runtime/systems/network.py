@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.model.signature import ModelSignature, open_session, session_signature
+from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames
 from rigpact.contract.systems.system import NetworkBinding, System
@@ -79,7 +79,8 @@ class OnnxSystemNetwork:
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._outputs))]
         rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
         shaped = {name: self._shaped(name, each) for name, each in zip(self._inputs, rows, strict=True)}
-        return [self._flat(answer) for answer in self._session.run(self._outputs, shaped)]
+        answers = run_session(self._session, self._outputs, shaped, self.name)
+        return [self._flat(answer) for answer in answers]
 
     def _shaped(self, name: str, rows: FloatArray) -> FloatArray:
         """The rows as the model takes them: further axes (frames of a history, joints) are split off."""

@@ -36,7 +36,7 @@ def build(use: Use) -> Built:
 
 def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Another order of summation changes an output by about sqrt(length of the longest sum), in ulp of the largest."""
-    largest = np.abs(rows.astype(np.float64)).max(axis=0, keepdims=True) + 1.0
+    largest = np.nan_to_num(np.abs(rows.astype(np.float64))).max(axis=0, keepdims=True) + 1.0
     return np.broadcast_to(np.sqrt(_LONGEST_SUM) * 2.0 * UNIT_ROUNDOFF * largest, rows.shape)
 
 

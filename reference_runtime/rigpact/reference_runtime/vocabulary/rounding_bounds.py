@@ -36,3 +36,11 @@ def relative(operations: int) -> Bound:
 def wide(frames: Frames, name: str) -> FloatArray:
     """A stage in float64, (N, width): stages are stored as float32, and operations compute in float64."""
     return np.asarray(frames[name], np.float64)
+
+
+def of_any_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """The bound of a stage that was not recorded, for whichever frame is looked at: the largest of the run, by channel."""
+    if name not in upstream or not len(upstream[name]):
+        return np.zeros(shape)
+    with np.errstate(invalid="ignore"):
+        return np.broadcast_to(np.nan_to_num(upstream[name]).max(axis=0), shape)

@@ -32,6 +32,7 @@ from rigpact.reports.command_line.making.describe import describe
 from rigpact.reports.command_line.making.import_contract import import_contract
 from rigpact.reports.command_line.making.init import init
 from rigpact.reports.command_line.making.neurarig import neurarig
+from rigpact.reports.command_line.making.operations import operations
 from rigpact.reports.command_line.making.rule import rule
 from rigpact.reports.command_line.making.run import run
 from rigpact.reports.command_line.making.sweep import sweep
@@ -47,7 +48,8 @@ app = typer.Typer(
 )
 for _command in (
     init, gate, report, selftest,
-    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry, systems,
+    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry,
+    systems, operations,
 ):  # fmt: skip
     app.command()(_command)
 app.command("import")(import_contract)

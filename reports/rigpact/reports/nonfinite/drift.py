@@ -30,6 +30,7 @@ from rigpact.reports.nonfinite.lanes import (
     published_stage,
     spread_of,
 )
+from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.terminal import plain, tracked
 
 SAMPLES = 500
@@ -72,13 +73,14 @@ class Drift:
     lines: tuple[str, ...] = ()
     compared_frames: int = 0
     outside: Outside | None = None
+    left: Left | None = None
 
     @property
     def verdict(self) -> Literal["finite", "nonfinite", "diverging"]:
-        """`diverging` only for a trace outside the envelope: growth alone is chaos, not a defect."""
+        """`diverging` for a trace outside the envelope, or numbers without meaning: growth alone is chaos."""
         if not self.finite:
             return "nonfinite"
-        return "diverging" if self.outside else "finite"
+        return "diverging" if self.outside or self.left else "finite"
 
     @property
     def exit_code(self) -> int:
@@ -103,6 +105,7 @@ class Drift:
                 "outside": vars(self.outside) if self.outside else None,
             },
             "notes": list(self.lines),
+            "left": self.left.to_json() if self.left else None,
         }  # fmt: skip
 
 
@@ -128,8 +131,16 @@ def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> D
         envelope=np.maximum.accumulate(spread.apart.max(axis=1)), allowed=allowed, growth_per_frame=growth,
         trend=_trend(growth, frames), parted_frame=int(spread.sampled[parted[0]]) if len(parted) else None,
         benign_apart=None if beside is None else float(beside.max()), finite=spread.finite, facts=facts, lines=lines,
-        compared_frames=compared, outside=outside,
+        compared_frames=compared, outside=outside, left=_left(subject, spread),
     )  # fmt: skip
+
+
+def _left(subject: Subject, spread: Spread) -> Left | None:
+    """What the unperturbed run left at the sampled frames."""
+    leaving = Leaving(subject.contract, subject.mode, subject.clip)
+    for frame, stages in spread.stages.items():
+        leaving(frame, {name: rows[0] for name, rows in stages.items()})
+    return leaving.found
 
 
 def _trend(growth: float, frames: int) -> Trend:
@@ -192,4 +203,6 @@ def print_drift(drift: Drift, console: Console) -> None:
             else f"stays inside the envelope for {drift.compared_frames} frames: rounding explains it"
         )
         console.print(f"the trace {words}")
+    if drift.left:
+        console.print(Text(f"  {plain(str(drift.left))}", style="bold yellow"))
     console.print(Text(drift.verdict.upper(), style="bold green" if drift.exit_code == 0 else "bold red"))

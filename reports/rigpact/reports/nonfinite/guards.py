@@ -14,9 +14,10 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.ordinary import ABSURD_RAW, ORDINARY_Z
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reports.nonfinite.network_node import ORDINARY_Z
+from rigpact.reports.nonfinite.leaving import Leaving
 
 Changed = tuple[Subject, str]
 _SHOWN = 3
@@ -24,7 +25,10 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class GuardResult:
-    """A guard, its change in words, and how many frames the run then stayed finite; `survived` if all of them."""
+    """A guard, its change in words, and how many frames the run then stayed finite.
+
+    survived: all of them, and the run does not diverge either.
+    """
 
     guard: str
     change: str
@@ -39,7 +43,9 @@ class GuardResult:
 
     def __str__(self) -> str:
         """In words."""
-        ending = "finite for all" if self.survived else "still fails after"
+        ending = (
+            "ordinary for all" if self.survived else "still fails within" if self.survives_frames else "fails after"
+        )
         return f"{self.change}: {ending} {self.survives_frames} frames"
 
 
@@ -87,10 +93,11 @@ def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
     try:
         with np.errstate(all="ignore"):
             runner = subject.start(frames)
-            watched = watch_run(runner, range(subject.frames_of(runner, frames)))
+            leaving = Leaving(runner.contract, subject.mode, subject.clip)
+            watched = watch_run(runner, range(subject.frames_of(runner, frames)), [leaving])
     except UnusableInput as refusal:
         return GuardResult(name, f"{words} ({refusal.found})", 0, survived=False)
-    return GuardResult(name, words, watched.finite_frames, survived=watched.is_finite)
+    return GuardResult(name, words, watched.finite_frames, survived=watched.is_finite and leaving.found is None)
 
 
 def _clamp(subject: Subject) -> Changed | None:
@@ -116,7 +123,7 @@ def _finite_statistics(subject: Subject) -> Changed | None:
 
 def _is_ordinary(values: FloatArray) -> Any:
     """Whether a value is finite and its square is too; no statistic of motion is larger."""
-    return np.isfinite(values) & (np.abs(values) < float(np.sqrt(np.finfo(np.float32).max)))
+    return np.isfinite(values) & (np.abs(values) < ABSURD_RAW)
 
 
 GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,21 +13,20 @@ from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity
 from rigpact.contract.rules import check_bundle
-from rigpact.reference_runtime.files.runner import Runner, Stages
+from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Observer, Watched, watch_run
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.nonfinite.guards import GuardResult, try_guards
-from rigpact.reports.nonfinite.network_node import ORDINARY_Z
+from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.precursors import Envelope, Precursor
+from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues
 from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
-_GROWTH = 1.5
-"""A run diverges if the largest z of each quarter is this many times that of the quarter before."""
 _STATISTICS_RULES = ("RP10", "RP30")
 """Families of rules about statistics: the contract document names them as suspects when a free run fails."""
 
@@ -45,6 +43,8 @@ class Investigation:
     suspects: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     repro: Path | None = None
+    left: Left | None = None
+    swallowed: tuple[Swallowed, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -78,28 +78,9 @@ class Investigation:
             "guards": [result.to_json() for result in self.guards],
             "suspects": [finding.to_json() for finding in self.suspects],
             "notes": list(self.notes),
+            "left": self.left.to_json() if self.left else None,
+            "swallowed": [vars(each) for each in self.swallowed],
         }
-
-
-class Growth:
-    """An observer of the largest value of each frame's first network input, to see whether it keeps growing."""
-
-    def __init__(self, stage: str) -> None:
-        """Start without any frame."""
-        self._stage = stage
-        self.largest: list[float] = []
-
-    def __call__(self, frame: int, stages: Stages) -> None:
-        """Look at one frame."""
-        self.largest.append(float(np.max(np.abs(stages[self._stage]))))
-
-    @property
-    def diverges(self) -> bool:
-        """Whether each quarter's maximum is well above the last one, and the final one beyond the ordinary range."""
-        if len(self.largest) < 4 or self.largest[-1] <= ORDINARY_Z:
-            return False
-        quarters = [float(quarter.max()) for quarter in np.array_split(np.array(self.largest), 4)]
-        return all(later > _GROWTH * earlier for earlier, later in pairwise(quarters))
 
 
 def investigate(subject: Subject, frames: int, *, guard_frames: int | None = None) -> Investigation:
@@ -110,18 +91,23 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     with np.errstate(all="ignore"):
         runner = subject.start(frames)
     count = subject.frames_of(runner, frames)
-    growth = Growth(runner.contract.system.inputs[0])
+    leaving, inside = (
+        Leaving(runner.contract, subject.mode, subject.clip),
+        SwallowedValues(subject.network, runner.contract),
+    )
     envelope = _envelope(subject, runner)
-    observers: list[Observer] = [growth] if envelope is None else [growth, envelope]
+    observers: list[Observer] = [leaving, inside] if envelope is None else [leaving, inside, envelope]
     watched = watch_run(runner, tracked(range(count), f"{subject.mode} run"), observers)
-    verdict = _verdict(watched, growth if subject.mode == "free" else None)
+    inside.finish()
+    verdict = _verdict(watched, leaving)
     wanted = count if guard_frames is None else guard_frames
     guards = try_guards(subject, wanted) if verdict != "finite" and wanted else []
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
     precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
     return Investigation(
-        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=subject.notes
+        verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=subject.notes,
+        left=leaving.found if verdict == "diverging" else None, swallowed=tuple(inside.found.values()),
     )  # fmt: skip
 
 
@@ -133,10 +119,10 @@ def _envelope(subject: Subject, runner: Runner) -> Envelope | None:
         return None
 
 
-def _verdict(watched: Watched, growth: Growth | None) -> Verdict:
+def _verdict(watched: Watched, leaving: Leaving) -> Verdict:
     if not watched.is_finite:
         return "nonfinite"
-    return "diverging" if growth is not None and growth.diverges else "finite"
+    return "finite" if leaving.found is None else "diverging"
 
 
 def refused_bundle(refusal: ContractRefused) -> Investigation:
@@ -165,9 +151,12 @@ def investigate_recording(recording: Recording, contract: Any, network: Any = No
     with np.errstate(all="ignore"):
         origin = find_origin(evidence, contract)
     notes = (f"the recording is incomplete: {trace.truncation}",) if trace.truncation else ()
-    verdict: Verdict = "finite" if origin is None else "nonfinite"
+    leaving = Leaving(contract, trace.header.mode)
+    for row, frame in enumerate(trace.frame if origin is None else ()):
+        leaving(int(frame), {name: rows[row] for name, rows in trace.stages.items()})
+    verdict: Verdict = "nonfinite" if origin else "finite" if leaving.found is None else "diverging"
     good = len(trace.frame) if origin is None else int(np.count_nonzero(trace.frame < origin.frame))
-    return Investigation(verdict, good, origin, notes=notes)
+    return Investigation(verdict, good, origin, notes=notes, left=leaving.found)
 
 
 def with_suspects(found: Investigation, suspects: Sequence[Finding]) -> Investigation:

@@ -7,7 +7,6 @@ that failed. Needs the optional package `onnx`; without it no node is named.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.model.graph import onnx_is_installed
-from rigpact.contract.model.signature import onnxruntime_errors, open_session
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.ordinary import ORDINARY_Z
+from rigpact.reports.nonfinite.model_graph import ModelGraph, Values, bad_output, is_finite, node_name, produces
 
-ORDINARY_Z = 16.0
-"""Inputs beyond this are not ordinary: the exporter's graph clamps state and condition there."""
 _MOST_PROBES = 256
 """Largest number of nodes to observe one by one, if observing all together changes the result."""
-Values = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -55,42 +52,6 @@ class NodeOrigin:
         }
 
 
-class _Graph:
-    """A model that can run with intermediate values as extra outputs; one of its outputs is observed."""
-
-    def __init__(self, path: Path, output: int) -> None:
-        import onnx
-
-        self._onnx = onnx
-        self._model = onnx.load(str(path))
-        graph = self._model.graph
-        self.inputs = [entry.name for entry in graph.input if entry.name not in {w.name for w in graph.initializer}]
-        self.output = graph.output[output].name
-        self.nodes = [node for node in graph.node if node.output and node.op_type != "Constant"]
-        self.weights: Values = {w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer}
-        for node in graph.node:
-            if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
-                self.weights[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
-
-    def observed(self, names: Sequence[str], inputs: Sequence[FloatArray]) -> tuple[FloatArray, Values] | None:
-        """Run with `names` as extra outputs: the output and their values; None where onnxruntime fails."""
-        model = self._onnx.ModelProto()
-        model.CopyFrom(self._model)
-        known = {entry.name for entry in model.graph.output}
-        extra = [name for name in names if name not in known]
-        model.graph.output.extend(self._onnx.ValueInfoProto(name=name) for name in extra)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "observed.onnx"
-            path.write_bytes(model.SerializeToString())
-            session = open_session(path)
-        try:
-            wanted = [self.output, *extra]
-            values = session.run(wanted, dict(zip(self.inputs, inputs, strict=True)))
-        except onnxruntime_errors():
-            return None
-        return values[0], dict(zip(wanted, values, strict=True))
-
-
 def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, output: int = 0) -> NodeOrigin | None:
     """The node that made the first bad value of an output; None where it cannot be found.
 
@@ -98,16 +59,47 @@ def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, outp
     """
     if not onnx_is_installed() or not all(np.isfinite(vector).all() for vector in inputs):
         return None
-    graph = _Graph(path, output)
+    graph = ModelGraph(path, output)
     values, same = _observe(graph, inputs, failed)
     known = {**values, **dict(zip(graph.inputs, inputs, strict=True)), **graph.weights}
-    node = next((node for node in graph.nodes if _produces(node, known, graph.weights)), None)
+    node = _guilty(graph, [node for node in graph.nodes if produces(node, known, graph.weights)], known, inputs)
     return None if node is None else _described(graph, node, known, inputs, same_bits=same)
 
 
-def _observe(graph: _Graph, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
+def _guilty(graph: ModelGraph, suspects: Sequence[Any], known: Values, inputs: Sequence[FloatArray]) -> Any:
+    """Of the nodes that make a bad value, the first whose value is why the output is bad; None without a suspect.
+
+    An attention mask or a capped quotient is infinite too and never arrives. So all suspects but one are mended: if
+    the output is still bad at its first bad place, that one is enough. Where no single one is enough, the first one
+    without which the output is finite is named.
+    """
+    if len(suspects) < 2 or graph.output not in known:
+        return next(iter(suspects), None)
+    bad = ~np.isfinite(known[graph.output])
+    for suspect in suspects:
+        answer = graph.answered(_mended([each for each in suspects if each is not suspect], known), inputs)
+        if answer is not None and answer.shape == bad.shape and not np.isfinite(answer[bad][:1]).all():
+            return suspect
+    for suspect in suspects:
+        answer = graph.answered(_mended([suspect], known), inputs)
+        if answer is not None and np.isfinite(answer).all():
+            return suspect
+    return suspects[0]
+
+
+def _mended(nodes: Sequence[Any], known: Values) -> Values:
+    """The nodes' bad outputs with ordinary numbers: 1 for NaN, the end of the ordinary range for an infinity."""
+    return {
+        name: np.nan_to_num(known[name], nan=1.0, posinf=ORDINARY_Z, neginf=-ORDINARY_Z)
+        for node in nodes
+        for name in node.output
+        if name in known and not is_finite(known[name])
+    }
+
+
+def _observe(graph: ModelGraph, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
     """Values of the intermediates, and whether the output kept its bits while they were observed."""
-    names = [name for node in graph.nodes for name in node.output if name]
+    names = graph.computed
     together = graph.observed(names, inputs)
     if together and same_values(together[0], failed):
         return together[1], True
@@ -129,37 +121,27 @@ def same_values(a: FloatArray, b: FloatArray) -> bool:
     return bool(np.all((np.isnan(a) & np.isnan(b)) | (bits[0] == bits[1])))
 
 
-def _produces(node: Any, known: Values, weights: Values) -> bool:
-    """Whether a node's output is bad while its computed inputs are not; a bad weight counts as the node's own."""
-    outputs = [known[name] for name in node.output if name in known]
-    if all(_is_finite(value) for value in outputs):
-        return False
-    return all(_is_finite(known[name]) for name in node.input if name in known and name not in weights)
-
-
 def _bad_weight(node: Any, weights: Values) -> str | None:
     for name in node.input:
-        if name in weights and not _is_finite(weights[name]):
-            index = tuple(int(place[0]) for place in np.nonzero(~np.isfinite(weights[name])))
-            return f"{name}[{', '.join(map(str, index))}]"
+        if name in weights and not is_finite(weights[name]):
+            index = np.argwhere(~np.isfinite(weights[name]))[0]
+            return f"{name}[{', '.join(map(str, index))}]" if len(index) else name  # a single number has no index
     return None
 
 
-def _is_finite(value: FloatArray) -> bool:
-    return value.dtype.kind != "f" or bool(np.isfinite(value).all())
-
-
-def _described(graph: _Graph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool) -> NodeOrigin:
-    output = next(known[name] for name in node.output if name in known and not _is_finite(known[name]))
+def _described(
+    graph: ModelGraph, node: Any, known: Values, inputs: Sequence[FloatArray], *, same_bits: bool
+) -> NodeOrigin:
+    output = known[bad_output(node, known)]
     element = tuple(int(index) for index in np.argwhere(~np.isfinite(output))[0])
     ranges = {name: float(np.abs(known[name]).max()) for name in node.input if name in known and known[name].size}
     weight = _bad_weight(node, graph.weights)
     blame = "weights" if weight or _fails_on_ordinary_inputs(graph, node, inputs) else "inputs"
-    return NodeOrigin(node.name or node.output[0], node.op_type, element, ranges, blame, weight, same_bits)
+    return NodeOrigin(node_name(node), node.op_type, element, ranges, blame, weight, same_bits)
 
 
-def _fails_on_ordinary_inputs(graph: _Graph, node: Any, inputs: Sequence[FloatArray]) -> bool:
+def _fails_on_ordinary_inputs(graph: ModelGraph, node: Any, inputs: Sequence[FloatArray]) -> bool:
     """Whether the node also fails when every input is clamped to the ordinary range."""
     ordinary = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
     seen = graph.observed(list(node.output), ordinary)
-    return seen is not None and not all(_is_finite(seen[1][name]) for name in node.output if name in seen[1])
+    return seen is not None and not all(is_finite(seen[1][name]) for name in node.output if name in seen[1])

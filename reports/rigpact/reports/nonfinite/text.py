@@ -19,12 +19,14 @@ def print_investigation(found: Investigation, console: Console) -> None:
     console.print(line.append(f": {found.frames} finite frames", style="default"))
     if found.origin:
         _print_origin(found.origin, console)
+    if found.left:
+        console.print(Text(f"  {plain(str(found.left))}", style="bold yellow"))
     _print_precursors(found, console)
     for result in found.guards[:_SHOWN]:
         console.print(Text(f"  guard {result.guard}: {plain(result)}", style="green" if result.survived else "dim"))
     for finding in found.suspects[:_SHOWN]:
         console.print(Text(f"  suspect {finding.rule.code} {finding.rule.name}: {plain(finding.message)}"))
-    for note in found.notes:
+    for note in (*found.notes, *map(str, found.swallowed)):
         console.print(Text(f"  note: {plain(note)}", style="dim"))
     if found.repro:
         console.print(Text(f"  repro: {found.repro}"))

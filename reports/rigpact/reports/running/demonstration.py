@@ -5,6 +5,7 @@ It calls the same functions as the commands, on files like a user's.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -28,12 +29,16 @@ RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 def demonstrate(*, quiet: bool) -> FindingsReport:
     """Run the demonstration, and return one report on its four parts."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, tempfile.TemporaryDirectory() as folder:  # noqa: PTH123
-        console = Console(file=nowhere) if quiet else stdout()
-        return _demonstrate(demo_bundle(), Path(folder), console)
+    demo = demo_bundle().resolve()
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),  # findings name the recordings, not a folder that is gone
+    ):
+        return _demonstrate(demo, Console(file=nowhere) if quiet else stdout())
 
 
-def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
+def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
     run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
@@ -41,7 +46,7 @@ def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
     print_report(checked, console)
 
     _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
-    contract, recording = ContractFiles(bundle), folder / RUN
+    contract, recording = ContractFiles(bundle), Path(RUN)
     ran = run(RunRequest(contract, clip, recording, model))
     print_run(ran, console)
 
@@ -51,7 +56,7 @@ def _demonstrate(demo: Path, folder: Path, console: Console) -> FindingsReport:
 
     free_words = f"--mode free --frames {FREE_RUN_FRAMES} -o {FREE_RUN}"
     _heading(console, "4. Does it stand on its own?", f"rigpact run {run_words} {free_words}")
-    free = run(RunRequest(contract, clip, folder / FREE_RUN, model, mode="free", frames=FREE_RUN_FRAMES))
+    free = run(RunRequest(contract, clip, Path(FREE_RUN), model, mode="free", frames=FREE_RUN_FRAMES))
     print_run(free, console)
 
     total = _joined(checked, ran, compared, free)

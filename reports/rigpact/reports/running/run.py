@@ -19,6 +19,7 @@ from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.running.measured import measured_findings
 from rigpact.reports.terminal import print_report, tracked
 
 FREE_RUN_FRAMES = 600
@@ -56,7 +57,8 @@ def run(request: RunRequest) -> FindingsReport:
     else:
         answering = request.onnx or request.replay or request.clip
         files.write(request.out, trace, runner.contract, clip, answering.name)
-    return describe_run(runner, trace, request.contract.bundle or request.clip, request.out)
+    measured = tuple(measured_findings(runner.contract, network, clip, trace, request.out))
+    return describe_run(runner, trace, request.contract.bundle or request.clip, request.out, measured)
 
 
 def read_network(contract: Any, onnx: Path | None, replay: Path | None) -> Any:
@@ -75,8 +77,10 @@ def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Tra
     return run_frames(runner, tracked(range(count), f"{mode} run"), clip.stem, mode)
 
 
-def describe_run(runner: Runner, trace: Trace, bundle: Path, out: Path) -> FindingsReport:
-    """The report on a run: silent alignments, non-finite values, and a summary."""
+def describe_run(
+    runner: Runner, trace: Trace, bundle: Path, out: Path, measured: tuple[Finding, ...] = ()
+) -> FindingsReport:
+    """The report on a run: silent alignments, non-finite values, what it measured about itself, and a summary."""
     contract = runner.contract
     values = sum(rows.size for rows in trace.stages.values())
     summary = {
@@ -85,7 +89,7 @@ def describe_run(runner: Runner, trace: Trace, bundle: Path, out: Path) -> Findi
         "conventions": {name: str(value) for name, value in contract.conventions.items()},
         **files_of(contract).measures(trace, contract),
     }  # fmt: skip
-    findings = (*_alignments(runner, bundle), *_not_finite(contract, trace, out))
+    findings = (*_alignments(runner, bundle), *_not_finite(contract, trace, out), *measured)
     return FindingsReport(findings, Ledger(values, values), summary)
 
 

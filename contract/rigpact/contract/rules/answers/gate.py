@@ -1,4 +1,4 @@
-"""RP960-RP979: what the gate says about a whole project. rigpact.reports.gate measures it."""
+"""RP960-RP979, RP985, RP986: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -59,6 +59,22 @@ FREE_RUN_DIVERGES = Rule(
     message="the free run on {clip} grows without end over {frames} frames",
     hint="`rigpact nan` names the guard that it survives",
     why="what grows each frame reaches infinity a few seconds later, in a session longer than the test",
+)
+FREE_RUN_LEAVES = Rule(
+    code="RP985",
+    name="free-run-beyond-ordinary",
+    severity=Severity.ERROR,
+    message="the free run on {clip} leaves what its numbers can mean: {words}",
+    hint="`rigpact nan` names what announced it, and the guard that it survives",
+    why="the network sees numbers that training never saw: the character bends in ways that nobody made",
+)
+VALUE_SWALLOWED = Rule(
+    code="RP986",
+    name="model-value-swallowed",
+    severity=Severity.INFO,
+    message="on {clip}, {words}",
+    hint="nothing to do for an attention mask; else guard the division or logarithm itself",
+    why="what catches the value today is an optimisation or an edit away from letting it through",
 )
 OUTSIDE_ENVELOPE = Rule(
     code="RP968",

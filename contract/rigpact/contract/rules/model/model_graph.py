@@ -269,7 +269,8 @@ _TRAINS: dict[str, Callable[[ModelGraph, Node], bool]] = {
 }
 
 
-def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
+def clamps_of(graph: ModelGraph) -> Iterator[tuple[Node, str, float, float]]:
+    """Every Clip with known bounds: the node, the input that it clamps ('' for a computed value), low and high."""
     origin = {entry.name: entry.name for entry in real_inputs(graph)}
     for node in graph.nodes:
         source = origin.get(node.inputs[0]) if node.inputs else None
@@ -278,8 +279,12 @@ def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
         if node.op != "Clip":
             continue
         low, high = _bound(graph, node, 1, "min"), _bound(graph, node, 2, "max")
-        if low is None or high is None:
-            continue
+        if low is not None and high is not None:
+            yield node, source or "", low, high
+
+
+def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
+    for node, source, low, high in clamps_of(graph):
         if low >= high:
             yield CLAMP_EMPTY.at(graph.path, node.pointer, low=low, high=high)
         elif source:

@@ -1,10 +1,11 @@
-"""RP429, RP436-RP444: the weights of a model: numbers, places, names.
+"""RP429, RP436-RP444, RP446: the weights of a model: numbers, places, names.
 
 model_graph.py judges the operators; rigpact.contract.model.graph measures the weights.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -23,7 +24,7 @@ WEIGHT_NOT_FINITE = Rule(
     code="RP429",
     name="model-weight-not-finite",
     severity=Severity.ERROR,
-    message="{weight}[{index}] = {value}{more}",
+    message="{weight}{place} = {value}{more}",
     hint="the training run diverged: go back to an earlier checkpoint",
     why="every output that it reaches is not a number: the character vanishes",
 )
@@ -99,7 +100,28 @@ WEIGHT_ALL_ZERO = Rule(
     hint="a layer that was never trained or never loaded; look at the checkpoint's missing keys",
     why="whatever goes through that layer does not arrive",
 )
+CONSTANT_INFINITE = Rule(
+    code="RP446",
+    name="model-constant-infinite",
+    severity=Severity.INFO,
+    message="{weight} holds {value}{more}; every way to the output passes {catchers}, which keeps it out",
+    hint="nothing to do for an attention mask; `rigpact nan` says whether a run gets past it",
+    why="a mask over every place leaves 0/0: the character vanishes in that frame",
+)
 RULES = rules_in(globals())
+
+_CATCHES: dict[str, frozenset[float]] = {
+    **dict.fromkeys(("Softmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),
+    "Min": frozenset({math.inf}),
+    **dict.fromkeys(("Clip", "Tanh", "Sigmoid", "HardSigmoid"), frozenset({-math.inf, math.inf})),
+    **dict.fromkeys(("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "IsInf"), frozenset({-math.inf, math.inf})),
+}  # fmt: skip
+"""The operators whose output is finite for that infinity, if another number stands beside it where they choose."""
+_HANDS_ON = frozenset({
+    "Identity", "Cast", "Where", "Add", "Expand", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Slice", "Gather",
+    "Tile", "Concat", "Trilu", "Pad", "ScatterND", "ScatterElements", "ConstantOfShape",
+})  # fmt: skip
+"""The operators that put an infinity among other numbers, and compute nothing from it but its sum with a finite one."""
 
 
 def check_weights(subject: Subject) -> Iterator[Finding]:
@@ -115,13 +137,37 @@ FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_weights)
 
 def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:
     for weight in graph.weights:
-        if weight.not_finite is not None:
-            bad = weight.not_finite
-            index, more = ", ".join(map(str, bad.index)), and_more(bad.count - 1, "in the same weight")
-            values = {"weight": weight.name, "index": index, "value": bad.value, "more": more}
-            yield WEIGHT_NOT_FINITE.at(graph.path, weight.pointer, **values)
+        bad = weight.not_finite
+        if bad is not None:
+            place = f"[{', '.join(map(str, bad.index))}]" if bad.index else ""  # a single number has no index
+            more, catchers = and_more(bad.count - 1, "in the same weight"), listed(sorted(_catchers(graph, weight)))
+            values = {"weight": weight.name, "value": bad.value, "more": more, "place": place, "catchers": catchers}
+            yield (CONSTANT_INFINITE if catchers else WEIGHT_NOT_FINITE).at(graph.path, weight.pointer, **values)
         elif weight.all_zero and len(weight.shape) > 1:  # a bias of zeros is common
             yield WEIGHT_ALL_ZERO.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight))
+
+
+def _catchers(graph: ModelGraph, weight: Weight) -> set[str]:
+    """The operators that keep a weight's infinity from the output; empty if one way to it is open, or for a NaN."""
+    bad = weight.not_finite
+    if bad is None or not bad.is_mask:
+        return set()
+    found, waiting, seen = set[str](), [weight.name], {weight.name}
+    ends = {entry.name for entry in graph.outputs}
+    while waiting:
+        name = waiting.pop()
+        readers = [node for node in graph.nodes if name in (*node.inputs, *node.captured)]
+        if name in ends:
+            return set()
+        for node in readers:
+            if bad.value in _CATCHES.get(node.op, ()):
+                found.add(node.op)
+            elif node.op in _HANDS_ON:
+                waiting += set(node.outputs) - seen
+                seen |= set(node.outputs)
+            else:
+                return set()
+    return found
 
 
 def _check_places(graph: ModelGraph) -> Iterator[Finding]:

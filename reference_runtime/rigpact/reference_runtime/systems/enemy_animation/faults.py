@@ -39,6 +39,8 @@ KINDS: Mapping[str, str] = {
     "seed-1e-6": "the seed's rotations are off by 1e-6",
 }
 _WORD = re.compile(r"(?P<kind>[\w-]+?)(@(?P<frame>\d+)(:(?P<channel>\d+))?)?(=(?P<value>\S+))?")
+_PLACED = frozenset({"ring-slot", "state"})
+"""The kinds that overwrite one number in one frame; the others hold for the whole run."""
 _SMALLEST_SCALE = 0.0
 
 
@@ -58,7 +60,8 @@ class Fault:
 
     def __str__(self) -> str:
         """The form that `parse_fault` reads."""
-        return f"{self.kind}@{self.frame}:{self.channel}={self.value!r}"
+        place = f"@{self.frame}:{self.channel}" if self.kind in _PLACED else ""
+        return f"{self.kind}{place}={self.value!r}"
 
 
 def parse_fault(word: str) -> Fault:
@@ -66,6 +69,8 @@ def parse_fault(word: str) -> Fault:
     match = _WORD.fullmatch(word)
     if match is None:
         raise UnusableInput(f"--perturb {word}", "something else", "KIND[@FRAME[:CHANNEL]][=VALUE]")
+    if match["kind"] in KINDS and match["kind"] not in _PLACED and match["frame"]:
+        raise UnusableInput(f"--perturb {word}", "a frame", f"{match['kind']} alone: it holds from the first frame on")
     try:
         value = float(match["value"] or "nan")
     except ValueError:
@@ -80,6 +85,19 @@ class UnflooredStatistics(Statistics):
     def std_floored(self) -> FloatArray:
         """The deviation without a floor."""
         return self.std
+
+
+def refuse_idle(faults: Iterable[Fault], contract: Contract, frames: int | None) -> None:
+    """UnusableInput for a fault that a run of so many frames would never meet, or that names no number of the run."""
+    width = {"state": contract.state.width, "ring-slot": 6 * contract.bone_count}
+    for fault in faults:
+        if fault.kind not in width:
+            continue
+        if frames is not None and fault.frame >= frames:
+            raise UnusableInput(f"--perturb {fault}", f"frame {fault.frame}", f"a frame before {frames}, the run's end")
+        if fault.channel >= width[fault.kind]:
+            expected = f"a channel below {width[fault.kind]}"
+            raise UnusableInput(f"--perturb {fault}", f"channel {fault.channel}", expected)
 
 
 def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:

@@ -14,6 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
@@ -24,20 +25,26 @@ from rigpact.reference_runtime.recordings.prediction import diagnostics, write_p
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.faults import faulty_contract, faulty_parts, parse_fault
+from rigpact.reference_runtime.systems.enemy_animation.faults import (
+    faulty_contract,
+    faulty_parts,
+    parse_fault,
+    refuse_idle,
+)
 from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
 from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal import clip_limits, ideal_outputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.inputs import input_uses
 from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers, with_bundle_numbers
+from rigpact.reference_runtime.systems.enemy_animation.investigating.poses import refuse_poses
 from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
     clip_columns,
     seeded_columns,
     with_columns,
     write_clip,
 )
-from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import watches
+from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run
 
@@ -68,7 +75,9 @@ class EnemyFiles(DeclaredFiles):
 
     def replay(self, path: Path, contract: Contract) -> ReplayNetwork:
         """Recorded answers in place of a model."""
-        return read_replay(path)
+        network = read_replay(path)
+        refuse_poses(path, network.outputs, contract)
+        return network
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
         """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
@@ -86,6 +95,7 @@ class EnemyFiles(DeclaredFiles):
             raise UnusableInput("--floor-contacts", f"a {mode} run", "--mode free")
         if options.faults and options.on_floor:
             raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
+        refuse_idle(options.faults, contract, options.frames)
         parts = LoopParts(GroundedInputs) if options.on_floor else faulty_parts(options.faults)
         return start_run(contract, network, clip, mode, parts)
 
@@ -111,6 +121,13 @@ class EnemyFiles(DeclaredFiles):
         last = None if after is None else after[-1, contract.state[ROTATIONS].range]
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
+    def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
+        """The published pose against the clip's next pose."""
+        found = self.measures(trace, contract).get("diagnostics", {})
+        if found.get("GeoDeg") is None:
+            return None
+        return Baseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
+
     def default_number(self, contract: Contract, column: str, index: int) -> float:
         """0, or the identity for a rotation."""
         return float(Rot6d(contract.conventions).identity(1)[index % 6]) if column == "rotations6d" else 0.0
@@ -132,6 +149,10 @@ class EnemyFiles(DeclaredFiles):
     def watches(self, contract: Contract) -> Sequence[Watch]:
         """The clamp, saturated tanh, axes near zero."""
         return tuple(watches(contract))
+
+    def ordinary(self, clip: Clip | None, contract: Contract) -> Ordinary:
+        """The ordinary size of the state, by the contract's own statistics."""
+        return ordinary_state(contract)
 
     def drift_notes(
         self, subject: Subject, published: FloatArray, sampled: Mapping[int, Stages]

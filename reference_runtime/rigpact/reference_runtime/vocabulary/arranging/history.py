@@ -15,6 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 Layout = Callable[[list[list[FloatArray]]], list[FloatArray]]
 """[term][place in time] -> the blocks in the order of the vector."""
@@ -56,12 +57,11 @@ def build(use: Use) -> Built:
         blocks = [[frames.at(name, -age, start=start.of(frames)) for age in ages] for name in terms.of(frames)]
         return np.hstack(layout.of(frames)(blocks)).astype(np.float32)
 
-    def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
-        """Numbers are only moved. A term that was not recorded has its own bound: the largest one of the run, at any age."""
-        moved = max(
-            (float(np.nanmax(each, initial=0.0)) for name, each in upstream.items() if name in names), default=0.0
-        )
-        return np.full(rows.shape, moved)
+    def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        """Numbers are only moved. A term that was not recorded has the largest bound of the run, at any age."""
+        widths = {each.name: each.fields.width for each in use.inputs}
+        moved = {name: of_any_frame(upstream, name, (len(rows), width)) for name, width in widths.items()}
+        return np.hstack(layout.of(frames)([[moved[name]] * length for name in terms.of(frames)]))
 
     return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True)
 

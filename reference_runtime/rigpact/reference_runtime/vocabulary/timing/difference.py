@@ -9,6 +9,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 _SPANS = {"backward": (-1, 0), "forward": (0, 1), "reversed": (0, -1)}
 """The frames whose difference is taken: later minus earlier."""
@@ -39,11 +40,10 @@ def build(use: Use) -> Built:
         return stored((later - earlier) * rate.of(frames)(fps))
 
     def bound(frames: Frames, _rows: FloatArray, upstream: Bounds) -> FloatArray:
-        """The difference of stored numbers rounds as the larger does; unrecorded numbers add their largest bound, twice."""
+        """The difference of stored numbers rounds as the larger does; unrecorded numbers add their bound, twice."""
         earlier, later = ends(frames)
-        moved = 2.0 * float(np.nanmax(upstream[source.name], initial=0.0)) if source.name in upstream else 0.0
-        sizes = np.abs(earlier) + np.abs(later)
-        return np.asarray((gamma(3) * sizes + moved) * rate.of(frames)(fps))
+        moved = 2.0 * of_any_frame(upstream, source.name, earlier.shape)
+        return np.asarray((gamma(3) * (np.abs(earlier) + np.abs(later)) + moved) * rate.of(frames)(fps))
 
     return Built(source.fields, compute, bound, reach=(1, 1), is_propagated=True)
 

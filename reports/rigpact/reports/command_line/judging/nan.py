@@ -42,7 +42,9 @@ def nan(
         Path | None, typer.Option("--trace", metavar="FILE", help="A recorded run to look into; nothing is run.")
     ] = None,
     teacher: Annotated[bool, typer.Option("--teacher", help="Teacher-driven instead of free.")] = False,
-    frames: Annotated[int, typer.Option("--frames", min=1, help="Number of frames to run.")] = FRAMES,
+    frames: Annotated[
+        int | None, typer.Option("--frames", min=1, help=f"Number of frames to run; {FRAMES}, or what a clip or recording has.")
+    ] = None,
     perturb: Annotated[
         list[str] | None,
         typer.Option("--perturb", metavar="KIND[@FRAME[:CHANNEL]][=VALUE]", help="Inject a fault; may be repeated."),
@@ -66,15 +68,13 @@ def nan(
 
     Exit status 0: finite; 1: not finite, diverging, or a trace outside its drift envelope; 2: could not judge.
     """
-    from rigpact.contract.errors import ContractRefused
-    from rigpact.reference_runtime.files.contracts import open_contract
-    from rigpact.reports.nonfinite.investigation import refused_bundle
-
+    measures_drift = drift or against is not None
+    _refuse_together(
+        {"--trace": trace, "--replay": replay, "--clip": clip, "--teacher": teacher, "--frames": frames,
+         "--perturb": perturb, "--floor-contacts": floor_contacts, "--drift": measures_drift, "--repro": repro}
+    )  # fmt: skip
     files = contract_files(bundle, companion, settings, conventions)
-    try:
-        contract = open_contract(files)
-    except ContractRefused as refusal:
-        raise _answer(refused_bundle(refusal), output_format) from None
+    contract = _opened(files, output_format)
     if trace is not None:
         raise _answer(_look_into(trace, contract, onnx), output_format)
     beside = _companion_beside(files)
@@ -82,9 +82,63 @@ def nan(
         _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
         on_floor=floor_contacts, companion=_merged(files, beside),
     )  # fmt: skip
-    if drift or against is not None:
-        raise typer.Exit(_judge_drift(subject, frames, against, output_format))
-    raise _answer(_investigated(subject, frames, files, beside, repro), output_format)
+    subject, count = _with_frames(subject, frames)
+    if measures_drift:
+        raise typer.Exit(_judge_drift(subject, count, against, output_format))
+    raise _answer(_investigated(subject, count, files, beside, repro), output_format)
+
+
+_EXCLUSIVE = {
+    "--trace": (
+        "--replay", "--clip", "--teacher", "--frames", "--perturb", "--floor-contacts", "--drift", "--repro",
+    ),
+    "--teacher": ("--perturb", "--floor-contacts", "--drift"),
+    "--perturb": ("--floor-contacts", "--drift"),
+    "--floor-contacts": ("--drift",),
+    "--drift": ("--replay", "--repro"),
+}  # fmt: skip
+"""Options that ask for different runs. Left unread, one of them would seem to have been judged."""
+
+
+def _refuse_together(given: dict[str, object]) -> None:
+    """UnusableInput for two options of which only one could be followed, before any file is judged."""
+    for option, others in _EXCLUSIVE.items():
+        for other in others:
+            if given[option] and given[other]:
+                raise UnusableInput(f"{option} with {other}", "both", "one of them", _WHY.get(option, ""))
+
+
+_WHY = {
+    "--trace": "a recorded run is looked into as it is; nothing is run",
+    "--teacher": "the clip gives every frame: nothing is fed back that could be perturbed or drift",
+    "--drift": "drift compares free runs of a model as it is",
+}
+
+
+def _opened(files: ContractFiles, output_format: OutputFormat) -> Any:
+    """The contract; the command's own answer for one that the engine refuses."""
+    from rigpact.contract.errors import ContractRefused
+    from rigpact.reference_runtime.files.contracts import open_contract
+    from rigpact.reports.nonfinite.investigation import refused_bundle
+
+    try:
+        return open_contract(files)
+    except ContractRefused as refusal:
+        raise _answer(refused_bundle(refusal), output_format) from None
+
+
+def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
+    """How many frames to run; UnusableInput where the clip or the recorded answers hold fewer than was asked for."""
+    wanted = asked or FRAMES
+    available: int = subject.frames_of(subject.start(wanted), wanted)
+    if asked is not None and available < asked:
+        raise UnusableInput(
+            "--frames", str(asked), f"at most {available}: the clip or the recorded answers have no more",
+            "a free run of a model has no end; without --frames all that is there is run",
+        )  # fmt: skip
+    if available < wanted:
+        subject = replace(subject, notes=(f"{available} frames: the clip or the recorded answers have no more",))
+    return subject, available
 
 
 def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
@@ -141,6 +195,8 @@ def _investigated(
         found = with_suspects(found, statistics_suspects(subject.contract.path, files.companion or beside))
     if repro is not None and found.origin is not None:
         found = replace(found, repro=write_repro(repro, subject, found, (subject.contract.path, files.companion)))
+    elif repro is not None:
+        found = replace(found, notes=(*found.notes, f"no repro in {repro.name}: every number is finite"))
     return found
 
 

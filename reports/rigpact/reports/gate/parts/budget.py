@@ -15,7 +15,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.model.signature import open_session
+from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import Budget, GateSettings
 from rigpact.contract.statistics import FloatArray
@@ -60,10 +60,11 @@ def _bytes(project: Project) -> int:
 def _inference_us(project: Project) -> float:
     """Median time of one inference in microseconds, on one row or one window of zeros."""
     session, feeds = open_session(project.model.path), _one_row(project)
+    names = [entry.name for entry in project.model.outputs]
     times = []
     for _ in range(WARM_UPS + RUNS):
         start = perf_counter()
-        session.run(None, feeds)
+        run_session(session, names, feeds, project.model.path)
         times.append(perf_counter() - start)
     return 1e6 * median(times[WARM_UPS:])
 
@@ -71,6 +72,9 @@ def _inference_us(project: Project) -> float:
 def _one_row(project: Project) -> dict[str, FloatArray]:
     """Zeros for every input of the model: one row, or `ONE_WINDOW` samples if the window length is open."""
     feeds: dict[str, FloatArray] = {}
+    if len(project.model.inputs) != len(project.system.inputs):
+        expected = f"{len(project.system.inputs)} inputs: {', '.join(project.system.inputs)}"
+        raise UnusableInput(project.model.path, f"{len(project.model.inputs)} inputs", expected)
     for name, entry in zip(project.system.inputs, project.model.inputs, strict=True):
         open_sizes = (1, *[ONE_WINDOW] * (len(entry.shape) - 2), project.contract.fields(name).width)
         sizes = [

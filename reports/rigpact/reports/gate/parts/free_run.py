@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.findings import Finding, Ledger
+from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reports.gate.measured import NO_FEEDBACK, Measured, NotAsked, guarded
@@ -45,7 +46,10 @@ def _measure(project: Project) -> Measured:
             **drift.facts,
         }  # fmt: skip
     ledger = Ledger(frames, min(frames, found.frames + (found.origin is not None)))
-    return Measured(NAME, TITLE, tuple(_findings(found, path, project.bundle_path)), ledger, summary)
+    findings = [*_findings(found, path, project.bundle_path)]
+    if project.model_path is not None:
+        findings += _swallowed(found, path, project.model_path)
+    return Measured(NAME, TITLE, tuple(findings), ledger, summary)
 
 
 def _findings(found: Investigation, clip: Path, bundle: Path) -> Iterator[Finding]:
@@ -53,8 +57,15 @@ def _findings(found: Investigation, clip: Path, bundle: Path) -> Iterator[Findin
         stage, where = _place(found.origin)
         frame = found.origin.frame
         yield rules.FREE_RUN_NOT_FINITE.at(bundle, "", clip=clip.name, frame=frame, stage=stage, where=where)
+    elif found.left is not None and found.left.kind != "grows":
+        yield rules.FREE_RUN_LEAVES.at(bundle, "", clip=clip.name, words=str(found.left))
     elif found.verdict == "diverging":
         yield rules.FREE_RUN_DIVERGES.at(bundle, "", clip=clip.name, frames=found.frames)
+
+
+def _swallowed(found: Investigation, clip: Path, model: Path) -> Iterator[Finding]:
+    for each in found.swallowed:
+        yield rules.VALUE_SWALLOWED.at(model, json_pointer("graph", "node", each.node), clip=clip.name, words=str(each))
 
 
 def _place(origin: Origin) -> tuple[str, str]:

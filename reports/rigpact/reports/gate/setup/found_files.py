@@ -14,19 +14,22 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
 _PASSED_OVER = {"node_modules", "__pycache__", "venv", "build", "dist", "Intermediate", "Saved", "DerivedDataCache"}
 _MODEL = ".onnx"
+_OTHER_SETTINGS = {"rigpact.toml", "pyproject.toml"}
 
 
 @dataclass
 class FoundFiles:
     """Files by kind, relative to the folder, the nearest first; and notes on unreadable files.
 
-    bundles: schema bundles or, if there is none, the contract files of other systems.
+    bundles: schema bundles or, if there is none, the contract files of other systems. columns: tables and arrays with names,
+    which only a declared contract can read.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -37,6 +40,7 @@ class FoundFiles:
     batches: list[tuple[Path, tuple[str, ...]]] = field(default_factory=list)
     traces: list[tuple[Path, Trace]] = field(default_factory=list)
     contracts: list[Path] = field(default_factory=list)
+    columns: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -69,10 +73,11 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json lies"
+        hint = "run it where norm_template.json or a contract of your own lies"
         raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle or a contract file", hint)
     system = system_of(read_document(folder / found.bundles[0]))
     own = [entry for entry in found.traces if (entry[1].header.system or ENEMY_ANIMATION) == system.name]
+    own += _named_columns(folder, found)
     driving = [path for path, trace in own if set(trace.stages) <= set(system.graph.given)]
     found.clips += driving
     recorded = [(path, trace) for path, trace in own if path not in driving]
@@ -81,6 +86,18 @@ def project_files(folder: Path) -> FoundFiles:
     found.traces = [(path, trace) for path, trace in recorded if path not in labels]
     found.models = list(_models(folder, found))
     return found
+
+
+def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trace]]:
+    """The tables and arrays that hold vectors of a declared contract."""
+    if read_document(folder / found.bundles[0]).kind is not Kind.DECLARATION:
+        return
+    contract = open_contract(ContractFiles(folder / found.bundles[0]))
+    for path in found.columns:
+        try:
+            yield path, files_of(contract).recording(folder / path, contract).trace
+        except UnusableInput as error:
+            found.notes.append(_passed_over(path, error))
 
 
 def _is_data_set(system: System, trace: Trace) -> bool:
@@ -128,7 +145,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         inside = path.relative_to(folder)
         hidden = any(part.startswith(".") or part in _PASSED_OVER for part in inside.parts)
-        if hidden or not path.is_file() or not (path.suffix in (".json", _MODEL) or is_trace_path(path)):
+        if hidden or not path.is_file() or not _is_of_a_project(path):
             continue
         count += 1
         if count > MAX_FILES:
@@ -137,11 +154,18 @@ def _candidates(folder: Path) -> Iterator[Path]:
         yield inside
 
 
+def _is_of_a_project(path: Path) -> bool:
+    is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or is_named_columns(path)
+    return is_read and path.name not in _OTHER_SETTINGS
+
+
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
     elif is_trace_path(path):
         found.traces.append((path, read_trace(folder / path)))
+    elif is_named_columns(path):
+        found.columns.append(path)
     else:
         _sort_document(path, folder, found)
 
@@ -150,8 +174,7 @@ def _sort_document(path: Path, folder: Path, found: FoundFiles) -> None:
     kind = read_document(folder / path).kind
     plain = {
         Kind.BUNDLE: found.bundles, Kind.COMPANION: found.companions, Kind.RAW_CLIP: found.clips,
-        Kind.SYSTEM_CONTRACT: found.contracts,
-        Kind.DECLARATION: found.contracts,
+        Kind.SYSTEM_CONTRACT: found.contracts, Kind.DECLARATION: found.contracts,
     }  # fmt: skip
     if kind in plain:
         plain[kind].append(path)

@@ -1,6 +1,6 @@
 """Early signs of trouble in the enemy animation: features beyond the clamp, saturated tanh, axes near zero.
 
-Thresholds are derived at `CLAMP_Z`, `TANH_SATURATION`, `NEAR_DEGENERATE`.
+Thresholds are derived at `ORDINARY_Z`, `TANH_SATURATION`, `NEAR_DEGENERATE`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
+from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, VISIBLE_RAD, Ordinary
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
 from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, OutputStages
 
-CLAMP_Z = 16.0
-"""The exporter's graph clamps state and condition at this value."""
 TANH_SATURATION = 9.02
 """Beyond atanh(1 - 2^-25) = 9.01 tanh rounds to 1 in float32: the channel carries no signal."""
 NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
@@ -27,13 +26,28 @@ NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
 def watches(contract: Contract) -> Iterator[Watch]:
     """The watched quantities under a contract."""
     for name in ("state", "cond"):
-        yield Watch("clamp", name, CLAMP_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
+        yield Watch("clamp", name, ORDINARY_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
     for name, scales in ((ROOT_VELOCITY, contract.rootvel_scales), (ANGULAR_VELOCITIES, contract.angvel_scales)):
         yield _saturation(contract.state[name].range, np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)))
     yield Watch(
         "degenerate", "y_raw", NEAR_DEGENERATE, _AxisLengths(contract), OutputStages(contract).rotations.start,
         is_floor=True,
     )  # fmt: skip
+
+
+def ordinary_state(contract: Contract) -> Ordinary:
+    """The state in z-scores. A change that nobody sees is no departure, even of a channel that never moved in training.
+
+    The least raw change is a degree in a column of a rotation; in a squashed velocity or a yaw as a share of half a
+    turn, 2% of its whole range is less than that.
+    """
+    deviation = contract.state_statistics.std_floored.astype(np.float64)
+    least = np.full(len(deviation), np.inf)
+    for entry in contract.output:
+        if entry.name in contract.state and contract.state[entry.name].size == entry.size:  # what is written back
+            place = contract.state[entry.name].range
+            least[place] = VISIBLE_RAD / np.maximum(deviation[place], np.finfo(np.float32).tiny)
+    return Ordinary("state", np.ones(len(deviation)), least)
 
 
 def _saturation(place: slice, scale: FloatArray) -> Watch:

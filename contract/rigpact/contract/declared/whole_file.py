@@ -1,0 +1,97 @@
+"""Mistakes of a declaration that only show where its parts are seen together: repeated and unknown names, feedback, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.json_pointer import Token
+from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.system import NetworkBinding
+
+Root = Mapping[str, Any]
+_SECTIONS = (
+    "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
+)  # fmt: skip
+_OF_GIVEN = (
+    "name", "fields", "names", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
+)  # fmt: skip
+
+
+def declared_tables(root: Root) -> list[tuple[tuple[Token, ...], Mapping[str, Any]]]:
+    """The vectors from outside and the stages, in order, each with its place."""
+    return [((kind, index), table) for kind in ("given", "stages") for index, table in enumerate(root[kind])]
+
+
+def declared_names(root: Root) -> list[str]:
+    """The names of all vectors, in order."""
+    return [table["name"] for _, table in declared_tables(root)]
+
+
+def words_that_name_nothing(root: Root) -> Iterator[Misdeclared]:
+    """Yield unknown keys outside of stages, repeated names, and a rate that is no number."""
+    names = declared_names(root)
+    tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [((), root, _SECTIONS)]
+    tables += [(("given", index), table, _OF_GIVEN) for index, table in enumerate(root["given"])]
+    tables.append((("recordings",), root.get("recordings", {}), tuple(names)))
+    for place, table, known in tables:
+        yield from (unknown((*place, key), key, known, "one of these") for key in table if key not in known)
+    for position, (place, table) in enumerate(declared_tables(root)):
+        if table["name"] in names[:position]:
+            yield Misdeclared(Wrong.NAMED_TWICE, (*place, "name"), f"{table['name']} again", "a name of its own")
+    for name, words in root.get("names", {}).items():
+        twice = next((word for word in words if words.count(word) > 1), None)
+        if twice is not None:
+            yield Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice} twice", "each name once")
+    if not np.isfinite(root.get("fps", 1.0)):
+        yield Misdeclared(Wrong.NUMBERS, ("fps",), str(root["fps"]), "a finite number")
+
+
+def parts_that_do_not_meet(
+    root: Root, stages: Mapping[str, Stage], networks: Mapping[str, NetworkBinding]
+) -> Iterator[Misdeclared]:
+    """Yield feedback of another width, networks that take or give what is not there, shared knobs that differ."""
+    for index, table in enumerate(root["given"]):
+        for source in filter(None, [table.get("carried"), *table.get("wrong", [])]):
+            yield from _feedback(root, stages, table["name"], source, ("given", index, "carried"))
+    for name, network in networks.items():
+        yield from _network(root, name, network)
+    yield from _shared_knobs(stages)
+
+
+def _feedback(
+    root: Root, stages: Mapping[str, Stage], name: str, source: str, place: tuple[Token, ...]
+) -> Iterator[Misdeclared]:
+    if source not in declared_names(root):
+        yield unknown(place, source, declared_names(root), "a stage")
+    elif name in stages and source in stages:
+        own, other = (stages[each].fields(None).width for each in (name, source))
+        if own != other:
+            yield Misdeclared(Wrong.WIDTH, place, f"{source}, {other} numbers", f"{own} numbers, as {name} has")
+
+
+def _network(root: Root, name: str, network: NetworkBinding) -> Iterator[Misdeclared]:
+    answers = {table["name"] for table in root["stages"] if table["operation"] == "network"}
+    for key, vectors in (("inputs", network.inputs), ("outputs", network.outputs)):
+        place = ("networks", name, key)
+        for vector in vectors:
+            if vector not in declared_names(root):
+                yield unknown(place, vector, declared_names(root), "a vector or a stage")
+            elif key == "outputs" and vector not in answers:
+                yield Misdeclared(Wrong.KIND, place, f"{vector}, which no network gives", 'operation = "network"')
+
+
+def _shared_knobs(stages: Mapping[str, Stage]) -> Iterator[Misdeclared]:
+    known: dict[str, Knob] = {}
+    for stage in stages.values():
+        for knob in stage.every_knob:
+            first = known.setdefault(knob.name, knob)
+            if first.values != knob.values:
+                yield Misdeclared(
+                    Wrong.CHOICE, ("stages",), f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
+                    f"{', '.join(first.values)}, as where it stands first", "stages that share a knob declare the same",
+                )  # fmt: skip

@@ -1,0 +1,33 @@
+"""RP820-RP829: what a run of the runtime has measured about itself. rigpact.reports.running runs and measures."""
+
+from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
+
+COPYING_IS_BETTER = Rule(
+    code="RP820",
+    name="copying-is-better-by-far",
+    severity=Severity.ERROR,
+    message="the run misses the clip's next {what} by {error:.3g} {unit} on average; copying the last one misses it by"
+    " {copied:.3g} {unit}, and even one that is {old} frames old by at most {limit:.3g} {unit}",
+    hint="look at the output's convention first (`--set output_mode=…`), then at the model: does it belong to this bundle?",
+    why="the answer holds less than the network was told: the character is torn from its motion in every frame",
+)
+INPUT_BEYOND_RANGE = Rule(
+    code="RP821",
+    name="network-input-beyond-range",
+    severity=Severity.WARNING,
+    message="{input} is outside [{low:g}, {high:g}] in {frames} of {total} frames: {value:.3g} at frame {frame}, {address};"
+    " {what}",
+    hint="of a clip: is it of this character, in these units? of a free run: the network leads itself out of its range",
+    why="training never saw such an input: what the network answers is chance",
+)
+RUN_LEAVES = Rule(
+    code="RP822",
+    name="run-beyond-ordinary",
+    severity=Severity.ERROR,
+    message="the {mode} run leaves what its numbers can mean: {words}",
+    hint="`rigpact nan` names what announced it, and the guard that it survives",
+    why="the network sees numbers that training never saw: the character bends in ways that nobody made",
+)
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

@@ -1,0 +1,80 @@
+"""Values that are not finite"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.network import OnnxNetwork
+from rigpact.reports.nonfinite.investigation import Investigation, investigate
+
+from ..nonfinite_room.nonfinite_character import sound_clip, sound_contract
+from .infinity_models import REAL, SWALLOWED, Nodes, write_model
+from .tried import passes, refused
+
+FRAMES = 3
+
+
+def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation:
+    contract = sound_contract()
+    path = write_model(folder, contract, nodes, output)
+    return investigate(Subject(contract, OnnxNetwork(path, contract), sound_clip(1)), FRAMES, guard_frames=0)
+
+
+@passes("an attention mask of minus infinity, a capped 1/0: 15 models whose infinity or NaN does not arrive",
+        "finite; a note names the node and what caught its value")  # fmt: skip
+@pytest.mark.parametrize("name", SWALLOWED)
+def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> None:
+    """A guard in the graph hides a division by zero until somebody removes the guard."""
+    nodes, value = SWALLOWED[name]
+    found = investigated(tmp_path, nodes)
+    assert (found.verdict, found.exit_code) == ("finite", 0)
+    assert [(each.node, each.frame, each.frames) for each in found.swallowed] == [("innocent", 0, FRAMES)]
+    assert np.array_equal(found.swallowed[0].value, value, equal_nan=True)
+    catcher = next(each for each in nodes if each[2] == "z")
+    assert f"z ({catcher[0]}) catches it" in str(found.swallowed[0])
+
+
+@refused("a NaN in a model that also holds an infinity which does not arrive: each of 15 with each of 5 origins",
+         "the node whose value arrives, never the innocent one")  # fmt: skip
+@pytest.mark.parametrize("name", SWALLOWED)
+def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -> None:
+    """An engineer who repairs the attention mask loses a day, and the character still vanishes."""
+    for real in REAL:
+        nodes = (*SWALLOWED[name][0], *REAL[real], ("Add", "culprit z", "sum"))
+        found = investigated(tmp_path, nodes, "sum")
+        assert found.origin is not None
+        assert found.origin.node is not None
+        assert (found.verdict, found.origin.node.name, found.origin.node.op) == ("nonfinite", "culprit", real)
+
+
+@refused("a mask that leaves nothing: minus infinity in every place", "the mask's node: its value arrives as NaN")
+def test_a_mask_of_everything_is_no_innocent(tmp_path: Path) -> None:
+    """A softmax over nothing is 0/0: the character vanishes in the frame in which nothing may be attended to."""
+    masked = (("Where", "never x minus", "culprit"), ("Softmax", "culprit", "z"))
+    origin = investigated(tmp_path, masked).origin
+    assert origin is not None
+    assert origin.node is not None
+    assert (origin.node.name, origin.node.weight) == ("culprit", "minus")
+
+
+@refused("two infinities of which each alone is capped, and together are NaN", "one of the two nodes")
+def test_two_values_that_only_fail_together_are_found(tmp_path: Path) -> None:
+    """Tried one by one, both look innocent, and the search would name nothing."""
+    nodes = (
+        ("Reciprocal", "zero", "first"), ("Exp", "big", "second"), ("Sub", "first second", "both"),
+        ("Clip", "both low high", "z"),
+    )  # fmt: skip
+    origin = investigated(tmp_path, nodes).origin
+    assert origin is not None
+    assert origin.node is not None
+    assert origin.node.name in {"first", "second"}
+
+
+HUGE: dict[str, Any] = {
+    "1e27 in the network's answer": (("Mul", "large far", "z"),),
+}

@@ -1,0 +1,33 @@
+"""Shift: a vector of another frame, where two sides often disagree by one."""
+
+from __future__ import annotations
+
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.problems import Wrong, shown
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
+
+
+def build(use: Use) -> Built:
+    """frames: how much later; -1 is the frame before. The first frame stands before itself; behind the last nothing is known."""
+    source, lag = use.inputs[0], use.table.get("frames")
+    if not isinstance(lag, int) or isinstance(lag, bool):
+        raise use.wrong(Wrong.NUMBERS, "frames", shown(lag), "a whole number of frames")
+    near = dict.fromkeys((lag, 0, lag - 1, lag + 1, -lag))
+    knob = use.knob("frames", {f"{each:+d}": each for each in near}, f"the frame that {use.stage} is taken from", {
+        f"{each:+d}": f"the frame is {each:+d} from the current one; the contract takes {lag:+d}" for each in near if each != lag
+    })  # fmt: skip
+
+    def compute(frames: Frames) -> FloatArray:
+        return frames.at(source.name, knob.of(frames), start="first")
+
+    def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        return of_any_frame(upstream, source.name, rows.shape)
+
+    return Built(source.fields, compute, bound, reach=(max(1 - lag, 0), max(lag + 1, 0)), is_propagated=True)
+
+
+OPERATION = Operation(
+    "shift", "a vector of another frame", build, {"frames": "how many frames later; -1 is the frame before"}
+)

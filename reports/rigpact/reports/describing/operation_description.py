@@ -1,0 +1,40 @@
+"""Describe the operations of declared contracts: what `rigpact operations` and docs/operations.md show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rigpact.contract.declared.operation import Operation
+from rigpact.contract.systems.description import Section
+
+_MANY = 1 << 10
+
+
+def operation_sections(operations: Sequence[Operation]) -> list[Section]:
+    """A table of the operations; of a single one its parameters too."""
+    rows = tuple((each.name, inputs_of(each), each.summary) for each in operations)
+    sections = [Section("Operations", (), ("name", "takes", "what it computes"), rows)]
+    if len(operations) == 1:
+        parameters = tuple((*row, "") for row in operations[0].parameters.items())
+        rows = tuple((key, meaning, "yes" if key in operations[0].choices else "") for key, meaning, _ in parameters)
+        sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), rows))
+    return sections
+
+
+def inputs_of(operation: Operation) -> str:
+    """How many vectors an operation reads, in words."""
+    fewest, most = operation.inputs
+    if most == 0:
+        return "what its network takes"
+    words = str(fewest) if fewest == most else f"{fewest} or more" if most >= _MANY else f"{fewest} to {most}"
+    return f"{words} vector{'s' if words != '1' else ''}"
+
+
+def operation_to_json(operation: Operation) -> dict[str, Any]:
+    """An operation as data."""
+    fewest, most = operation.inputs
+    return {
+        "name": operation.name, "summary": operation.summary, "inputs": {"fewest": fewest, "most": most},
+        "parameters": dict(operation.parameters), "choices": list(operation.choices),
+    }  # fmt: skip

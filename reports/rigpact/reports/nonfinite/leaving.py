@@ -1,0 +1,134 @@
+"""A finite run that leaves what its numbers can mean: absurd sizes, a state far from ordinary, a state that grows.
+
+The limits stand in `rigpact.reference_runtime.files.ordinary`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.ordinary import ORDINARY_Z, largest_departure, largest_meaning
+from rigpact.reports.comparing.address import channel_address
+
+_GROWTH = 1.5
+"""A run grows if the largest z of each quarter is this many times that of the quarter before."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """The first time that a run left a limit: how, where, by how much; the last frame for a run that grows."""
+
+    kind: Literal["absurd", "departed", "grows"]
+    frame: int
+    stage: str
+    channel: int
+    size: float
+    limit: float
+    where: str
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.kind == "absurd":
+            return (
+                f"{self.stage} is {self.size:.3g} at frame {self.frame}, {self.where};"
+                f" from {self.limit:.3g} on such a number means nothing"
+            )
+        if self.kind == "departed":
+            return (
+                f"{self.stage} is {self.size:.3g} deviations from where it started at frame {self.frame}, {self.where};"
+                f" an ordinary run is within {self.limit:g} by then"
+            )
+        return (
+            f"{self.stage} grows in every quarter of the run, to {self.size:.3g} at frame {self.frame};"
+            f" an ordinary one stays within {self.limit:g}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The `left` object of the `rigpact-nonfinite` format."""
+        return {**vars(self), "words": str(self)}
+
+
+class Growth:
+    """An observer of the largest value of each frame's first network input, to see whether it keeps growing."""
+
+    def __init__(self, stage: str) -> None:
+        """Start without any frame."""
+        self.stage = stage
+        self.largest: list[float] = []
+
+    def __call__(self, _frame: int, stages: Mapping[str, FloatArray]) -> None:
+        """Look at one frame."""
+        self.largest.append(float(np.max(np.abs(stages[self.stage]))))
+
+    @property
+    def diverges(self) -> bool:
+        """Whether each quarter's maximum is well above the last one, and the final one beyond the ordinary range."""
+        if len(self.largest) < 4 or self.largest[-1] <= ORDINARY_Z:
+            return False
+        quarters = [float(quarter.max()) for quarter in np.array_split(np.array(self.largest), 4)]
+        return all(later > _GROWTH * earlier for earlier, later in pairwise(quarters))
+
+
+class Leaving:
+    """An observer of a run: whether, where and when it leaves what its numbers can mean."""
+
+    def __init__(self, contract: Any, mode: str, clip: Any = None) -> None:
+        """clip: what the run starts from; None for a recording of an unknown clip."""
+        system = contract.system
+        self._contract, self._frame, self._start = contract, 0, 0
+        self._limits = {stage.name: largest_meaning(stage) for stage in system.stages}
+        self._growth = Growth(system.inputs[0]) if mode == "free" else None
+        self._ordinary = files_of(contract).ordinary(clip, contract) if mode == "free" else None
+        self._seed: Mapping[str, FloatArray] | None = None
+        self._found: Left | None = None
+
+    def __call__(self, frame: int, stages: Mapping[str, FloatArray]) -> None:
+        """Look at one frame; the first departure is kept."""
+        self._frame = frame
+        if self._growth is not None and self._growth.stage in stages:
+            self._growth(frame, stages)
+        if self._found is None:
+            self._found = self._absurd(frame, stages) or self._departed(frame, stages)
+
+    @property
+    def found(self) -> Left | None:
+        """What was left first; None for an ordinary run."""
+        growth = self._growth
+        if self._found is not None or growth is None or not growth.diverges:
+            return self._found
+        return Left("grows", self._frame, growth.stage, 0, growth.largest[-1], ORDINARY_Z, "")
+
+    def _absurd(self, frame: int, stages: Mapping[str, FloatArray]) -> Left | None:
+        for name, limit in self._limits.items():
+            if name not in stages:
+                continue
+            sizes = np.abs(stages[name])
+            beyond = np.flatnonzero(np.isfinite(sizes) & (sizes > limit))
+            if len(beyond):
+                return self._left("absurd", frame, name, int(beyond[0]), float(sizes[beyond[0]]), limit)
+        return None
+
+    def _departed(self, frame: int, stages: Mapping[str, FloatArray]) -> Left | None:
+        if self._ordinary is None or self._ordinary.stage not in stages:
+            return None
+        if self._seed is None:
+            self._seed, self._start = stages, frame
+            return None
+        sizes, limit = self._ordinary.sizes(self._seed, stages), largest_departure(frame - self._start)
+        worst = int(np.argmax(sizes))
+        if not sizes[worst] > limit:
+            return None
+        return self._left("departed", frame, self._ordinary.stage, worst, float(sizes[worst]), limit)
+
+    def _left(
+        self, kind: Literal["absurd", "departed"], frame: int, stage: str, channel: int, size: float, limit: float
+    ) -> Left:
+        where = str(channel_address(stage, channel, self._contract))
+        return Left(kind, frame, stage, channel, size, limit, where)
