@@ -153,6 +153,8 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
 
     assert command("import", home / "Tiny-v0.yaml", "-o", contract).status == 0
     assert command("check", contract).status == 0
+    explained = command("explain", golden, "--bundle", contract, "--format", "json")
+    assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out
     assert command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
     compared = command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos", "--stage", "last_action_out")
     assert compared.status == 0, compared.out
@@ -161,6 +163,7 @@ def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Cal
     contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
     command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run)
     assert command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos").status == 1
+    assert command("explain", golden, "--bundle", contract).status == 1
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("stepper", "59-512-512-59"), ("decompressor", "59-512-338")])

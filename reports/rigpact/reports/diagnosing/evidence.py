@@ -10,6 +10,7 @@ from typing import Any
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reports.diagnosing.unrecorded_feedback import with_unrecorded_feedback
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     drive = None if given.clip is None else files.drive(given.clip, contract)
     network = network_of(contract, given.onnx)
     evidence = recording_to_evidence(recording, contract, drive, network)
+    if given.replay is None and given.clip is None:
+        evidence = with_unrecorded_feedback(evidence, contract)
     if given.replay is not None:
         answers = files.answers(given.replay, evidence.frame, contract)
         stages = {**answers, **evidence.recorded}
