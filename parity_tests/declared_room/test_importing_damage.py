@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import json
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +233,36 @@ def test_the_name_of_the_result_says_what_it_is(tmp_path: Path, command: Command
     write_yaml(tmp_path / "deploy.yaml", DEPLOY)
     (tmp_path / "net.bin").write_bytes(weights_bytes((2, 2)))
     assert "a name that ends in" in _refused(command, tmp_path / name, tmp_path / out)
+
+
+_JUNK: tuple[Any, ...] = (
+    None, True, 0, -1, 3, 2.5, NAN, float("inf"), 10**400, "", "x", "a\nb", "\ud800", [], [[]], [1, 2, 3],
+    ["a"], {}, {"a": 1}, {"1": 2},
+)  # fmt: skip
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in children:
+        yield (*path, key)
+        yield from _places(each, (*path, key))
+
+
+@pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
+def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -> None:
+    """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.importing.formats import ImportRequest, import_file
+
+    source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
+    for place, path in enumerate(places):
+        for junk in _JUNK[place % 4 :: 4]:  # a quarter of the junk at each place: every kind somewhere
+            text = json.dumps(changed(table, *path, to=junk)).replace("NaN", ".nan").replace("Infinity", ".inf")
+            source.write_text(text, encoding="utf-8")
+            try:
+                made += bool(tomllib.loads(import_file(ImportRequest(source, tmp_path / "a.toml")).content.decode()))
+            except UnusableInput as error:
+                refused.append(str(error.place))
+    assert len(refused) > len(places)
+    assert made > 0
+    assert all(each.startswith(str(tmp_path)) for each in refused)

@@ -63,6 +63,42 @@ def test_a_deploy_file_agrees_with_a_loop_written_by_hand(tmp_path: Path, comman
     assert _given(root)["imu_quat"]["kind"] == "quaternion_wxyz"
 
 
+def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: Command) -> None:
+    """Engines log CSV: q_sdk[0], q_sdk[1] are one vector."""
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    rows, engine = robot_recording(model), tmp_path / "engine.csv"
+    header = [f"{name}[{place}]" for name, values in rows.items() for place in range(values.shape[1])]
+    lines = [",".join(f"{each:.9g}" for each in row) for row in np.hstack(list(rows.values()))]
+    engine.write_text("\n".join([",".join(header), *lines]), encoding="utf-8")
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
+
+    assert root["recordings"] == {"imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk"}
+    assert command("explain", engine, "--bundle", tmp_path / "contract.toml").status == 0
+
+
+def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Command) -> None:
+    """A guess between two of one width is a coin toss, and the diagnosis blames the engine for it."""
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    rows = robot_recording(model)
+    both = {"q_a": rows.pop("q_sdk"), "q_b": rows.pop("dq_sdk")}
+    save_file({**rows, **both}, tmp_path / "engine.safetensors")
+    root = _imported(
+        command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--recording", tmp_path / "engine.safetensors"
+    )
+
+    assert not {"q", "dq"} & root["recordings"].keys()
+    assert "Columns that belong to no vector here: q_a (4), q_b (4)." in (tmp_path / "contract.toml").read_text("utf-8")
+
+
+def test_terms_whose_names_differ_in_signs_stay_two(tmp_path: Path, command: Command) -> None:
+    """Names of a contract have letters, digits and _: two terms that become one would lose a vector."""
+    own = {"params": {}, "clip": None, "scale": [1.0, 1.0], "history_length": 2}
+    terms = {**DEPLOY["observations"], "foot-force": own, "foot.force": own}
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, "observations", to=terms)))
+
+    assert _stages(root)["obs"]["of"][-2:] == ["foot_force", "foot_force_2"]
+
+
 def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, command: Command) -> None:
     """An engine that forgets the map of the motors moves the wrong joints; the imported contract must show it."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
@@ -270,6 +306,7 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
     assert _given(root)["root_quat_w"] == {"name": "root_quat_w", "kind": "quaternion_xyzw", "space": "world"}
     assert _given(root)["h_pos_in"]["carried"] == "h_pos_out"
     assert root["networks"]["walk"]["inputs"] == {"root_quat_w": "root_quat_w", "h_pos_in": "h_pos_in"}
+    assert "RP424" not in command("check", tmp_path / "contract.toml").out  # three frames are no batch
     clip, run = tmp_path / "clip.npz", tmp_path / "run.trace.safetensors"
     np.savez(clip, root_quat_w=np.tile(np.array([7.0, 8.0, 0.0, 0.0], "f"), (2, 1)))
     contract = tmp_path / "contract.toml"
@@ -299,6 +336,8 @@ def test_two_nodes_feed_each_other_in_one_call(tmp_path: Path, command: Command)
     table = changed(table, "pipeline", "data_flow", to={"walk/target": ["drive/wish"]})
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", table))
 
+    refused = command("import", tmp_path / "leapp.yaml", "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx")
+    assert "no model for 2 nodes" in refused.err
     assert root["networks"]["drive"]["inputs"] == {"wish": "target"}
     assert "wish" not in _given(root)
 

@@ -41,7 +41,8 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the descriptor does not say.",
         "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
     ]
-    if not any(articulation.get("default_joint_stiffness").value or [0]):
+    gains = _gains(articulation, joints)
+    if gains is None:
         draft.header.append(
             "LEFT OPEN: gains. The descriptor has 0 or none: an explicit actuator has gains of its own."
         )
@@ -58,11 +59,9 @@ def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
         draft, _SENSORS, joints, "joints", [Group("obs", tuple(terms))], action, len(action.names),
         convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
         default_pose=None if pose.is_nothing else pose.numbers(len(joints), "joint"), pose_names=joints,
-        gains=_gains(articulation, joints), model=file,
+        gains=gains, model=file,
     )  # fmt: skip
-    draft = robot_to_draft(robot)
-    _drop_unused_pose(draft)
-    return draft
+    return robot_to_draft(robot)
 
 
 def _articulation(root: Node) -> Node:
@@ -154,9 +153,3 @@ def _gains(articulation: Node, joints: tuple[str, ...]) -> Gains | None:
     if not any(stiffness) and not any(damping):
         return None  # an explicit actuator; the header says so
     return Gains(stiffness, damping, joints, ("by name; 0 would mean that an explicit actuator has gains of its own",))
-
-
-def _drop_unused_pose(draft: Draft) -> None:
-    """The pose of the whole articulation, where no term takes it."""
-    if not any("default_pose" in entry.table.values() for entry in draft.stages):
-        draft.numbers.pop("default_pose", None)

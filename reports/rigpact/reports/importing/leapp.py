@@ -70,6 +70,9 @@ def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
     nodes = list(root.need("models", "the nodes of the pipeline").children())
     if not nodes:
         raise root.get("models").wrong("at least one node", found="no node")
+    if onnx is not None and len(nodes) > 1:
+        hint = "the YAML names the model of each node; put them beside it"
+        raise UnusableInput("--onnx", onnx.name, f"no model for {len(nodes)} nodes", hint)
     draft = Draft(lower_word(root.path.stem, "pipeline"), f"imported from {root.path.name}")
     frequency = root.get("pipeline").get("configs").get("frequency")
     draft.fps = None if frequency.is_nothing else _rate(frequency)
@@ -155,7 +158,7 @@ def inside_folder(node: Node, folder: Path) -> Path:
     name = node.word()
     inside = PurePosixPath(name.replace("\\", "/"))
     path = folder / inside
-    leaves = inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name
+    leaves = inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or not name.isprintable()
     if leaves or not path.resolve().is_relative_to(folder.resolve()):
         raise node.wrong("a path inside this file's folder")
     return path

@@ -119,6 +119,8 @@ def robot_to_draft(robot: Robot) -> Draft:
     comments = () if robot.model is None else robot.model.comments
     inputs = [group.name for group in robot.groups]
     draft.networks["policy"] = Entry({**file, "inputs": inputs, "outputs": ["action"]}, comments)
+    if not any("default_pose" in entry.table.values() for entry in draft.stages):
+        draft.numbers.pop("default_pose", None)  # of the whole robot, where every term has offsets of its own
     return draft
 
 
@@ -292,7 +294,7 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
         )  # fmt: skip
     why = missing or ("" if term.function in COMMANDS else f"{term.function}: what it computes is not in the file")
     robot.draft.give(
-        name := _given_name(robot, term, term.name, steps),
+        name := robot.draft.free_name(_given_name(robot, term, term.name, steps)),
         *([f"LEFT OPEN: {why}. Write the stages that compute it"] if why else ["the command as the network takes it"]),
         size=term.width,
     )
