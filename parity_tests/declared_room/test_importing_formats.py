@@ -272,12 +272,14 @@ def test_gravity_stays_a_unit_vector_whatever_its_unit_says(tmp_path: Path, comm
     assert "the file calls it m/s^2; its length is 1" in text
 
 
-def _leapp_model(path: Path) -> Path:
+def _leapp_model(path: Path, *, turned_round: bool = False) -> Path:
     from onnx import TensorProto, helper, save
 
     def value(name: str, shape: list[int]) -> Any:
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
+    inputs = [value("root_quat_w", [1, 4]), value("h_pos_in", [3, 1, 2])]
+    outputs = [value("target", [1, 2]), value("h_pos_out", [3, 1, 2])]
     nodes = [
         helper.make_node("Slice", ["root_quat_w", "zero", "two", "one"], ["target"]),
         helper.make_node("Slice", ["h_pos_in", "one", "three", "zero"], ["kept"]),
@@ -285,20 +287,19 @@ def _leapp_model(path: Path) -> Path:
         helper.make_node("Concat", ["kept", "newest"], ["h_pos_out"], axis=0),
     ]
     numbers = {"zero": 0, "one": 1, "two": 2, "three": 3}
-    graph = helper.make_graph(
-        nodes, "walk", [value("root_quat_w", [1, 4]), value("h_pos_in", [3, 1, 2])],
-        [value("target", [1, 2]), value("h_pos_out", [3, 1, 2])],
-        [helper.make_tensor(name, TensorProto.INT64, [1], [number]) for name, number in numbers.items()],
-    )  # fmt: skip
+    step = -1 if turned_round else 1
+    constants = [helper.make_tensor(name, TensorProto.INT64, [1], [number]) for name, number in numbers.items()]
+    graph = helper.make_graph(nodes, "walk", inputs[::step], outputs[::step], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 9
     save(model, path)
     return path
 
 
-def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: Command) -> None:
-    """A history of [3, 1, 2] is one vector of six numbers; oldest first, the newest comes in last."""
-    _leapp_model(tmp_path / "walk.onnx")
+@pytest.mark.parametrize("turned_round", [False, True])
+def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: Command, turned_round: bool) -> None:
+    """A history of [3, 1, 2] is one vector of six numbers; the model may list its inputs and outputs in another order."""
+    _leapp_model(tmp_path / "walk.onnx", turned_round=turned_round)
     start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
     save_file({"walk/h_pos_in": start}, tmp_path / "walk_initial_values.safetensors")
     root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
@@ -316,6 +317,16 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path: Path, command: C
 
     rows = read_trace(run).stages
     assert rows["h_pos_in"].tolist() == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 7, 8]]
+
+
+def test_a_model_with_other_names_is_found_by_check(tmp_path: Path, command: Command) -> None:
+    """Stiffness and damping have one width: bound by position they could change places unseen."""
+    _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
+    other = write_model(tmp_path / "other.onnx", 4, 2)
+    checked = command("check", tmp_path / "contract.toml", "--onnx", other)
+
+    assert checked.status == 1
+    assert "RP713 error: the model has 1 outputs (actions), expected 2: target, h_pos_out" in checked.out
 
 
 def test_leapp_without_its_files_says_what_is_missing(tmp_path: Path, command: Command) -> None:

@@ -160,10 +160,8 @@ class _Reader:
     def _add_network(self, name: str, table: Mapping[str, Any]) -> None:
         place: tuple[Token, ...] = ("networks", name)
         path = self.sources.find(table["file"], (*place, "file")) if "file" in table else None
-        inputs = table["inputs"]
-        by_name = tuple(inputs) if isinstance(inputs, Mapping) else ()
-        stages = tuple(inputs.values()) if isinstance(inputs, Mapping) else tuple(inputs)
-        self.networks[name] = NetworkBinding(name, stages, tuple(table["outputs"]), path, by_name)
+        (inputs, input_names), (outputs, output_names) = (_bound(table[key]) for key in ("inputs", "outputs"))
+        self.networks[name] = NetworkBinding(name, inputs, outputs, path, input_names, output_names)
 
     def _add_given(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
         layout = declared_fields(table, place, self._names)
@@ -253,6 +251,11 @@ class _NotBuilt(Exception):
 def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
     kind, index = place
     return int(index) + (len(root.get("given", [])) if kind == "stages" else 0)
+
+
+def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The stages of a network's side, and the model's own names of them where a table binds by name."""
+    return (tuple(value.values()), tuple(value)) if isinstance(value, Mapping) else (tuple(value), ())
 
 
 def _as_list(value: Any) -> list[Any]:

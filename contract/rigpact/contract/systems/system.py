@@ -29,7 +29,8 @@ def _no_problems(*_anything: Any) -> Iterator[Problem]:
 class NetworkBinding:
     """A network of a system: the stages that it takes and gives, in the order of their binding.
 
-    path: its file, if the contract names one. input_names: the model's inputs, where they are bound by name.
+    path: its file, if the contract names one. input_names, output_names: the model's own, where they are
+    bound by name.
     """
 
     name: str
@@ -37,6 +38,7 @@ class NetworkBinding:
     outputs: tuple[str, ...]
     path: Path | None = None
     input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -53,8 +54,7 @@ class OnnxSystemNetwork:
         self.signature = session_signature(session, path)
         _check_signature(self.signature, system)
         self._session = session
-        self._inputs = _input_names(self.signature, system)
-        self._outputs = [entry.name for entry in self.signature.outputs]
+        self._inputs, self._outputs = (_bound_names(self.signature, system, what) for what in ("inputs", "outputs"))
         entries = {entry.name: entry for entry in self.signature.inputs}
         widths = {name: system.vectors[stage].width for name, stage in zip(self._inputs, system.inputs, strict=True)}
         self._shapes = {name: entries[name].shape for name in self._inputs}
@@ -112,13 +112,8 @@ def _check_signature(signature: ModelSignature, system: System) -> None:
         )  # fmt: skip
 
 
-def _input_names(signature: ModelSignature, system: System) -> list[str]:
-    """The model's inputs in the order of the system's: by position, or as its network declares their names."""
-    declared = [list(each.input_names) for each in system.networks.values() if each.inputs == system.inputs]
-    names = [entry.name for entry in signature.inputs]
-    if not declared or not declared[0]:
-        return names
-    unknown = sorted(set(declared[0]) ^ set(names))
-    if unknown:
-        raise UnusableInput(signature.path, f"the inputs {', '.join(names)}", f"{', '.join(declared[0])}, as declared")
-    return declared[0]
+def _bound_names(signature: ModelSignature, system: System, what: Literal["inputs", "outputs"]) -> list[str]:
+    """The model's inputs or outputs in the order of the system's: by position, or as its network declares their names."""
+    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
+    declared = [] if bound is None else list(bound.input_names if what == "inputs" else bound.output_names)
+    return declared or [entry.name for entry in getattr(signature, what)]

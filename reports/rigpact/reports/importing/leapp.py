@@ -253,16 +253,13 @@ def _add_node(pipeline: _Pipeline, name: str, node: Node) -> None:
     inputs = {each.name: _source(pipeline, each) for each in pipeline.inputs.values() if each.node == name}
     file, model = _file(pipeline, node)
     outputs = {each.name: each for each in pipeline.outputs.values() if each.node == name}
-    order, comments = list(outputs), file.comments
     if model is not None:
-        order = _order_of_model(node, model, list(inputs), order)
-    else:
-        comments = (*comments, "outputs are bound by position: the order of the YAML, until the model is at hand")
+        _refuse_other_names(node, model, list(inputs), list(outputs))
     for each in outputs.values():
         fields, notes = _fields(each, draft)
         draft.stages.append(Entry({"name": each.vector, "operation": "network", **_known(fields)}, notes))
-    table = {**file.table, "inputs": inputs, "outputs": [outputs[each].vector for each in order]}
-    draft.networks[word(name, "network")] = Entry(table, comments)
+    bound = {"inputs": inputs, "outputs": {each.name: each.vector for each in outputs.values()}}
+    draft.networks[word(name, "network")] = Entry({**file.table, **bound}, file.comments)
 
 
 def _known(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,8 +302,8 @@ def _file(pipeline: _Pipeline, node: Node) -> tuple[Entry, Model | None]:
     return Entry({"file": inside}), model
 
 
-def _order_of_model(node: Node, model: Model, inputs: list[str], outputs: list[str]) -> list[str]:
-    """The outputs in the order of the model's; UnusableInput where names differ."""
+def _refuse_other_names(node: Node, model: Model, inputs: list[str], outputs: list[str]) -> None:
+    """UnusableInput where the file's names and the model's differ."""
     for side, names, known in (("inputs", inputs, model.inputs), ("outputs", outputs, model.outputs)):
         other = sorted(set(names) ^ set(known))
         if other:
@@ -314,4 +311,3 @@ def _order_of_model(node: Node, model: Model, inputs: list[str], outputs: list[s
             raise UnusableInput(
                 place, f"{', '.join(names)} ({other[0]} is on one side only)", f"{whose}: {', '.join(known)}"
             )
-    return list(model.outputs)

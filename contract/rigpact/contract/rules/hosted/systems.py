@@ -87,9 +87,17 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
-    inputs = _in_declared_order(model.inputs, system)
-    sides = (("input", inputs, system.inputs), ("output", model.outputs, system.outputs))
-    for what, tensors, wanted in sides:
+    sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
+    for what, found, wanted in sides:
+        names = _names_bound(system, what)
+        known = {tensor.name: tensor for tensor in found}
+        if names and set(names) != set(known):
+            yield MODEL_TENSORS.at(
+                model.path, f"/{what}s", found=len(found), what=f"{what}s", expected=len(names), wanted=", ".join(names),
+                names=listed(list(known)) or "none",
+            )  # fmt: skip
+            continue
+        tensors = [known[name] for name in names] if names else found
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
                 model.path, f"/{what}s", found=len(tensors), what=f"{what}s", expected=len(wanted),
@@ -100,11 +108,12 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
-def _in_declared_order(tensors: Sequence[TensorSignature], system: System) -> Sequence[TensorSignature]:
-    """The model's inputs in the order of the stages, where the contract binds them by name."""
-    names = next((each.input_names for each in system.networks.values() if each.inputs == system.inputs), ())
-    known = {tensor.name: tensor for tensor in tensors}
-    return [known[name] for name in names] if names and set(names) == set(known) else tensors
+def _names_bound(system: System, what: str) -> tuple[str, ...]:
+    """The model's own names of its inputs or outputs, in the order of the stages; empty where they are bound by position."""
+    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
+    if bound is None:
+        return ()
+    return bound.input_names if what == "input" else bound.output_names
 
 
 def _check_tensor(
