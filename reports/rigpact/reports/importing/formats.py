@@ -15,10 +15,10 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.reports.importing import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
+from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
 
@@ -92,7 +92,7 @@ def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
 
 
 def _weights(request: ImportRequest) -> Imported:
-    from rigpact.reports.importing.weights_file import read_weights, weights_to_onnx
+    from rigpact.reports.importing.stacks.weights_file import read_weights, weights_to_onnx
 
     if request.out.suffix.lower() != ".onnx":
         raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")

@@ -1,163 +1,21 @@
-"""A robot's policy as several stacks describe it: terms of an observation, a network, an action that becomes a target.
+"""The terms of an observation as several stacks name them: from a sensor through its operations to one vector.
 
-The formats translate to a `Robot`; the draft is made here, once. What a format does not say stays None, and its key is left out.
+To add a term: a function of (robot, term, steps), and its name in `_FUNCTIONS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rigpact.contract.declared.problems import near
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.draft import Draft, Entry
-
-Numbers = float | list[float]
-Range = tuple[Any, Any]
-
-
-@dataclass(frozen=True)
-class Term:
-    """One term of the observation: function(sensors), then clip, scale, history.
-
-    width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
-    """
-
-    name: str
-    function: str
-    place: str
-    width: int | None = None
-    joints: tuple[str, ...] | None = None
-    offsets: Numbers | None = None
-    clip: Range | None = None
-    scale: Numbers | None = None
-    history: int = 1
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Group:
-    """Terms that make one input of the network, and what is known of their history."""
-
-    name: str
-    terms: tuple[Term, ...]
-    layout: str | None = "term_major"
-    scale_first: bool = False
-
-
-@dataclass(frozen=True)
-class Action:
-    """What becomes of the network's answer."""
-
-    names: tuple[str, ...]
-    scale: Numbers | None
-    offset: Numbers | None
-    clip: Range | None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Gains:
-    """Gains of the motors. names: whose they are, where the file says it."""
-
-    stiffness: Sequence[float]
-    damping: Sequence[float]
-    names: tuple[str, ...] | None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Sensors:
-    """Under which name the given vectors stand in a stack's own runtime."""
-
-    gyro: str
-    velocity: str
-    quaternion: str
-    position: str
-    speed: str
-    turn_space: str | None = None
-    turn_comment: str = ""
-
-
-@dataclass(eq=False)
-class Robot:
-    """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
-
-    sticks: the lowest and highest command, where the runtime makes it of a stick. convention: whose word the history is.
-    """
-
-    draft: Draft
-    sensors: Sensors
-    measured: tuple[str, ...]
-    measured_name: str
-    groups: Sequence[Group]
-    action: Action | None
-    action_width: int | None
-    convention: str
-    motors: tuple[str, ...] | None = None
-    default_pose: Sequence[float] | None = None
-    pose_names: tuple[str, ...] = ()
-    sticks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    gains: Gains | None = None
-    model: Entry | None = None
-
+from rigpact.reports.importing.stacks.robot import Group, Robot, Term
 
 _VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
 
 
-def robot_to_draft(robot: Robot) -> Draft:
-    """The declaration of a policy."""
-    draft = robot.draft
-    if robot.default_pose is not None:
-        names = draft.list_of(robot.pose_names, "joints")
-        draft.numbers["default_pose"] = Entry({"": {"names": names, "value": list(robot.default_pose)}})
-    for group in robot.groups:
-        _observation(robot, group)
-    _action(robot)
-    file = {} if robot.model is None else dict(robot.model.table)
-    comments = () if robot.model is None else robot.model.comments
-    inputs = [group.name for group in robot.groups]
-    draft.networks["policy"] = Entry({**file, "inputs": inputs, "outputs": ["action"]}, comments)
-    if not any("default_pose" in entry.table.values() for entry in draft.stages):
-        draft.numbers.pop("default_pose", None)  # of the whole robot, where every term has offsets of its own
-    return draft
-
-
-def refuse_other_width(terms: Sequence[Term], width: int | None, place: str) -> None:
-    """UnusableInput where the terms together are not as wide as the network's input: two files of different runs."""
-    total = sum((term.width or 0) * term.history for term in terms)
-    if width is not None and total != width and all(term.width is not None for term in terms):
-        raise UnusableInput(
-            place, f"terms of {total} numbers together", f"{width}, as the model's input has",
-            "the file and the model are of different runs, or a term that raised while it was exported is left out",
-        )  # fmt: skip
-
-
-def _observation(robot: Robot, group: Group) -> None:
-    """The terms one after the other, then their history or their concatenation."""
-    draft, lengths = robot.draft, {term.history for term in group.terms}
-    ends = [_term(robot, term, group) for term in group.terms]
-    known = (f"layout, order and start as {robot.convention}",) if group.layout else (_open_layout(robot),)
-    how = {"layout": group.layout, "order": "oldest_first", "start": "first"}
-    if lengths == {1}:
-        draft.compute(group.name, "concatenate", ends)
-    elif len(lengths) == 1:
-        draft.compute(group.name, "history", ends, *known, length=lengths.pop(), **how)
-    else:
-        parts = []
-        for term, end in zip(group.terms, ends, strict=True):
-            name = draft.free_name(f"{term.name}_history")
-            is_kept = term.history > 1
-            parts.append(draft.compute(name, "history", [end], *known, length=term.history, **how) if is_kept else end)
-        draft.compute(group.name, "concatenate", parts)
-
-
-def _open_layout(robot: Robot) -> str:
-    return f"LEFT OPEN: layout. Find out whether terms or frames stand together; order and start as {robot.convention}"
-
-
-def _term(robot: Robot, term: Term, group: Group) -> str:
+def add_term(robot: Robot, term: Term, group: Group) -> str:
     """The stages of a term; returns the name of its last vector."""
     steps: list[tuple[str, dict[str, Any]]] = []
     if term.clip is not None:
@@ -301,60 +159,9 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
     return _chain(robot, term, name, steps, term.notes)
 
 
-def _action(robot: Robot) -> None:
-    """The answer, the target, the motors' order and their gains."""
-    draft, action = robot.draft, robot.action
-    names = None if action is None else draft.list_of(action.names, "controlled")
-    draft.stages.append(
-        Entry(
-            {
-                "name": "action",
-                "operation": "network",
-                **({"size": robot.action_width} if names is None else {"names": names}),
-            }
-        )
-    )
-    if action is None or names is None:
-        return
-    end = _target(robot, action, names)
-    if robot.motors is not None and robot.motors != action.names:
-        end = draft.compute(
-            "motor_q", "select", end, "targets in the order of the motors", take=draft.list_of(robot.motors, "motors")
-        )
-    if robot.gains is not None:
-        _gains(robot, robot.gains, end)
-
-
-def _target(robot: Robot, action: Action, names: str) -> str:
-    draft = robot.draft
-    offset: Any = action.offset
-    if isinstance(offset, list):
-        is_pose = list(robot.default_pose or ()) == offset and robot.pose_names == action.names
-        offset = "default_pose" if is_pose else draft.number_of("action_offset", offset, names)
-    scale: Any = action.scale
-    if isinstance(scale, list):
-        scale = draft.number_of("action_scale", scale, names)
-    if scale is None and offset is None:
-        scale = 1.0
-    end = "target" if action.clip is None else "target_unclipped"
-    draft.compute(end, "affine", "action", *action.notes, scale=scale, offset=offset, unit="rad")
-    if action.clip is not None:
-        draft.compute("target", "clip", end, "behind scale and offset", lowest=action.clip[0], highest=action.clip[1])
-    return "target"
-
-
-def _gains(robot: Robot, gains: Gains, of: str) -> None:
-    draft = robot.draft
-    names = None if gains.names is None else draft.list_of(gains.names, robot.measured_name)
-    for stage, name, value in (("kp", "stiffness", gains.stiffness), ("kd", "damping", gains.damping)):
-        draft.numbers[name] = Entry({"": list(value) if names is None else {"names": names, "value": list(value)}})
-        draft.compute(stage, "constant", of, *(gains.notes if stage == "kp" else ()), value=name)
-
-
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
 _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _gyro, "base_lin_vel": _linear, "projected_gravity": _gravity,
     "joint_pos_rel": _position, "joint_pos": _absolute, "joint_vel_rel": _speed, "joint_vel": _speed,
     "velocity_commands": _command, "last_action": _last_action,
 }  # fmt: skip
-KNOWN_TERMS = tuple(_FUNCTIONS)

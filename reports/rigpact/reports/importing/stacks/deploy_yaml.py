@@ -12,16 +12,8 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.robot import (
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-    refuse_other_width,
-    robot_to_draft,
-)
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors(

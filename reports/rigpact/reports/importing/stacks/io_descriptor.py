@@ -8,19 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rigpact.reports.importing.deploy_yaml import clip_of
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
 from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.robot import (
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-    refuse_other_width,
-    robot_to_draft,
-)
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
 from rigpact.reports.importing.values import Node
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")

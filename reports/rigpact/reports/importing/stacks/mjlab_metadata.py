@@ -10,19 +10,11 @@ import re
 from collections.abc import Mapping
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.deploy_yaml import clip_of, with_missing_width
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import Model
-from rigpact.reports.importing.robot import (
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-    refuse_other_width,
-    robot_to_draft,
-)
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of, with_missing_width
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
 from rigpact.reports.importing.values import Node
 
 _LONGEST = 1 << 16
