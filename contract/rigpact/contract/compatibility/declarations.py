@@ -92,7 +92,7 @@ DECLARATIONS = (
     Declaration(("meta", "root_motion", "root_yaw_units"), "root-motion-changed", "radians"),
     Declaration(("meta", "root_motion"), "root-motion-changed"),
     Declaration(("meta", "trajectory"), "trajectory-changed"),
-    Declaration(("meta", "asset_to_ue", "applied"), "basis-changed", False),
+    Declaration(("meta", "asset_to_ue", "applied"), "basis-changed", default=False),
     Declaration(("meta", "asset_to_ue"), "basis-changed"),
     *(Declaration((key,), "bookkeeping-changed") for key in (
         "notes", "bundle_version", "pose_hist_dim", "group_priors_rot6d", "s_eff_X", "s_eff_Y", "s_eff_meta", "J",
@@ -160,7 +160,7 @@ def _judge(
         meant = [each if value is UNDECLARED else value for value, each in zip(values, defaults, strict=True)]
         kind = _meaningful_kind(row, values, meant)
     message = f"{'.'.join(map(str, path))}: {' → '.join(map(text_of, values))}"
-    return change(kind, json_pointer(*path), *map(short_of, values), message)
+    return change(kind, json_pointer(*path), short_of(values[0]), short_of(values[1]), message)
 
 
 def _kind_without_row(path: tuple[Token, ...], values: tuple[Any, Any]) -> str:

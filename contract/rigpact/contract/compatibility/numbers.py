@@ -223,9 +223,14 @@ def _readings(array: Array, a: FloatArray, b: FloatArray) -> Iterator[tuple[Floa
     if not array.floor:
         yield a, b
         return
-    for floored in (lambda v: np.maximum(np.abs(v), array.floor), lambda v: np.maximum(v, STD_FLOOR)):
-        first, second = (np.where(np.isfinite(v), floored(v), v) for v in (a, b))
-        yield first, second
+    yield _floored(np.abs(a), array.floor), _floored(np.abs(b), array.floor)
+    yield _floored(a, STD_FLOOR), _floored(b, STD_FLOOR)
+
+
+def _floored(values: FloatArray, floor: float) -> FloatArray:
+    """max(value, floor), where the value is a number."""
+    found: FloatArray = np.where(np.isfinite(values), np.maximum(values, floor), values)
+    return found
 
 
 def _measured(
