@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from . import model_cases
 from .clip_cases import Vector, add, times
 from .rule_cases import META, Case, Edit, aux_at_root, both, only, put, scaled
 from .small_character import FRAMES, STD, angvel_row, history_row, pose, predicted_pose, swing_rad, whitened
@@ -31,6 +32,17 @@ def predicting(answer: Callable[[int], Vector]) -> Edit:
         sample.prediction["prediction"] = {"y_norm": [whitened(row) for row in rows], "y_raw": rows}
 
     return edit
+
+
+def pose_as_it_is(sample: Any) -> None:
+    """Record the pose itself where its normalised form belongs."""
+    answer = sample.prediction["prediction"]
+    answer["y_norm"], answer["y_raw"] = [predicted_pose(frame) for frame in range(FRAMES)], None
+
+
+def narrow_graph(sample: Any) -> None:
+    """A graph that clamps the state to four deviations."""
+    model_cases.clipped("state low high", low=-4.0, high=4.0)(sample)
 
 
 def stretched_pose(sample: Any) -> None:
@@ -103,10 +115,13 @@ CASES = (
     Case("RP610", "prediction", "/aux_inputs", aux_at_root, "pose_hist_norm"),
     Case("RP630", "prediction", "/prediction/y_raw/1/6", put(0.5, "prediction", "prediction", "y_raw", 1, 6), "thigh_l"),
     Case("RP631", "prediction", "/prediction/y_norm", residual_prediction, "misses the next teacher pose by 0.00°"),
+    Case("RP620", "prediction", "/prediction/y_norm", pose_as_it_is, "as it stands it misses the next teacher pose by 0."),
     Case("RP606", "batch", "/dims/Dx", put(34, "batch", "dims", "Dx"), "ends at 35"),
     Case("RP611", "batch", "/teacher/target_norm/0", own_targets, "the row's own pose"),
     Case("RP612", "batch", "/teacher/state_norm/3", lambda s: add(2.0, s.batch["teacher"]["state_norm"][3], 6), "pelvis"),
     Case("RP613", "batch", "/teacher/state_norm/5/0", put(17.0, "batch", "teacher", "state_norm", 5, 0), "RootPosition"),
+    Case("RP613", "batch", "/teacher/state_norm/5/0",
+         both(narrow_graph, put(5.0, "batch", "teacher", "state_norm", 5, 0)), "the graph clamps its input to [-4, 4]"),
     Case("RP614", "batch", "/teacher/cond/2", put([0.5, 0.5, 0, 0], "batch", "teacher", "cond", 2, slice(0, 4)), "0.5"),
     Case("RP615", "batch", "/teacher/cond/4", put([2.0, 0.0], "batch", "teacher", "cond", 4, slice(4, 6)), "is 2 long"),
     Case("RP616", "batch", "/teacher/cond/0/6", condition(lambda c: [*c[:6], 100 * c[6]]), "it is in cm/s"),

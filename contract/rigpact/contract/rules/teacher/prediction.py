@@ -1,4 +1,4 @@
-"""RP630-RP639: what the numbers of a teacher prediction mean."""
+"""RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
 
 from __future__ import annotations
 
@@ -44,6 +44,15 @@ PREDICTION_HOLDS_RESIDUAL = Rule(
     " teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
     why="the engine plays y_norm as a pose: the character twitches about its mean pose",
+)
+PREDICTION_NOT_NORMALISED = Rule(
+    code="RP620",
+    name="prediction-not-normalised",
+    severity=Severity.ERROR,
+    message="prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by"
+    " {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°",
+    hint="record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw",
+    why="the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said",
 )
 NOT_A_POSE = Rule(
     code="RP632",
@@ -122,9 +131,9 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
     if rows.file.document.kind is not Kind.TEACHER_PREDICTION:
         return
     yield from _check_y_raw(rows)
-    residual = list(_check_meaning(rows))
-    yield from residual
-    if not residual:
+    misread = list(_check_meaning(rows))
+    yield from misread
+    if not misread:
         yield from _check_columns(rows)
         yield from _check_errors(rows)
 
@@ -171,13 +180,14 @@ def _rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Motion:
-    """What both readings of y_norm need, for all rows but the last, which has no next teacher pose in the file.
+    """What every reading of y_norm needs, for all rows but the last, which has no next teacher pose in the file.
 
-    poses, next_poses: (T, B, 3, 3) teacher rotations; steps: (T, B, 6) y_norm·StdY; means: (B, 6) MuY.
+    poses, next_poses: (T, B, 3, 3) teacher rotations; recorded: (T, B, 6) y_norm; steps: y_norm·StdY; means: (B, 6) MuY.
     """
 
     poses: FloatArray
     next_poses: FloatArray
+    recorded: FloatArray
     steps: FloatArray
     means: FloatArray
 
@@ -199,7 +209,11 @@ def _check_meaning(rows: Rows) -> Iterator[Finding]:
     delta = rot6d_to_matrix(motion.steps + identity_rot6d(columns), columns)
     residual_deg = _mean_miss_deg(delta @ motion.poses, motion.next_poses)
     pose_deg = _mean_miss_deg(rot6d_to_matrix(motion.steps + motion.means, columns), motion.next_poses)
-    if residual_deg < pose_deg:
+    raw_deg = _mean_miss_deg(rot6d_to_matrix(motion.recorded, columns), motion.next_poses)
+    if raw_deg < min(residual_deg, pose_deg):
+        pointer = json_pointer(*Y_NORM)
+        yield PREDICTION_NOT_NORMALISED.at(rows.path, pointer, raw_deg=raw_deg, pose_deg=pose_deg)
+    elif residual_deg < pose_deg:
         values = {"residual_deg": residual_deg, "pose_deg": pose_deg}
         yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, json_pointer(*Y_NORM), **values)
 
@@ -212,10 +226,11 @@ def _motion(rows: Rows) -> _Motion | None:
     if statistics is None or output is None or ROTATIONS not in output:
         return None
     channels, (mean, std), bones = output[ROTATIONS].range, statistics, poses.shape[1]
-    steps, means = (y_norm * std)[:-1, channels], mean[channels]
+    recorded, steps = (values[:-1, channels] for values in (y_norm, y_norm * std))
     if steps.shape[1] != 6 * bones:
         return None
-    return _Motion(poses[:-1], poses[1:], steps.reshape(-1, bones, 6), means.reshape(bones, 6))
+    recorded, steps = (each.reshape(-1, bones, 6) for each in (recorded, steps))
+    return _Motion(poses[:-1], poses[1:], recorded, steps, mean[channels].reshape(bones, 6))
 
 
 def _mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
