@@ -71,6 +71,7 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP112", "just below half a turn a frame", put(188.0, "bundle", "tanh_scales_angvel", 3)),
     ("RP114", "all but one", put([0.0] * 8 + [0.01], "bundle", "MuAngVel")),
     ("RP116", "a deviation of 0.3 for 0.25", put(0.3, "bundle", "StdX", 6)),
+    ("RP118", "a third of a deviation", lambda sample: add(0.08, sample.bundle["MuY"], 6)),
     ("RP131", "six digits", put(3.14159, "bundle", "s_eff_X", 5)),
     ("RP134", "on the declared floor", put(1e-3, "bundle", "StdY", 3)),
     ("RP228", "a giant of 9 m", scaled(10.0, *SKELETON, "ref_local_offsets_m")),

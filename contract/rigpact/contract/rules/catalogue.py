@@ -34,6 +34,7 @@ from rigpact.contract.rules.bundle import (
     derived,
     layout,
     loading,
+    rotation_means,
     rotation_spec,
     skeleton,
     statistics,
@@ -52,7 +53,8 @@ from rigpact.contract.rules.teacher import across, history, prediction, rows_of_
 FAMILIES: tuple[Family, ...] = tuple(
     module.FAMILY
     for module in (
-        json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
+        json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning,
+        rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
         comparison, canary, baseline, gate, geometry, system_loading, systems, system_data,

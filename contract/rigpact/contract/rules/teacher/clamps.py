@@ -35,7 +35,7 @@ class InputClamp:
 
 def clamp_of(subject: Subject, name: str) -> InputClamp:
     """The clamp of an input; an infinite one where the graph cuts nothing."""
-    graph = None if subject.model is None else subject.model.graph
+    graph = subject.graph
     if graph is None:
         return InputClamp(-_EXPORTERS, _EXPORTERS, "the contract's exporter clamps this input")
     found = bound_clamps(graph).get(INPUTS.index(name))
