@@ -8,7 +8,7 @@ from typing import Any
 
 from . import model_cases
 from .clip_cases import Vector, add, times
-from .rule_cases import META, Case, Edit, aux_at_root, both, only, put, scaled
+from .rule_cases import META, SPEC, Case, Edit, aux_at_root, both, only, put, scaled
 from .small_character import FRAMES, STD, angvel_row, history_row, pose, predicted_pose, swing_rad, whitened
 
 AUX = "/teacher/aux_inputs"
@@ -22,6 +22,29 @@ def residual_prediction(sample: Any) -> None:
         columns = [[math.cos(step) - 1, math.sin(step), 0.0, 0.0, 0.0, 0.0] for step in steps]
         answer["y_norm"][frame] = [number / STD for column in columns for number in column]
     answer["y_raw"] = None
+
+
+def recorded_output(sample: Any) -> None:
+    """Make a prediction file of the batch: the network's residuals for the poses of the sample's prediction."""
+    rows = []
+    for frame in range(FRAMES):
+        steps = [0.9 * (swing_rad(bone, frame + 1) - swing_rad(bone, frame)) for bone in range(3)]
+        columns = [[math.cos(step) - 1, math.sin(step), 0.0, 0.0, 0.0, 0.0] for step in steps]
+        rows.append([number / STD for column in columns for number in column])
+    sample.batch["prediction"] = {"y_norm": rows, "y_raw": None}
+
+
+def reversed_output(sample: Any) -> None:
+    recorded_output(sample)
+    sample.batch["prediction"]["y_norm"].reverse()
+
+
+def late_poses(sample: Any) -> None:
+    """The poses of the prediction come a frame late, beside the network's own output."""
+    recorded_output(sample)
+    answer = sample.prediction["prediction"]
+    for rows in (answer["y_norm"], answer["y_raw"]):
+        rows.insert(0, rows.pop())
 
 
 def predicting(answer: Callable[[int], Vector]) -> Edit:
@@ -116,6 +139,11 @@ CASES = (
     Case("RP630", "prediction", "/prediction/y_raw/1/6", put(0.5, "prediction", "prediction", "y_raw", 1, 6), "thigh_l"),
     Case("RP631", "prediction", "/prediction/y_norm", residual_prediction, "misses the next teacher pose by 0.00°"),
     Case("RP620", "prediction", "/prediction/y_norm", pose_as_it_is, "as it stands it misses the next teacher pose by 0."),
+    Case("RP621", "bundle", "/meta/rot6d_spec/output_mode", both(residual_prediction, put("absolute", *SPEC, "output_mode")),
+         "recorded in prediction.json is a residual"),
+    Case("RP622", "batch", "/prediction/y_norm", reversed_output, "in the reverse order: 12 of 12 rows"),
+    Case("RP622", "prediction", "/prediction/y_norm", late_poses, "of the row 1 later: 12 of 12 rows"),
+    Case("RP623", "batch", "", put("demo", "batch", "model"), "(model)"),
     Case("RP606", "batch", "/dims/Dx", put(34, "batch", "dims", "Dx"), "ends at 35"),
     Case("RP611", "batch", "/teacher/target_norm/0", own_targets, "the row's own pose"),
     Case("RP612", "batch", "/teacher/state_norm/3", lambda s: add(2.0, s.batch["teacher"]["state_norm"][3], 6), "pelvis"),
