@@ -13,7 +13,7 @@ from . import model_cases
 from .clip_cases import add, foot, planted, spinning, times
 from .rule_cases import META, SKELETON, Edit, both, drop, each_frame, put, scaled
 from .small_character import predicted_pose, rot6d, swing_rad
-from .teacher_cases import condition, predicting, recorded_output, remembered, residual_prediction
+from .teacher_cases import condition, others_output, predicting, recorded_output, remembered, residual_prediction
 
 
 def three_decimals(sample: Any) -> None:
@@ -114,6 +114,8 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP616", "the declared frame t+1, the last row repeated", of_the_next_frame),
     ("RP621", "a residual that is called one", residual_prediction),
     ("RP622", "output and poses in one order", recorded_output),
+    ("RP624", "output and poses in one order", recorded_output),
+    ("RP624", "the output of another network", others_output),
     ("RP620", "a pose as it should be", predicting(predicted_pose)),
     ("RP908", "nothing declared", drop(*META, "alignment", "cond_to_y")),
 )  # fmt: skip

@@ -31,12 +31,25 @@ def recorded_output(sample: Any) -> None:
         steps = [0.9 * (swing_rad(bone, frame + 1) - swing_rad(bone, frame)) for bone in range(3)]
         columns = [[math.cos(step) - 1, math.sin(step), 0.0, 0.0, 0.0, 0.0] for step in steps]
         rows.append([number / STD for column in columns for number in column])
-    sample.batch["prediction"] = {"y_norm": rows, "y_raw": None}
+    sample.batch |= {"model": "demo", "prediction": {"y_norm": rows, "y_raw": None}}
 
 
 def reversed_output(sample: Any) -> None:
     recorded_output(sample)
     sample.batch["prediction"]["y_norm"].reverse()
+
+
+def rounded_output(sample: Any) -> None:
+    """The network's output with two decimals."""
+    recorded_output(sample)
+    answer = sample.batch["prediction"]
+    answer["y_norm"] = [[round(number, 2) for number in row] for row in answer["y_norm"]]
+
+
+def others_output(sample: Any) -> None:
+    """The rounded output of another network than that of the poses beside it."""
+    rounded_output(sample)
+    sample.batch["model"] = "an earlier checkpoint"
 
 
 def late_poses(sample: Any) -> None:
@@ -143,6 +156,7 @@ CASES = (
          "recorded in prediction.json is a residual"),
     Case("RP622", "batch", "/prediction/y_norm", reversed_output, "in the reverse order: 12 of 12 rows"),
     Case("RP622", "prediction", "/prediction/y_norm", late_poses, "of the row 1 later: 12 of 12 rows"),
+    Case("RP624", "batch", "/prediction/y_norm/0", rounded_output, "only roughly: row 0, pelvis is 0.0"),
     Case("RP623", "batch", "", put("demo", "batch", "model"), "(model)"),
     Case("RP606", "batch", "/dims/Dx", put(34, "batch", "dims", "Dx"), "ends at 35"),
     Case("RP611", "batch", "/teacher/target_norm/0", own_targets, "the row's own pose"),

@@ -1,4 +1,4 @@
-"""RP621-RP623: a recording of the network's own output: what it says of the bundle, and of the poses recorded beside it.
+"""RP621-RP624: a recording of the network's own output: what it says of the bundle, and of the poses recorded beside it.
 
 An early recording holds the network's residuals where later ones hold poses. Without a model it is all that is known of the
 network: composed onto the poses of its rows, it gives the poses that other files recorded.
@@ -7,6 +7,7 @@ network: composed onto the poses of its rows, it gives the poses that other file
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -22,7 +23,7 @@ from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.rows import Y_NORM, Rows
 from rigpact.contract.rules.teacher.view import TeacherView
 from rigpact.contract.rules.teacher.y_norm import SAME_DEG, readings
-from rigpact.contract.rules.wording import listed
+from rigpact.contract.rules.wording import and_more, listed
 from rigpact.contract.statistics import FloatArray
 
 MODE_AGAINST_RECORDING = Rule(
@@ -51,13 +52,26 @@ PREDICTION_ABSENT = Rule(
     hint="export the prediction again; a teacher batch has none of these",
     why="readers take the file for a teacher batch: what the network answered is never compared",
 )
+OUTPUT_GIVES_OTHER_POSES = Rule(
+    code="RP624",
+    name="recorded-output-gives-other-poses",
+    severity=Severity.ERROR,
+    message="the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°"
+    " away{more}",
+    hint="one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run",
+    why="who replays the output computes another character than the one that was recorded",
+)
 RULES = rules_in(globals())
 
+Order = NDArray[np.intp] | slice
+_AS_IT_IS = slice(None)
 _OF_A_PREDICTION = ("model", "teacher_json", "diagnostics")
 _SAME_STATE = 1e-4
 """States that were rounded to four decimals are those of one clip."""
 _FURTHEST = 3
 """Frames: a delay of a ring buffer or a loop, not another part of the clip."""
+_RELATED = 0.1
+"""Outputs of two networks differ by about their own size; of one network, rounded or scaled by a percent, by far less."""
 _FEWEST = 8
 """Fewer rows agree in another order by chance, or because the character hardly moves."""
 
@@ -105,20 +119,68 @@ def _check_order(output: Rows, poses: Rows) -> Iterator[Finding]:
     count = len(turns)
     if count < _FEWEST or not len(before) == len(recorded) == count or turns.shape[1:] != recorded.shape[1:]:
         return
-    previous = (before, np.concatenate([before[1:], before[-1:]]))
-    straight = max(_agreeing(turns @ start, recorded) for start in previous)
-    if 2 * straight >= count:
-        return
+    pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
+    in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
+    yield from in_other_order
+    if not in_other_order and pair.is_of_one_network:
+        yield from _check_closely(pair)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A recorded output and recorded poses of the same rows.
+
+    turns: (T, B, 3, 3) what the output turns each bone by. previous: the poses that it may be composed with, (T, B, 3, 3):
+    the current ones or, by mistake, the targets. recorded: the poses of the other file.
+    """
+
+    output: Rows
+    poses: Rows
+    turns: FloatArray
+    previous: tuple[FloatArray, FloatArray]
+    recorded: FloatArray
+
+    def agreeing(self, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> int:
+        """How many rows agree in every bone, with the rows of one file in another order."""
+        found = [self.misses_deg(start, of_output, of_poses).max(axis=-1) for start in self.previous]
+        return max(int((worst <= SAME_DEG).sum()) for worst in found)
+
+    def misses_deg(self, start: FloatArray, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> FloatArray:
+        """The angle between composed and recorded pose, (T, B)."""
+        return _angles_deg(self.turns[of_output] @ start, self.recorded[of_poses])
+
+    @property
+    def is_of_one_network(self) -> bool:
+        """Whether the poses are those of this very output, if not to the last digit: over most bones and rows."""
+        models = [member(rows.file.root, "model") for rows in (self.output, self.poses)]
+        sizes = _angles_deg(self.turns, np.broadcast_to(np.eye(3), self.turns.shape))
+        nearest = min(float(np.median(self.misses_deg(start))) for start in self.previous)
+        return models[0] == models[1] and nearest <= max(_RELATED * float(np.median(sizes)), SAME_DEG)
+
+
+def _in_other_order(pair: _Pair) -> Iterator[Finding]:
+    count = len(pair.turns)
     for words, order in _orders(count):
-        of_output = max(_agreeing(turns[order] @ start, recorded) for start in previous)
-        of_poses = max(_agreeing(turns @ start, recorded[order]) for start in previous)
+        of_output, of_poses = pair.agreeing(of_output=order), pair.agreeing(of_poses=order)
         agreeing = max(of_output, of_poses)
         if 2 * agreeing >= count:
-            spoilt = output if of_output >= of_poses else poses
-            values = {"recording": output.path.name, "poses": poses.path.name, "count": agreeing, "total": count}
-            values |= {"order": words, "straight": straight, "limit": SAME_DEG}
+            spoilt = pair.output if of_output >= of_poses else pair.poses
+            values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "count": agreeing}
+            values |= {"order": words, "straight": pair.agreeing(), "limit": SAME_DEG, "total": count}
             yield ROWS_IN_OTHER_ORDER.at(spoilt.path, json_pointer(*Y_NORM), **values)
             return
+
+
+def _check_closely(pair: _Pair) -> Iterator[Finding]:
+    """Each row may be composed with either pose; of the last row the target is not in the file."""
+    misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
+    far = np.argwhere(misses_deg[:-1] > SAME_DEG)
+    if len(far):
+        row, bone = (int(index) for index in far[0])
+        values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "row": row}
+        values |= {"bone": pair.output.bundle.bone(bone), "miss_deg": float(misses_deg[row, bone])}
+        more = and_more(len(far) - 1, "bones and rows")
+        yield OUTPUT_GIVES_OTHER_POSES.at(pair.output.path, json_pointer(*Y_NORM, row), more=more, **values)
 
 
 def _turns(rows: Rows) -> FloatArray | None:
@@ -137,10 +199,10 @@ def _same_states(output: Rows, poses: Rows) -> bool:
     return output.file.clip_name == poses.file.clip_name and float(np.abs(ours - theirs).max()) <= _SAME_STATE
 
 
-def _agreeing(found: FloatArray, expected: FloatArray) -> int:
-    """How many rows agree in every bone."""
-    worst = rotation_angle_rad(found @ transposed(expected)).max(axis=-1)
-    return int((np.degrees(worst) <= SAME_DEG).sum())
+def _angles_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
+    """The angle of each bone and row, (T, B)."""
+    angles: FloatArray = np.degrees(rotation_angle_rad(found @ transposed(expected)))
+    return angles
 
 
 def _orders(count: int) -> Sequence[tuple[str, NDArray[np.intp]]]:
