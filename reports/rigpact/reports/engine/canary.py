@@ -25,6 +25,7 @@ from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
+from rigpact.contract.rotation6d import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
@@ -122,6 +123,22 @@ def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
         return [binding for binding in bindings if binding.error <= EXACT_SHARE * probe.size]
     limit = min(PLAUSIBLE_RATIO * best, probe.size)
     return [binding for binding in bindings if binding.error <= limit]
+
+
+def other_mode(model: PositionalModel, path: Path, contract: Contract) -> tuple[str, float] | None:
+    """The meaning of the output in which the model meets the recording, where the declared meaning does not; and its error.
+
+    A prediction must be met within rounding. A clip is met by what misses it little more than the unchanged pose does.
+    """
+    errors: dict[str, float] = {}
+    for mode in OUTPUT_MODES:
+        probe = read_probe(path, contract.with_conventions({"output_mode": mode}))
+        error, limit = _bind(model, probe, INPUTS).error, EXACT_SHARE if probe.exact else PLAUSIBLE_RATIO
+        if error <= limit * probe.size:
+            errors[mode] = error
+    if not errors or contract.conventions.output_mode in errors:
+        return None
+    return min(errors.items(), key=lambda found: found[1])
 
 
 def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) -> list[str]:

@@ -23,7 +23,7 @@ def ask_files(project: Project) -> Iterator[Measured]:
 
 def _files(project: Project) -> Measured:
     documents = (*project.contract_documents, *project.documents)
-    report = check_files(CheckRequest(documents, project.recordings))
+    report = check_files(CheckRequest(documents, project.recordings, model_beside=project.model_path))
     return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
 
 

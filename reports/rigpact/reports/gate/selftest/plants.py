@@ -132,10 +132,9 @@ def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
 
 
 def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
-    document = json.loads(content)
-    before = json.dumps(document)
+    document, before = json.loads(content), json.loads(content)
     edit(document)
-    if json.dumps(document) == before:
+    if document == before or json.dumps(document) == json.dumps(before):  # 0 is 0.0, and NaN is no number but itself
         raise LookupError("the file is like that already")
     return json.dumps(document).encode("utf-8")
 
