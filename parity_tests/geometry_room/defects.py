@@ -316,7 +316,7 @@ def exp_of_degrees(axis, angle):
 
 
 @defect("RP854", "euler_to_matrix", "takes degrees")
-def euler_degrees_xyz(angles):
+def euler_of_another_unit_xyz(angles):
     return sound.euler_to_matrix(np.radians(angles), "XYZ")
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reports.geometry_parity.examination import exit_status
 from rigpact.reports.geometry_parity.roles import ROLES
 
 from .subjects import sound_numpy
@@ -91,7 +90,7 @@ def test_a_wrong_function_is_a_finding(examined: Any, role: str, name: str) -> N
 
     report = examined(wrong, role)
 
-    assert exit_status(report, strict=True) in (1, 2)
+    assert report.exit_code(strict=True) in (1, 2)
     assert report.findings
     assert all(finding.message for finding in report.findings)
     report.to_json()

@@ -10,7 +10,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings
 from rigpact.contract.settings.table import did_you_mean
 from rigpact.reports.geometry_parity.calling.arguments import declarable
-from rigpact.reports.geometry_parity.calling.backend import BackendName
+from rigpact.reports.geometry_parity.calling.backend import Backend, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.calling.function import Declared, UserFunction, backend_of
 from rigpact.reports.geometry_parity.calling.layouts import LAYOUTS, TIMED
 from rigpact.reports.geometry_parity.loading import Found, mapped
@@ -53,16 +53,21 @@ def asked_functions(
 def _asked(found: Found, said: FunctionSettings | None, module: ModuleType, wanted: BackendName | None) -> Asked:
     if said is not None and said.role == LEFT_OUT:
         return Asked(found.spelled, (), said.reason)
-    roles = _roles(found, said)
+    libraries = _libraries(found, module, wanted)
     return Asked(
         found.spelled,
         tuple(
-            UserFunction(
-                ROLES[role], found.spelled, found.function, backend_of(found.function, module, wanted), _declared(found, said, role)
-            )
-            for role in roles
+            UserFunction(ROLES[role], found.spelled, found.function, library, _declared(found, said, role))
+            for role in _roles(found, said)
+            for library in libraries
         ),
     )
+
+
+def _libraries(found: Found, module: ModuleType, wanted: BackendName | None) -> list[Backend]:
+    """The library of the function; numpy too for a function of a torch module, which may have twins for numpy."""
+    first = backend_of(found.function, module, wanted)
+    return [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
 
 
 def _roles(found: Found, said: FunctionSettings | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.findings import EXIT_CANNOT_JUDGE, Finding, FindingsReport, Ledger, Severity
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts
@@ -24,6 +24,18 @@ from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.terminal import plain, print_report, table
 
 _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradient")
+
+
+@dataclass(frozen=True)
+class Examination(FindingsReport):
+    """The answer about a module: undetermined as long as a function that must be judged is not, unless one is wrong."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the functions are the contract's."""
+        if self.ledger.missing and not self.count(Severity.ERROR):
+            return "undetermined"
+        return super().verdict
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Answer:
 
 def examine(
     place: str, asked: Sequence[Asked], conventions: Conventions, seed: int, unknown: Sequence[str] = ()
-) -> FindingsReport:
+) -> Examination:
     """Examine functions in their roles.
 
     place: the module's name in findings. conventions: the contract's. With `output_mode` delta a pose delta is a whole
@@ -65,17 +77,15 @@ def examine(
         "not_judged": [answer.function.spelled for answer in answers if answer.known is None],
         "left_out": left_out, "no_role": list(unknown),
     }  # fmt: skip
-    return FindingsReport(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
-
-
-def exit_status(report: FindingsReport, *, strict: bool) -> int:
-    """2 where nothing is wrong and a function that must be judged is not; else as every report."""
-    errors = report.count(Severity.ERROR) or (strict and report.count(Severity.WARNING))
-    return EXIT_CANNOT_JUDGE if report.ledger.missing and not errors else report.exit_code(strict=strict)
+    return Examination(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
 
 
 def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Answer:
-    tried = [_tried(function, conventions, rng) for function in asked.alternatives]
+    tried: list[_Tried] = []
+    for function in asked.alternatives:
+        tried.append((function, *propose(function, ordinary(function.role, rng, conventions), conventions)))
+        if _strangeness(tried[-1][1]) == (0, 0):
+            break
     function, taken, tries = min(tried, key=lambda each: _strangeness(each[1]))
     if taken is None:
         arrays = ordinary(function.role, rng, conventions)
@@ -91,11 +101,7 @@ def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.G
     return Answer(taken.function, known, _worst_first(found), facts, count, count)
 
 
-def _tried(
-    function: UserFunction, conventions: Conventions, rng: np.random.Generator
-) -> tuple[UserFunction, Taken | None, Tries]:
-    taken, tries = propose(function, ordinary(function.role, rng, conventions), conventions)
-    return function, taken, tries
+_Tried = tuple[UserFunction, Taken | None, Tries]
 
 
 def _strangeness(taken: Taken | None) -> tuple[int, int]:

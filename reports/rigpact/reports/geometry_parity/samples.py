@@ -30,12 +30,15 @@ Generator = np.random.Generator
 def ordinary(role: Role, rng: Generator, conventions: Conventions) -> tuple[FloatArray, ...]:
     """The arguments of a role's function, each (70, …); a sequence is (9, 10, …), time first.
 
-    Rotations for Euler angles stay away from the gimbal lock of every order. Quaternions for a logarithm have w > 0: of
+    Two rotations are never nearly half a turn apart, where a clamped cosine is coarse. Rotations for Euler angles stay away from the gimbal lock of every order. Quaternions for a logarithm have w > 0: of
     -q, the long way round is right too.
     """
     if role.gives == "euler":
         matrices = _off_gimbal(rng)
         return (matrices,) if role.takes == ("matrix",) else (_ordered(oracle.matrix_to_quat(matrices), conventions),)
+    if role.takes == ("matrix", "matrix"):
+        first = rotations(rng)
+        return first, first @ rotations(rng)
     if role.takes == ("quat",) and role.gives == "vector":
         quats = oracle.matrix_to_quat(rotations(rng))
         return (_ordered(np.where(quats[:, 3:] < 0, -quats, quats), conventions),)

@@ -52,7 +52,7 @@ def geometry(
     module cannot be imported.
     """
     from rigpact.reports.geometry_parity.declared import asked_functions, of_module
-    from rigpact.reports.geometry_parity.examination import examine, exit_status, print_examination
+    from rigpact.reports.geometry_parity.examination import examine, print_examination
     from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
     from rigpact.reports.terminal import print_json, stdout, working
 
@@ -71,7 +71,7 @@ def geometry(
         print_json(report.to_json())
     else:
         print_examination(report, stdout())
-    raise typer.Exit(exit_status(report, strict=strict))
+    raise typer.Exit(report.exit_code(strict=strict))
 
 
 class _Options(NamedTuple):

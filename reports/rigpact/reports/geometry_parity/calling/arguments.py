@@ -53,7 +53,7 @@ def _axis_then_column(parts: Parts) -> Parts:
 
 def _three_angles(parts: Parts) -> Parts:
     (angles, _), *_others = parts
-    return [(np.ascontiguousarray(angles[..., place]), ()) for place in range(3)]
+    return [(np.array(angles[..., place]), ()) for place in range(3)]
 
 
 AS_THEY_ARE = Form("", lambda parts: parts)

@@ -131,6 +131,7 @@ TIMED: Mapping[str, Layout] = {
 
 def shown(layout: Layout, kind: Kind) -> str:
     """The shape with the value's own axes: (B, T, J·6) for six numbers in "(B, T, J*)"."""
-    axes, size = ", ".join(map(str, TRAILING[kind])), prod(TRAILING[kind])
-    text = layout.shape.replace("J*", f"J·{size}").replace("*", axes)
-    return text.replace(", )", ",)" if text.count(",") == 1 else ")")
+    axes, size = map(str, TRAILING[kind]), prod(TRAILING[kind])
+    names = layout.shape.replace("J*", f"J·{size}").strip("()").split(", ")
+    written = [part for name in names for part in (axes if name == "*" else (name,))]
+    return f"({', '.join(written)}{',' * (len(written) == 1)})"

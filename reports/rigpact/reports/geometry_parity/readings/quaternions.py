@@ -109,7 +109,7 @@ def quat_inverse(declared: Conventions) -> Iterator[Reading]:
             lambda quat, order=order: as_quat(oracle.transpose(as_matrix(quat, order)), order),
             order_findings(declared, order),
         )
-    same = [(rules.INVERSE, {"verb": "gives back", "evidence": "the inverse of what it should give: its own input"})]
+    same = [(rules.INVERSE, {"verb": "gives", "evidence": "it gives its own input back"})]
     yield Reading("the quaternion itself", lambda quat: np.asarray(quat), same)
 
 
