@@ -33,9 +33,9 @@ class Examination(FindingsReport):
     @property
     def verdict(self) -> Verdict:
         """Whether the functions are the contract's."""
-        if self.ledger.missing and not self.count(Severity.ERROR):
-            return "undetermined"
-        return super().verdict
+        if self.count(Severity.ERROR):
+            return "fail"
+        return "undetermined" if self.ledger.missing else super().verdict
 
 
 @dataclass(frozen=True)
