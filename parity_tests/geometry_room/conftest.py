@@ -68,7 +68,9 @@ def examined() -> Callable[..., FindingsReport]:
     """Examine one function in its role."""
 
     def run(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
-        asked = asked_functions([Found(function.__name__, function, (role,))], ModuleType("m"), "their_geometry.py", library)
+        asked = asked_functions(
+            [Found(function.__name__, function, (role,))], ModuleType("m"), "their_geometry.py", library
+        )
         residual = enemy_conventions({"output_mode": "residual"})
         return examine("their_geometry.py", asked, residual, seed)
 

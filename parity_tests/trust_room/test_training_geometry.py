@@ -11,71 +11,10 @@ import pytest
 
 from rigpact.reports.command_line import run_command_line
 
+from ..geometry_room.planted import IN_NUMPY, PLANTED, STYLES, Planted
 from .tried import passes, refused
 
 SUBJECTS = Path(__file__).parent.parent / "geometry_room" / "subjects"
-STYLES: dict[str, tuple[str, ...]] = {
-    "training_side_of_today": (),
-    "rotation_conversions": ("quaternion_order=wxyz", "rot6d_packing=rows"),
-    "text_to_motion": ("quaternion_order=wxyz", "rot6d_columns=xy"),
-    "robot_simulation": (),
-    "motion_inbetweening": ("quaternion_order=wxyz",),
-    "motion_library": (),
-    "robotics_toolbox": (),
-    "rotation_manifold": (),
-}
-"""Modules of subjects/styles, and the conventions that each of them declares. The first is the training side, corrected."""
-IN_NUMPY = {"motion_inbetweening", "robotics_toolbox"}
-
-
-class Planted(NamedTuple):
-    """A defect in a sound module: a text, what stands there instead, and what the answer has to name."""
-
-    style: str
-    text: str
-    instead: str
-    code: str
-    says: str
-
-
-PLANTED = (
-    Planted("training_side_of_today", "transpose(-1, -2)) * fps", "transpose(-1, -2))", "RP864", "angvel_vec_from_R_seq gives angular velocity per frame"),
-    Planted("training_side_of_today", "2 * torch.atan2(sine, w)", "torch.atan2(sine, w)", "RP853", "so3_log_map returns half the angle"),
-    Planted("training_side_of_today", "turn @ rot6d_to_matrix(reproject_rot6d(prev))", "rot6d_to_matrix(reproject_rot6d(prev)) @ turn", "RP859", "R_prev · ΔR, not ΔR · R_prev"),
-    Planted("training_side_of_today", "R[..., :, _AXIS_OF[name]]", "R[..., _AXIS_OF[name], :]", "RP857", "matrix_to_rot6d uses rows X and Z"),
-    Planted("training_side_of_today", "R_seq[:, 1:] @ R_seq[:, :-1].transpose(-1, -2)", "R_seq[:, :-1].transpose(-1, -2) @ R_seq[:, 1:]", "RP863", "in the local frame"),
-    Planted("training_side_of_today", "angle.sin()[", "torch.deg2rad(angle).sin()[", "RP852", "axis_angle_to_matrix is off by"),
-    Planted("training_side_of_today", "(1 - c) * (K @ K)\n", "(1 - c) * (K @ K).transpose(-1, -2) - 2 * s * K\n", "RP855", "axis_angle_to_matrix takes the inverse rotation"),
-    Planted("rotation_conversions", "torch.stack((ow, ox, oy, oz), -1)", "torch.stack((ox, oy, oz, ow), -1)", "RP852", "quaternion_raw_multiply is off by"),
-    Planted("rotation_conversions", "torch.unbind(quaternions, -1)", "torch.roll(quaternions, 1, -1).unbind(-1)", "RP862", "quaternion_to_matrix orders quaternions xyzw, the contract wxyz"),
-    Planted("rotation_conversions", "torch.stack((b1, b2, b3), dim=-2)", "torch.stack((b1, b2, b3), dim=-1)", "RP856", "rotation_6d_to_matrix uses columns X and Y, not rows X and Y"),
-    Planted("rotation_conversions", "torch.matmul(torch.matmul(first, second), third)", "torch.matmul(torch.matmul(first, third), second)", "RP884", "euler_angles_to_matrix computes R = Rx(a) · Rz(c) · Ry(b)"),
-    Planted("rotation_conversions", "0.5 * torch.sinc(half / torch.pi)", "torch.sinc(half / torch.pi)", "RP853", "quaternion_to_axis_angle returns half the angle"),
-    Planted("text_to_motion", "(v + 2 * (q[:, :1] * uv + uuv))", "(v + 2 * (uuv - q[:, :1] * uv))", "RP855", "qrot applies the inverse rotation"),
-    Planted("text_to_motion", "rotation_mat[..., 0], rotation_mat[..., 1]", "rotation_mat[..., 0, :], rotation_mat[..., 1, :]", "RP857", "quaternion_to_cont6d uses rows X and Y"),
-    Planted("text_to_motion", "torch.stack((x, y, z), dim=1)", "torch.stack((y, x, z), dim=1)", "RP884", "qeuler computes R = "),
-    Planted("robot_simulation", "return a - b + c", "return a + b + c", "RP855", "quat_rotate_inverse applies the inverse rotation"),
-    Planted("robot_simulation", "torch.stack([qx, qy, qz, qw], dim=-1)", "torch.stack([qw, qx, qy, qz], dim=-1)", "RP862", "quat_from_euler_xyz orders quaternions wxyz"),
-    Planted("robot_simulation", "theta = (angle / 2)", "theta = angle", "RP854", "quat_from_angle_axis takes twice the angle"),
-    Planted("robot_simulation", "cy, sy = torch.cos(yaw * 0.5), torch.sin(yaw * 0.5)", "roll, yaw = torch.deg2rad(roll), torch.deg2rad(yaw)\n    pitch = torch.deg2rad(pitch)\n    cy, sy = torch.cos(yaw * 0.5), torch.sin(yaw * 0.5)", "RP854", "quat_from_euler_xyz takes degrees"),
-    Planted("robot_simulation", "qw = cy * cr * cp + sy * sr * sp", "qw = cy * cr * cp - sy * sr * sp", "RP852", "quat_from_euler_xyz is off by"),
-    Planted("motion_inbetweening", "quat_mul(q0, quat_mul(q1, q2))", "quat_mul(q0, quat_mul(q2, q1))", "RP884", "euler_to_quat computes R = Rz(a) · Rx(c) · Ry(b)"),
-    Planted("motion_inbetweening", "[c, s * axis]", "[s * axis, c]", "RP862", "angle_axis_to_quat orders quaternions xyzw"),
-    Planted("motion_inbetweening", "y0 * x1 + y1 * x0 - y2 * x3 + y3 * x2", "y0 * x1 + y1 * x0 + y2 * x3 - y3 * x2", "RP852", "quat_mul is off by"),
-    Planted("motion_inbetweening", "angle / 2.0", "np.radians(angle) / 2.0", "RP854", "angle_axis_to_quat takes degrees"),
-    Planted("motion_library", "quat_to_exp_map(step) / time_delta", "quat_to_exp_map(step)", "RP864", "compute_angular_velocity gives angular velocity per frame, not per second"),
-    Planted("motion_library", "/ time_delta\n    return torch.cat([steps", "* time_delta\n    return torch.cat([steps", "RP864", "divided by the rate"),
-    Planted("motion_library", "2 * torch.atan2(sine, q[..., 3:])", "torch.atan2(sine, q[..., 3:])", "RP853", "compute_angular_velocity returns half the angle"),
-    Planted("motion_library", "tangent[..., 0], normal[..., 2] = 1, 1", "tangent[..., 0], normal[..., 1] = 1, 1", "RP856", "quat_to_tan_norm uses columns X and Y"),
-    Planted("motion_library", "+ torch.cross(va, vb, dim=-1)", "- torch.cross(va, vb, dim=-1)", "RP885", "quat_mul computes b · a"),
-    Planted("robotics_toolbox", "return np.r_[R[:, 0], R[:, 2]]", "return np.r_[R[0], R[2]]", "RP857", "matrix_to_rot6d uses rows X and Z"),
-    Planted("robotics_toolbox", "x, y, z, w = q", "w, x, y, z = q", "RP862", "quat_to_matrix orders quaternions wxyz"),
-    Planted("robotics_toolbox", "math.sin(angle) * K", "-math.sin(angle) * K", "RP855", "axis_angle_to_matrix takes the inverse rotation"),
-    Planted("robotics_toolbox", "cy, sy = math.cos(yaw), math.sin(yaw)\n", "cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)\n", "RP852", "euler_xyz_to_matrix is off by"),
-    Planted("rotation_manifold", "torch.stack(columns, dim=-1)", "torch.stack(columns, dim=-2)", "RP855", "unitquat_to_rotmat gives the inverse rotation"),
-    Planted("rotation_manifold", "return 2 * torch.asin", "return torch.asin", "RP853", "rotmat_geodesic_distance returns half the angle"),
-    Planted("rotation_manifold", "torch.cos(angle / 2)], dim=-1)", "-torch.cos(angle / 2)], dim=-1)", "RP855", "rotvec_to_unitquat takes the inverse rotation"),
-)  # fmt: skip
 
 
 class Answer(NamedTuple):
@@ -129,7 +68,10 @@ def words_of(style: str) -> list[str]:
     return [word for each in STYLES[style] for word in ("--set", each)]
 
 
-@passes("a training module with flat poses, batches first and `axis_angle_to_matrix(axis, angle)`", "all 72 questions judged, no false error")
+@passes(
+    "a training module with flat poses, batches first and `axis_angle_to_matrix(axis, angle)`",
+    "all 72 questions judged, no false error",
+)
 def test_a_training_side_is_judged_as_it_is_written(geometry: Geometry) -> None:
     """Three errors out of four that were false made people stop to read the fourth: the half angle."""
     pytest.importorskip("torch")
@@ -169,7 +111,9 @@ def test_a_planted_defect_is_named_in_every_style(geometry: Geometry, planted: P
     answer = geometry(text.replace(planted.text, planted.instead), *words_of(planted.style))
 
     assert answer.status == 1
-    assert any(message.startswith(planted.code) and planted.says in message for message in answer.messages()), answer.messages()
+    assert any(message.startswith(planted.code) and planted.says in message for message in answer.messages()), (
+        answer.messages()
+    )
 
 
 HEAD = f"import sys\nsys.path.insert(0, {str(SUBJECTS)!r})\nimport numpy as np\nimport sound_numpy as sound\n"
@@ -197,7 +141,9 @@ def test_velocities_are_read_as_they_stand(geometry: Geometry, text: str) -> Non
 @passes("poses (…, J·6) that come back as (…, J, 6)")
 def test_a_result_may_have_another_shape_than_its_input(geometry: Geometry) -> None:
     """Whether the bones stand in an axis of their own is a matter of taste, and changes no number."""
-    answer = geometry(HEAD + "def reproject_rot6d(flat):\n    return sound.reproject_rot6d(flat).reshape(*flat.shape[:-1], -1, 6)\n")
+    answer = geometry(
+        HEAD + "def reproject_rot6d(flat):\n    return sound.reproject_rot6d(flat).reshape(*flat.shape[:-1], -1, 6)\n"
+    )
 
     assert (answer.status, answer.messages()) == (0, [])
     assert answer.function("reproject_rot6d")["called"] == "with (N, J·6)"
@@ -226,16 +172,23 @@ def test_what_is_not_certain_is_no_error(geometry: Geometry, text: str) -> None:
 @refused("a module of which no function can be judged", "undetermined, exit 2")
 def test_nothing_judged_is_no_pass(geometry: Geometry) -> None:
     """A gate that passes without a question is worse than none."""
-    answer = geometry("def quat_rotate(q, v, frame, world):\n    return v\n\n\ndef rotation_vector(a):\n    raise KeyError(a)\n")
+    answer = geometry(
+        "def quat_rotate(q, v, frame, world):\n    return v\n\n\ndef rotation_vector(a):\n    raise KeyError(a)\n"
+    )
 
     assert (answer.status, answer.report["verdict"]) == (2, "undetermined")
     assert answer.report["summary"]["not_judged"] == ["rotation_vector", "quat_rotate"]
 
 
-@refused("a function of the contract that no call of any shape gets an answer from, beside others that are right", "undetermined, exit 2")
+@refused(
+    "a function of the contract that no call of any shape gets an answer from, beside others that are right",
+    "undetermined, exit 2",
+)
 def test_a_function_that_must_be_judged_and_is_not_is_no_pass(geometry: Geometry) -> None:
     """After a change of its arguments, `compose_rot6d_delta` would silently leave the gate."""
-    answer = geometry(HEAD + "so3_log_map = sound.so3_log_map\ndef compose_rot6d_delta(prev, delta, skeleton):\n    return prev\n")
+    answer = geometry(
+        HEAD + "so3_log_map = sound.so3_log_map\ndef compose_rot6d_delta(prev, delta, skeleton):\n    return prev\n"
+    )
 
     assert (answer.status, answer.messages(), answer.report["verdict"]) == (2, [], "undetermined")
     assert answer.report["summary"]["not_judged"] == ["compose_rot6d_delta"]
@@ -253,7 +206,8 @@ def test_an_order_without_a_declaration_is_said(geometry: Geometry) -> None:
 
     assert (answer.status, answer.messages()) == (0, [])
     assert answer.messages("info") == [
-        "RP886 euler_to_matrix computes R = Rz(a) · Ry(b) · Rx(c) of the angles (a, b, c); no order is declared, so it is not judged"
+        "RP886 euler_to_matrix computes R = Rz(a) · Ry(b) · Rx(c) of the angles (a, b, c); "
+        "no order is declared, so it is not judged"
     ]
 
 
@@ -264,7 +218,9 @@ def test_a_declared_order_is_exact(geometry: Geometry) -> None:
     answer = geometry(EULER, toml=ORDER.format("zyx"))
 
     assert answer.status == 1
-    assert answer.messages() == ["RP884 euler_to_matrix computes R = Rz(a) · Ry(b) · Rx(c); its order is zyx (declared)"]
+    assert answer.messages() == [
+        "RP884 euler_to_matrix computes R = Rz(a) · Ry(b) · Rx(c); its order is zyx (declared)"
+    ]
 
 
 @passes("a function under a name of its own, with 22 bones in a flat pose, declared in rigpact.toml")
@@ -285,7 +241,9 @@ def test_a_declaration_says_role_shape_and_bones(geometry: Geometry) -> None:
 def test_a_declared_call_must_give_an_answer(geometry: Geometry) -> None:
     """What is declared is not tried out: the declaration is the contract of the function's callers."""
     toml = '[[geometry.function]]\nname = "so3_log_map"\nshape = "(B, T, J, *)"\n'
-    raising = geometry(HEAD + "def so3_log_map(R):\n    assert R.ndim == 3\n    return sound.so3_log_map(R)\n", toml=toml)
+    raising = geometry(
+        HEAD + "def so3_log_map(R):\n    assert R.ndim == 3\n    return sound.so3_log_map(R)\n", toml=toml
+    )
     shapeless = geometry(HEAD + "def so3_log_map(R):\n    return sound.so3_log_map(R).sum(0)\n", toml=toml)
 
     assert (raising.status, shapeless.status) == (1, 1)
@@ -293,7 +251,10 @@ def test_a_declared_call_must_give_an_answer(geometry: Geometry) -> None:
     assert shapeless.messages()[0].startswith("RP851 so3_log_map returns the shape [7, 5, 3] for the declared call")
 
 
-@refused("a declaration in rigpact.toml that says nothing that exists, or leaves a function out without a reason", "one clear line, exit 2")
+@refused(
+    "a declaration in rigpact.toml that says nothing that exists, or leaves a function out without a reason",
+    "one clear line, exit 2",
+)
 @pytest.mark.parametrize(
     ("keys", "says"),
     [

@@ -4,7 +4,7 @@ The clamps and epsilons are those of deployed training code; `so3_log_map` still
 """
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 _AXIS_OF = {"X": 0, "Y": 1, "Z": 2}
 
@@ -66,7 +66,7 @@ def angvel_vec_from_R_seq(R_seq, fps):
 
 def axis_angle_to_matrix(axis, angle):
     """axis (…, 3), angle (…) in radians -> (…, 3, 3)"""
-    x, y, z = F.normalize(axis, dim=-1).unbind(-1)
+    x, y, z = functional.normalize(axis, dim=-1).unbind(-1)
     o = torch.zeros_like(x)
     K = torch.stack([o, -z, y, z, o, -x, -y, x, o], dim=-1).reshape(*axis.shape[:-1], 3, 3)
     s, c = angle.sin()[..., None, None], angle.cos()[..., None, None]

@@ -70,7 +70,9 @@ def quat_to_angle_axis(q):
     turns = sine > 1e-10
     up = torch.zeros_like(q[..., :3])
     up[..., 2] = 1
-    return torch.where(turns, angle, torch.zeros_like(angle)), torch.where(turns[..., None], q[..., :3] / sine[..., None], up)
+    return torch.where(turns, angle, torch.zeros_like(angle)), torch.where(
+        turns[..., None], q[..., :3] / sine[..., None], up
+    )
 
 
 def quat_from_euler_xyz(roll, pitch, yaw):

@@ -1,7 +1,7 @@
 """Rotation conversions as a library of differentiable rendering has them: torch, wxyz, six numbers are the first two rows."""
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 
 def quaternion_to_matrix(quaternions):
@@ -12,7 +12,7 @@ def quaternion_to_matrix(quaternions):
         s * (i * j + k * r), 1 - s * (i * i + k * k), s * (j * k - i * r),
         s * (i * k - j * r), s * (j * k + i * r), 1 - s * (i * i + j * j),
     )  # fmt: skip
-    return torch.stack(rows, -1).reshape(quaternions.shape[:-1] + (3, 3))
+    return torch.stack(rows, -1).reshape((*quaternions.shape[:-1], 3, 3))
 
 
 def matrix_to_quaternion(matrix):
@@ -28,9 +28,9 @@ def matrix_to_quaternion(matrix):
         -2,
     )
     best = candidates.diagonal(dim1=-2, dim2=-1).detach().argmax(-1)
-    pick = best[..., None, None].expand(best.shape + (1, 4))
+    pick = best[..., None, None].expand(*best.shape, 1, 4)
     chosen = candidates.gather(-2, pick).squeeze(-2)
-    return standardize_quaternion(F.normalize(chosen, dim=-1))
+    return standardize_quaternion(functional.normalize(chosen, dim=-1))
 
 
 def standardize_quaternion(quaternions):
@@ -52,7 +52,7 @@ def quaternion_invert(quaternion):
 
 
 def quaternion_apply(quaternion, point):
-    real = point.new_zeros(point.shape[:-1] + (1,))
+    real = point.new_zeros((*point.shape[:-1], 1))
     padded = torch.cat((real, point), -1)
     turned = quaternion_raw_multiply(quaternion_raw_multiply(quaternion, padded), quaternion_invert(quaternion))
     return turned[..., 1:]
@@ -66,13 +66,15 @@ def _axis_rotation(axis, angle):
         "Y": (c, zero, s, zero, one, zero, -s, zero, c),
         "Z": (c, -s, zero, s, c, zero, zero, zero, one),
     }[axis]
-    return torch.stack(flat, -1).reshape(angle.shape + (3, 3))
+    return torch.stack(flat, -1).reshape((*angle.shape, 3, 3))
 
 
 def euler_angles_to_matrix(euler_angles, convention):
     if len(convention) != 3 or any(letter not in "XYZ" for letter in convention):
         raise ValueError(f"Invalid convention {convention}.")
-    first, second, third = (_axis_rotation(c, e) for c, e in zip(convention, torch.unbind(euler_angles, -1)))
+    first, second, third = (
+        _axis_rotation(c, e) for c, e in zip(convention, torch.unbind(euler_angles, -1), strict=True)
+    )
     return torch.matmul(torch.matmul(first, second), third)
 
 
@@ -109,11 +111,11 @@ def matrix_to_axis_angle(matrix):
 
 def rotation_6d_to_matrix(d6):
     a1, a2 = d6[..., :3], d6[..., 3:]
-    b1 = F.normalize(a1, dim=-1)
-    b2 = F.normalize(a2 - (b1 * a2).sum(-1, keepdim=True) * b1, dim=-1)
+    b1 = functional.normalize(a1, dim=-1)
+    b2 = functional.normalize(a2 - (b1 * a2).sum(-1, keepdim=True) * b1, dim=-1)
     b3 = torch.cross(b1, b2, dim=-1)
     return torch.stack((b1, b2, b3), dim=-2)
 
 
 def matrix_to_rotation_6d(matrix):
-    return matrix[..., :2, :].clone().reshape(matrix.shape[:-2] + (6,))
+    return matrix[..., :2, :].clone().reshape((*matrix.shape[:-2], 6))

@@ -3,8 +3,6 @@
 import numpy as np
 import torch
 
-_EPS4 = np.finfo(float).eps * 4.0
-
 
 def qinv(q):
     assert q.shape[-1] == 4, "q must be a tensor of shape (*, 4)"
@@ -18,7 +16,7 @@ def qinv_np(q):
 
 
 def qmul(q, r):
-    assert q.shape[-1] == 4 and r.shape[-1] == 4
+    assert q.shape[-1] == r.shape[-1] == 4
     shape = q.shape
     terms = torch.bmm(r.reshape(-1, 4, 1), q.reshape(-1, 1, 4))
     w = terms[:, 0, 0] - terms[:, 1, 1] - terms[:, 2, 2] - terms[:, 3, 3]
@@ -33,7 +31,7 @@ def qmul_np(q, r):
 
 
 def qrot(q, v):
-    assert q.shape[-1] == 4 and v.shape[-1] == 3
+    assert (q.shape[-1], v.shape[-1]) == (4, 3)
     shape = list(v.shape)
     q, v = q.contiguous().view(-1, 4), v.contiguous().view(-1, 3)
     uv = torch.cross(q[:, 1:], v, dim=1)
@@ -72,7 +70,7 @@ def quaternion_to_matrix(quaternions):
         ),
         -1,
     )  # fmt: skip
-    return o.reshape(quaternions.shape[:-1] + (3, 3))
+    return o.reshape((*quaternions.shape[:-1], 3, 3))
 
 
 def quaternion_to_cont6d(quaternions):

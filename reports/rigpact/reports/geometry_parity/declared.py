@@ -42,7 +42,9 @@ def asked_functions(
     """The functions to ask, with what is declared of them. A declared function need not have a known name."""
     by_name = {each.name: each for each in said}
     named = {each.spelled: each for each in found}
-    new = [Found(each.name, mapped(module, place, each.place, each.name), ()) for each in said if each.name not in named]
+    new = [
+        Found(each.name, mapped(module, place, each.place, each.name), ()) for each in said if each.name not in named
+    ]
     asked = [_asked(each, by_name.get(each.spelled), module, wanted) for each in (*found, *new)]
     if not asked:
         expected = f"at least one of {', '.join(ROLES)}"
@@ -86,7 +88,9 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
         _one_of(said, "shape", said.shape, TIMED if ROLES[role].timed else LAYOUTS)
     if said.takes is not None:
         _one_of(said, "takes", said.takes, declarable())
-    if said.order is not None and not (said.order.lower() in ORDERS and said.order in (said.order.upper(), said.order.lower())):
+    if said.order is not None and not (
+        said.order.lower() in ORDERS and said.order in (said.order.upper(), said.order.lower())
+    ):
         _one_of(said, "order", said.order, (*(each.upper() for each in ORDERS), *ORDERS))
     certain = found.certain or said.role is not None
     return Declared(certain, said.shape, said.takes, said.order, said.degrees, said.bones, said.place)
@@ -94,4 +98,6 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
 
 def _one_of(said: FunctionSettings, key: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
-        raise UnusableInput(f"{said.place}.{key}", repr(value), f"one of {'; '.join(known)}", did_you_mean(value, known))
+        raise UnusableInput(
+            f"{said.place}.{key}", repr(value), f"one of {'; '.join(known)}", did_you_mean(value, known)
+        )

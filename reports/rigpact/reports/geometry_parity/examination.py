@@ -18,7 +18,7 @@ from rigpact.reports.geometry_parity.checks.axes import Check, Facts
 from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR
 from rigpact.reports.geometry_parity.checks.degenerate import DEGENERATE, GRADIENTS
 from rigpact.reports.geometry_parity.declared import Asked
-from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unjudged, unusable
+from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unusable
 from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, propose
 from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.terminal import plain, print_report, table
@@ -70,7 +70,9 @@ def examine(
     counted = [answer for answer in answers if answer.answered or answer.function.declared.certain]
     left_out = {each.spelled: each.left_out for each in asked if each.left_out is not None}
     ledger = Ledger(
-        sum(answer.questions for answer in counted) + len(left_out), sum(answer.answered for answer in counted), len(left_out)
+        sum(answer.questions for answer in counted) + len(left_out),
+        sum(answer.answered for answer in counted),
+        len(left_out),
     )
     summary = {
         "module": place, "seed": seed, "functions": [_summary(answer, conventions) for answer in answers],
@@ -160,7 +162,9 @@ def print_examination(report: FindingsReport, console: Console) -> None:
 def _print_not_judged(summary: Mapping[str, Any], console: Console) -> None:
     every, open_ones = len(summary["functions"]), summary["not_judged"]
     if open_ones:
-        console.print(f"{every - len(open_ones)} of {every} functions judged; not judged: {plain(', '.join(open_ones))}")
+        console.print(
+            f"{every - len(open_ones)} of {every} functions judged; not judged: {plain(', '.join(open_ones))}"
+        )
     for name, reason in summary["left_out"].items():
         console.print(f"left out: {plain(name)} ({plain(reason)})")
     if summary["no_role"]:

@@ -78,7 +78,9 @@ def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -
 
     A name may end in the library's name (`qmul_np`). Raises UnusableInput for a mapping to a missing function.
     """
-    found = [Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in mapping.items()]
+    found = [
+        Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in mapping.items()
+    ]
     taken = {each.spelled for each in found}
     for role in ROLES.values():
         if role.name in mapping:

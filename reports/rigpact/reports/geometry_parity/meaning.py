@@ -68,7 +68,9 @@ def judged(place: str, taken: Taken, conventions: Conventions) -> tuple[Known | 
     found = [] if not taken.function.one_by_one else [_one_at_a_time(known)]
     if taken.reading is None:
         if not taken.function.declared.certain:
-            return None, [unjudged(place, taken.function, "its name has other meanings too, and it computes another one")]
+            return None, [
+                unjudged(place, taken.function, "its name has other meanings too, and it computes another one")
+            ]
         return known, [*found, _unexplained(known)]
     certain, unclear = _sorted(taken.function, taken.reading.findings)
     if unclear:

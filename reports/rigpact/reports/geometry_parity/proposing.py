@@ -61,7 +61,8 @@ def propose(
     function: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions
 ) -> tuple[Taken | None, Tries]:
     """The best way to call a function in its role; None if no way gives a result of the right shape."""
-    tries, answers = Tries(), []
+    tries = Tries()
+    answers: list[Taken] = []
     for candidate in candidates(function):
         if candidate.one_by_one and answers:
             break  # it takes many: what it makes of them is its answer

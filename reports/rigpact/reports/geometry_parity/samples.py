@@ -7,7 +7,6 @@ singular inputs are in degenerate.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,8 +29,8 @@ Generator = np.random.Generator
 def ordinary(role: Role, rng: Generator, conventions: Conventions) -> tuple[FloatArray, ...]:
     """The arguments of a role's function, each (70, …); a sequence is (9, 10, …), time first.
 
-    Two rotations are never nearly half a turn apart, where a clamped cosine is coarse. Rotations for Euler angles stay away from the gimbal lock of every order. Quaternions for a logarithm have w > 0: of
-    -q, the long way round is right too.
+    Two rotations are never nearly half a turn apart, where a clamped cosine is coarse. Rotations for Euler angles stay away
+    from the gimbal lock of every order. Quaternions for a logarithm have w > 0: of -q, the long way round is right too.
     """
     if role.gives == "euler":
         matrices = _off_gimbal(rng)
@@ -87,7 +86,8 @@ def _off_gimbal(rng: Generator) -> FloatArray:
     """Rotations whose middle angle is at most 64 degrees in each of the six orders: its sine is an entry off the diagonal."""
     drawn = rotations(rng, 40 * ROWS)
     largest = np.abs(drawn[:, ~np.eye(3, dtype=bool)]).max(axis=-1)
-    return drawn[largest < _LARGEST_SINE][:ROWS]
+    matrices: FloatArray = drawn[largest < _LARGEST_SINE][:ROWS]
+    return matrices
 
 
 def _ordered(xyzw: FloatArray, conventions: Conventions) -> FloatArray:
@@ -100,14 +100,15 @@ def _quat(rng: Generator, conventions: Conventions) -> FloatArray:
 
 def _euler(rng: Generator) -> FloatArray:
     """Three angles whose order does not matter for their range: each between 0.1 and 1.3 radians, either sign."""
-    return rng.uniform(0.1, 1.3, size=(ROWS, 3)) * rng.choice([-1.0, 1.0], size=(ROWS, 3))
+    angles: FloatArray = rng.uniform(0.1, 1.3, size=(ROWS, 3)) * rng.choice([-1.0, 1.0], size=(ROWS, 3))
+    return angles
 
 
 def _quat_sequence(rng: Generator, conventions: Conventions) -> FloatArray:
     """Quaternions without a jump of sign, as a clip holds them."""
     quats = oracle.matrix_to_quat(_sequence(rng, conventions))
-    for before, after in pairwise(quats):
-        after *= np.where(np.sum(before * after, axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    flips = np.sum(quats[1:] * quats[:-1], axis=-1, keepdims=True) < 0
+    quats[1:] *= np.where(np.cumsum(flips, axis=0) % 2 == 1, -1.0, 1.0)
     return _ordered(quats, conventions)
 
 

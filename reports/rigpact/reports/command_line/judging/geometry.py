@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -14,6 +15,7 @@ from rigpact.reports.command_line.options import Companion, ConventionsFile, For
 
 if TYPE_CHECKING:
     from rigpact.contract.conventions import Conventions
+    from rigpact.reports.geometry_parity.calling.backend import BackendName
 
 
 class Library(StrEnum):
@@ -21,6 +23,9 @@ class Library(StrEnum):
 
     NUMPY = "numpy"
     TORCH = "torch"
+
+
+_LIBRARIES: Mapping[Library, BackendName] = {Library.NUMPY: "numpy", Library.TORCH: "torch"}
 
 
 def geometry(
@@ -62,7 +67,7 @@ def geometry(
     names = parse_mapping(mapping or ())
     loaded = load_module(module)
     found = find_functions(loaded, module, names)
-    library = backend.value if backend else None
+    library = None if backend is None else _LIBRARIES[backend]
     functions = asked_functions(found, loaded, module, library, of_module(project.functions, module))
     with working("asking every function"):
         unknown = unknown_functions(loaded, [each.spelled for each in functions])

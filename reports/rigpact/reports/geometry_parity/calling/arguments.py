@@ -19,7 +19,17 @@ from rigpact.reports.geometry_parity.roles import TRAILING, Role
 Parts = list[tuple[Array, tuple[int, ...]]]
 """Arguments, each with the axes of one value."""
 RATE_NAMES = ("fps", "rate", "hz", "frame_rate", "framerate", "sample_rate", "sampling_rate", "frequency")
-PERIOD_NAMES = ("dt", "delta_t", "delta_time", "time_delta", "timestep", "time_step", "step_s", "frame_time", "frametime")
+PERIOD_NAMES = (
+    "dt",
+    "delta_t",
+    "delta_time",
+    "time_delta",
+    "timestep",
+    "time_step",
+    "step_s",
+    "frame_time",
+    "frametime",
+)
 ORDER_NAMES = ("order", "convention", "seq", "axes", "sequence", "euler_order")
 
 

@@ -15,12 +15,12 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.calling.backend import Array
-from rigpact.reports.geometry_parity.checks.axes import Check, Facts
 from rigpact.reports.geometry_parity.calling.function import CallFailed
-from rigpact.reports.geometry_parity.loading import error_text
-from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.checks.axes import Check, Facts
 from rigpact.reports.geometry_parity.checks.precision import row_errors
 from rigpact.reports.geometry_parity.checks.singular_cases import Cases, cases_of, half_turns
+from rigpact.reports.geometry_parity.loading import error_text
+from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
 
 NO_ROTATION_FROM = 1e-3
@@ -63,7 +63,11 @@ def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
             except CallFailed:
                 refused.append(case)
                 continue
-            if value.ndim and len(value) in (len(arrays[0]), len(arrays[0]) - 1) and value.shape[1:] == known.value.shape[1:]:
+            if (
+                value.ndim
+                and len(value) in (len(arrays[0]), len(arrays[0]) - 1)
+                and value.shape[1:] == known.value.shape[1:]
+            ):
                 yield case, dtype, value
 
 

@@ -1,13 +1,12 @@
 """What each role's function may compute: the contract's meaning, then every other known meaning with its finding.
 
 A role has either a list of readings, in the order of trial (one change before two), or a reader that measures a scale:
-six_numbers.py, quaternions.py; scaled.py, velocity.py, euler.py. `reading_of` finds the one that the results follow. To add
-a convention that a function may follow: a reading.
+six_numbers.py, quaternions.py; scaled.py, velocity.py, euler.py. To add a convention that a function may follow: a reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -28,7 +27,6 @@ def wrap_to_pi(_declared: Conventions) -> Iterator[Reading]:
     )
     for words, compute in others:
         yield Reading(words, compute, [(rules.NOT_WRAPPED, {"found": words})])
-
 
 
 READINGS: Mapping[str, Callable[[Conventions], Iterator[Reading]]] = {

@@ -50,9 +50,7 @@ class Turns:
     @property
     def words(self) -> str:
         """The formula."""
-        named = " · ".join(
-            f"R{axis}({_LETTERS[place]})" for axis, place in zip(self.axes, self.places, strict=True)
-        )
+        named = " · ".join(f"R{axis}({_LETTERS[place]})" for axis, place in zip(self.axes, self.places, strict=True))
         return f"R = ({named})ᵀ" if self.inverse else f"R = {named}"
 
     def matrix(self, angles: FloatArray) -> FloatArray:
@@ -101,7 +99,9 @@ def order_in_name(name: str) -> str | None:
     return next((word for word in re.split(r"[^a-z]+", name.lower()) if word in ORDERS), None)
 
 
-def read_euler(role: Role, value: FloatArray, given: FloatArray, declared: Conventions, said: EulerOrder) -> Reading | None:
+def read_euler(
+    role: Role, value: FloatArray, given: FloatArray, declared: Conventions, said: EulerOrder
+) -> Reading | None:
     """The reading of a conversion from or to Euler angles; the readings that the order says come first."""
     for order in orders(declared) if "quat" in (role.gives, *role.takes) else ("",):
         for turns, scale in _candidates(said):
@@ -119,7 +119,7 @@ def _candidates(said: EulerOrder) -> Iterator[tuple[Turns, float]]:
     every = [Turns(axes, places) for axes in ORDERS for places in permutations(range(3))]
     every += [Turns(turns.axes, turns.places, inverse=True) for turns in every]
     every.sort(key=lambda turns: (not turns.is_said_by(said), turns.inverse))
-    return product(every, (1.0, DEGREES))  # type: ignore[return-value]
+    return product(every, (1.0, DEGREES))
 
 
 def _agrees(role: Role, value: FloatArray, given: FloatArray, order: str, turns: Turns, scale: float) -> bool:

@@ -59,7 +59,9 @@ def quat_to_matrix(declared: Conventions) -> Iterator[Reading]:
 
 def matrix_to_quat(declared: Conventions) -> Iterator[Reading]:
     """Component order, and conjugate or not."""
-    return _conversion(declared, "gives", lambda order, inverse: lambda matrix: as_quat(_turned(matrix, inverse), order))
+    return _conversion(
+        declared, "gives", lambda order, inverse: lambda matrix: as_quat(_turned(matrix, inverse), order)
+    )
 
 
 def rot6d_to_quat(declared: Conventions) -> Iterator[Reading]:
@@ -110,13 +112,15 @@ def quat_inverse(declared: Conventions) -> Iterator[Reading]:
             order_findings(declared, order),
         )
     same = [(rules.INVERSE, {"verb": "gives", "evidence": "it gives its own input back"})]
-    yield Reading("the quaternion itself", lambda quat: np.asarray(quat), same)
+    yield Reading("the quaternion itself", np.asarray, same)
 
 
 def _rotations(declared: Conventions, *, backwards: bool) -> Iterator[Reading]:
     for other, order in product((False, True), orders(declared)):
 
-        def rotate(quat: FloatArray, point: FloatArray, order: str = order, *, t: bool = other != backwards) -> FloatArray:
+        def rotate(
+            quat: FloatArray, point: FloatArray, order: str = order, *, t: bool = other != backwards
+        ) -> FloatArray:
             rows: FloatArray = (_turned(as_matrix(quat, order), t) @ point[..., None])[..., 0]
             return rows
 

@@ -20,3 +20,8 @@ class Reading:
     words: str
     compute: Compute
     findings: Sequence[Named] = field(default=())
+
+
+def after(compute: Compute, prepare: Compute) -> Compute:
+    """A formula on what another one makes of the input."""
+    return lambda given: compute(prepare(given))

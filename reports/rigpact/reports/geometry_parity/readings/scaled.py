@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.checks.precision import MATCH
 from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
 
 DEGREES = 180.0 / np.pi
 _WORDS: Mapping[float, str] = {
@@ -45,7 +46,9 @@ def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
     elif abs(size - 1.0) > MATCH:
         unit = 1.0 / DEGREES if verb == "takes" else DEGREES  # what takes degrees scales them down
         known = {unit: "degrees", 1.0 / unit: "the angle times π/180", **_WORDS}
-        words = next((words for each, words in known.items() if abs(size / each - 1.0) <= MATCH), "a multiple of the angle")
+        words = next(
+            (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH), "a multiple of the angle"
+        )
         findings.append((rules.SCALED, {**values, "words": words}))
     return findings
 
@@ -131,10 +134,9 @@ def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) ->
     for order in orders(declared):
         reading = read_log(declared, value, as_matrix(quat, order))
         if reading is not None:
-            compute = reading.compute
             return Reading(
                 f"{reading.words}, {order}",
-                lambda quat, order=order: compute(as_matrix(quat, order)),
+                after(reading.compute, partial(as_matrix, order=order)),
                 [*order_findings(declared, order), *reading.findings],
             )
     return None
@@ -150,10 +152,9 @@ def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) 
     for order in orders(declared):
         reading = read_exp(declared, as_matrix(value, order), vector)
         if reading is not None:
-            compute = reading.compute
             return Reading(
                 f"{reading.words}, {order}",
-                lambda vector, order=order: as_quat(compute(vector), order),
+                after(partial(as_quat, order=order), reading.compute),
                 [*order_findings(declared, order), *reading.findings],
             )
     return None
@@ -161,7 +162,9 @@ def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) 
 
 def _own_quat_log(declared: Conventions) -> Reading:
     order = orders(declared)[0]
-    return Reading(f"the full rotation vector, in radians, {order}", lambda q: oracle.rotation_vector(as_matrix(q, order)))
+    return Reading(
+        f"the full rotation vector, in radians, {order}", lambda q: oracle.rotation_vector(as_matrix(q, order))
+    )
 
 
 def _own_quat_exp(declared: Conventions) -> Reading:

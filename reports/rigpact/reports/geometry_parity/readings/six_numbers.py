@@ -16,6 +16,7 @@ from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.readings.reading import Compute, Named, Reading
 from rigpact.reports.geometry_parity.samples import decoded, encoded
 
+
 def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
     """The two axes that the six numbers hold, in words."""
     are_rows = conventions.rot6d_packing == "rows"
@@ -40,6 +41,7 @@ def codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
 
 
 def codec_findings(declared: Conventions, found: str) -> list[Named]:
+    """The finding for other columns, or rows, than the declared ones."""
     own = codec_words(declared)
     if found == own:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,14 +13,14 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.checks.precision import MATCH
-from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
-from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
 from rigpact.reports.geometry_parity.readings.six_numbers import codec_findings, codec_words, codecs
 from rigpact.reports.geometry_parity.samples import decoded
-from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
 
 RATES_HZ = (50.0, 24.0)
 """Two rates, so that a fixed rate inside the function shows."""
@@ -72,7 +73,7 @@ def _decoders(role: str, declared: Conventions) -> Iterator[_Decoder]:
     """The ways to read a sequence's values as rotations, the declared one first: words, function, findings."""
     if role == "angvel_from_quat_seq":
         for order in orders(declared):
-            yield order, lambda quats, order=order: as_matrix(quats, order), order_findings(declared, order)
+            yield order, partial(as_matrix, order=order), order_findings(declared, order)
     elif role == "angvel_from_rot6d_seq":
         for conventions, transposed in codecs(declared):
             words = codec_words(conventions, transposed=transposed)
@@ -93,10 +94,9 @@ def read_any_velocity(
     for words, as_matrices, findings in _decoders(role, conventions):
         reading = read_velocity(values, as_matrices(sequence), conventions)
         if reading is not None:
-            compute = reading.compute
             return Reading(
                 ", ".join(filter(None, (reading.words, words))),
-                lambda sequence, as_matrices=as_matrices: compute(as_matrices(sequence)),
+                after(reading.compute, as_matrices),
                 [*findings, *reading.findings],
             )
     return None
