@@ -223,6 +223,18 @@ def test_a_declared_order_is_exact(geometry: Geometry) -> None:
     ]
 
 
+@passes("an Euler order declared for a function that takes it as an argument, in small letters only")
+def test_a_declared_order_is_passed_to_the_function(geometry: Geometry) -> None:
+    """Whether a function spells its axes with capitals says nothing of the axes that it turns about."""
+    text = HEAD + (
+        "def euler_to_matrix(angles, order='xyz'):\n    assert order in ('xyz', 'zyx')\n"
+        "    return sound.euler_to_matrix(angles, order.upper())\n"
+    )
+
+    assert geometry(text, toml=ORDER.format("ZYX")).status == 0
+    assert geometry(text, toml=ORDER.format("YXZ")).status == 2
+
+
 @passes("a function under a name of its own, with 22 bones in a flat pose, declared in rigpact.toml")
 def test_a_declaration_says_role_shape_and_bones(geometry: Geometry) -> None:
     """Studios have names and skeletons of their own; they declare them once."""

@@ -107,8 +107,9 @@ def _constant_words(function: UserFunction) -> Iterator[dict[str, Any]]:
     order = order_parameter(function.function) if "euler" in (function.role.gives, *function.role.takes) else None
     if order is None:
         yield {}
-    elif function.declared.order is not None:
-        yield {order.name: function.declared.order}
+    elif function.declared.order is not None:  # letters of either case mean the same to most functions
+        said = function.declared.order
+        yield from ({order.name: each} for each in dict.fromkeys((said, said.lower(), said.upper())))
     elif order.default is not Parameter.empty:
         yield {}
     else:
