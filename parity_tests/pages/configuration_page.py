@@ -8,8 +8,9 @@ from rigpact.contract.settings import gate, geometry
 
 _HEAD = """# Configuration
 
-`rigpact check`, `rigpact gate` and `rigpact geometry` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest `pyproject.toml`, going up
-from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a commented file.
+`rigpact check`, `rigpact gate` and `rigpact geometry` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest
+`pyproject.toml`, going up from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a
+commented file.
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
