@@ -149,6 +149,27 @@ def test_a_result_may_have_another_shape_than_its_input(geometry: Geometry) -> N
     assert answer.function("reproject_rot6d")["called"] == "with (N, J·6)"
 
 
+@passes("functions compiled by `torch.jit.script`")
+def test_compiled_functions_are_read_too(geometry: Geometry) -> None:
+    """Robot simulators compile all of their functions; a gate that cannot read them asks nothing there."""
+    pytest.importorskip("torch")
+    text = (
+        "import torch\n\n"
+        "@torch.jit.script\ndef wrap_to_pi(x):\n    return torch.atan2(torch.sin(x), torch.cos(x))\n"
+        "@torch.jit.script\ndef angvel_from_quat_seq(q, dt: float):\n    a, b = q[1:], q[:-1]\n"
+        "    av, aw, bv, bw = a[..., :3], a[..., 3:], -b[..., :3], b[..., 3:]\n"
+        "    v = aw * bv + bw * av + torch.cross(av, bv, dim=-1)\n    w = aw * bw - (av * bv).sum(-1, keepdim=True)\n"
+        "    size = (v * v).sum(-1, keepdim=True).clamp_min(1e-30).sqrt()\n"
+        "    return v / size * 2 * torch.atan2(size * torch.sign(w), w.abs()) / dt\n"
+        "@torch.jit.script\ndef quat_from_angle_axis(angle, axis):\n    half = (angle / 2).unsqueeze(-1)\n"
+        "    return torch.cat([axis * half.sin(), half.cos()], dim=-1)\n"
+    )
+    answer = geometry(text)
+
+    assert (answer.status, answer.messages(), answer.report["summary"]["not_judged"]) == (0, [], [])
+    assert answer.function("quat_from_angle_axis")["called"] == "with angle, axis"
+
+
 @passes("a function whose name has several meanings and computes another one", "said, no error")
 @pytest.mark.parametrize(
     "text",

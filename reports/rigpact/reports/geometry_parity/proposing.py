@@ -123,6 +123,9 @@ def order_said(function: UserFunction) -> EulerOrder:
         return EulerOrder(function.declared.order, exact=True, source="declared", in_degrees=degrees)
     parameter = order_parameter(function.function)
     passed = parameter and function.words.get(parameter.name, parameter.default)
+    if isinstance(passed, str) and passed[1:] in ORDERS and passed[0] in "sr":  # static or rotating axes
+        letters = passed[1:] if passed[0] == "s" else passed[1:].upper()
+        return EulerOrder(letters, exact=True, source="its own order argument", in_degrees=degrees)
     if isinstance(passed, str) and passed.lower() in ORDERS:
         return EulerOrder(passed, source="its own order argument", in_degrees=degrees)
     named = order_in_name(function.spelled)
