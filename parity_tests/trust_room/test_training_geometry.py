@@ -170,6 +170,9 @@ def test_compiled_functions_are_read_too(geometry: Geometry) -> None:
     assert answer.function("quat_from_angle_axis")["called"] == "with angle, axis"
 
 
+REST = "sound._turn('X', e[..., 1]) @ sound._turn('Z', e[..., 2])\n"
+
+
 @passes("a function whose name has several meanings and computes another one", "said, no error")
 @pytest.mark.parametrize(
     "text",
@@ -177,8 +180,9 @@ def test_compiled_functions_are_read_too(geometry: Geometry) -> None:
         HEAD + "def rotation_vector(R):\n    return R[..., :, 0]\n",
         HEAD + "def compute_angular_velocity(R):\n    return sound.angvel_vec_from_R_seq(R, 1)\n",
         HEAD + "def normalize_angle(x):\n    return x % (2 * np.pi)\n",
+        HEAD + "def euler_to_matrix(e):\n    return sound._turn('Z', e[..., 0]) @ " + REST,
     ],
-    ids=["another vector", "per frame, for its caller", "another range"],
+    ids=["another vector", "per frame, for its caller", "another range", "two turns about one axis"],
 )
 def test_what_is_not_certain_is_no_error(geometry: Geometry, text: str) -> None:
     """A false error costs more than an open question, and the question is asked aloud."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import ModuleType
 
 from rigpact.contract.errors import UnusableInput
@@ -29,7 +30,7 @@ class Asked:
 
 def of_module(functions: Sequence[FunctionSettings], place: str) -> list[FunctionSettings]:
     """The declarations that hold for a module, as the command names it."""
-    return [each for each in functions if each.module in (None, place)]
+    return [each for each in functions if each.module is None or PurePath(each.module) == PurePath(place)]
 
 
 def asked_functions(

@@ -67,7 +67,7 @@ def examine(
             for number, each in enumerate(asked)
             if each.left_out is None
         ]
-    counted = [answer for answer in answers if answer.answered or answer.function.declared.certain]
+    counted = [answer for answer in answers if answer.known is not None or answer.function.declared.certain]
     left_out = {each.spelled: each.left_out for each in asked if each.left_out is not None}
     ledger = Ledger(
         sum(answer.questions for answer in counted) + len(left_out),
@@ -96,7 +96,7 @@ def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.G
     checks, facts = _checks(taken.function), Facts()
     known, found = judged(place, taken, conventions)
     if known is None:
-        return Answer(function, None, found, facts, 1 + len(checks), 0)
+        return Answer(function, None, found, facts, 0, 0)  # what it is meant to be, nobody has said
     found = [*found, *_run(known, checks, facts)]
     is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
     count = len(checks) + (not is_open)  # what nobody declared is not a question

@@ -17,7 +17,7 @@ from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.calling.function import UserFunction
 from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, shown
 from rigpact.reports.geometry_parity.checks.precision import row_errors
-from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape
+from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape, order_said
 from rigpact.reports.geometry_parity.readings.reading import Named, Reading
 from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
 from rigpact.reports.geometry_parity.roles import UNIT
@@ -67,16 +67,25 @@ def judged(place: str, taken: Taken, conventions: Conventions) -> tuple[Known | 
     known = Known(place, taken.function, taken.arrays, taken.value, taken.dtype, taken.reading, conventions)
     found = [] if not taken.function.one_by_one else [_one_at_a_time(known)]
     if taken.reading is None:
-        if not taken.function.declared.certain:
-            return None, [
-                unjudged(place, taken.function, "its name has other meanings too, and it computes another one")
-            ]
+        why = _why_open(taken.function)
+        if why:
+            return None, [unjudged(place, taken.function, why)]
         return known, [*found, _unexplained(known)]
     certain, unclear = _sorted(taken.function, taken.reading.findings)
     if unclear:
         why = f"it computes {taken.reading.words}; whether it is meant so, its name does not say"
         found.append(unjudged(place, taken.function, why))
     return known, [*found, *(known.finding(rule, **values) for rule, values in certain)]
+
+
+def _why_open(function: UserFunction) -> str:
+    """Why results that nothing explains may be right; nothing if they are certainly wrong."""
+    if not function.declared.certain:
+        return "its name has other meanings too, and it computes another one"
+    is_euler = "euler" in (function.role.gives, *function.role.takes)
+    if is_euler and order_said(function).letters is None:
+        return "its order is not known, and no order of three different axes fits"
+    return ""
 
 
 def _sorted(function: UserFunction, findings: Sequence[Named]) -> tuple[list[Named], list[Named]]:
