@@ -46,14 +46,13 @@ class Taken:
 
 @dataclass
 class Tries:
-    """What was tried: how often, and the first error."""
+    """What was tried, and how it failed."""
 
-    count: int = 0
     errors: list[str] = field(default_factory=list)
 
     @property
     def words(self) -> str:
-        """For a message."""
+        """The first failure, for a message."""
         return self.errors[0] if self.errors else "its arguments fit no form of this role"
 
 
@@ -145,7 +144,6 @@ def _try(
 ) -> Taken | None:
     for dtype in WORKING_TYPES:
         inputs = tuple(array.astype(dtype) for array in arrays)
-        tries.count += 1
         try:
             value = candidate(*inputs, fps=RATES_HZ[0])
         except CallFailed as error:

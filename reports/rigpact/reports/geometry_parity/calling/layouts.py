@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.reports.geometry_parity.calling.backend import Array
 from rigpact.reports.geometry_parity.roles import TRAILING, Kind
 
-BONES, FRAMES_INSIDE, BATCH = 5, 7, 2
+BONES, FRAMES_INSIDE = 5, 7
 """Sizes of the axes that are tried. 5 and 7 divide the 70 rows, and no value has an axis of that size."""
 
 
