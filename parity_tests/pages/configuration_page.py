@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from rigpact.contract.settings.gate import KEYS
+from collections.abc import Mapping
+
+from rigpact.contract.settings import gate, geometry
 
 _HEAD = """# Configuration
 
-`rigpact check` and `rigpact gate` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest `pyproject.toml`, going up
-from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a commented file.
+`rigpact check`, `rigpact gate` and `rigpact geometry` read the nearest `rigpact.toml`, or `[tool.rigpact]` of the nearest
+`pyproject.toml`, going up from the folder they run in; `--config FILE` names one. All keys are optional. `rigpact init` writes a
+commented file.
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 
@@ -74,13 +77,20 @@ parameters = 600000
 """
 
 
+_GEOMETRY = """
+## The functions of the training side
+What `rigpact geometry` is told of a module's functions; [geometry.md](geometry.md) has an example.
+"""
+
+
 def configuration_page() -> str:
     """docs/configuration.md."""
-    return _HEAD + "".join(_table(name) for name in KEYS)
+    gate_tables = "".join(_table(name, gate.KEYS[name]) for name in gate.KEYS)
+    return _HEAD + gate_tables + _GEOMETRY + "".join(_table(name, geometry.KEYS[name]) for name in geometry.KEYS)
 
 
-def _table(name: str) -> str:
-    is_list = name in ("gate.teacher", "gate.trace", "gate.waive")
+def _table(name: str, keys: Mapping[str, str]) -> str:
+    is_list = name in ("gate.teacher", "gate.trace", "gate.waive", "geometry.function")
     heading = f"[[{name}]]" if is_list else f"[{name}]"
-    rows = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in KEYS[name].items())
+    rows = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in keys.items())
     return f"\n### `{heading}`\n| key | meaning |\n|---|---|\n{rows}\n"

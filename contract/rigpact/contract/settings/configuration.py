@@ -13,6 +13,7 @@
     severity = {RP526 = "info"}
 
     [gate]                           # the questions of `rigpact gate`; see gate.py
+    [geometry]                       # the functions that `rigpact geometry` calls; see geometry.py
 
 This module does not know how findings are made. To add a setting: a key in `_KEYS`, a field, a reader.
 """
@@ -31,11 +32,12 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.gate import GateSettings, read_gate_settings
+from rigpact.contract.settings.geometry import GeometrySettings, read_geometry_settings
 from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
 FILE_NAME = "rigpact.toml"
 _PROJECT_FILE = "pyproject.toml"
-_KEYS = ("select", "ignore", "severity", "baseline", "per-path", "gate")
+_KEYS = ("select", "ignore", "severity", "baseline", "per-path", "gate", "geometry")
 _PATH_KEYS = ("paths", "ignore", "severity")
 
 
@@ -63,6 +65,7 @@ class Configuration:
     baseline: Path | None = None
     per_path: tuple[PathSettings, ...] = ()
     gate: GateSettings | None = None
+    geometry: GeometrySettings = field(default_factory=GeometrySettings)
 
     def severity_of(self, code: str, file: str, severity: Severity) -> Severity | None:
         """How bad a finding of that code in that file is; None if the project ignores it."""
@@ -118,6 +121,7 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
         baseline=path.resolve().parent / baseline if baseline is not None else None,
         per_path=tuple(_per_path(entry) for entry in table.tables("per-path")),
         gate=read_gate_settings(table.table("gate")) if "gate" in content else None,
+        geometry=read_geometry_settings(table.table("geometry")),
     )
 
 

@@ -14,15 +14,15 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.backend import Array
-from rigpact.reports.geometry_parity.behaviour import Check, Facts
-from rigpact.reports.geometry_parity.calling import CallFailed
+from rigpact.reports.geometry_parity.calling.backend import Array
+from rigpact.reports.geometry_parity.calling.function import CallFailed
+from rigpact.reports.geometry_parity.checks.axes import Check, Facts
+from rigpact.reports.geometry_parity.checks.precision import row_errors
+from rigpact.reports.geometry_parity.checks.singular_cases import Cases, cases_of, half_turns
 from rigpact.reports.geometry_parity.loading import error_text
 from rigpact.reports.geometry_parity.meaning import Known
-from rigpact.reports.geometry_parity.precision import row_errors
-from rigpact.reports.geometry_parity.scaled import fitted_ratio
+from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
 
-Cases = dict[str, tuple[Array, ...]]
 NO_ROTATION_FROM = 1e-3
 """A matrix that is off orthonormal by more than this is not a rotation; an epsilon of 1e-8 stays far below it."""
 SMALL_ANGLES_RAD = (1e-4, 1e-3, 1e-2)
@@ -33,8 +33,6 @@ _FLOOR_RAD = {"float64": 1e-7, "float32": 64 * 2.0**-24}
 """Angles between equal rotations that count as rounding: 64 operations in float32, an invisible angle in float64."""
 _HALF_TURN_LOST_DEG = 0.1
 _TYPES = ("float64", "float32")
-_TINY, _HUGE = 1e-12, 1e15
-"""Lengths below the engine's threshold and far above a network's output; the squares of both fit in float32."""
 
 
 def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
@@ -65,7 +63,11 @@ def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
             except CallFailed:
                 refused.append(case)
                 continue
-            if len(value) in (len(arrays[0]), len(arrays[0]) - 1) and value.shape[1:] == known.value.shape[1:]:
+            if (
+                value.ndim
+                and len(value) in (len(arrays[0]), len(arrays[0]) - 1)
+                and value.shape[1:] == known.value.shape[1:]
+            ):
                 yield case, dtype, value
 
 
@@ -76,95 +78,6 @@ def _cases_where(outcomes: list[Outcome], is_so: Callable[[FloatArray], bool]) -
         if is_so(value):
             types.setdefault(case, []).append(dtype)
     return ", ".join(case if len(where) == len(_TYPES) else f"{case} in {where[0]}" for case, where in types.items())
-
-
-def cases_of(known: Known, dtype: str) -> Cases:
-    """The singular inputs of a role in one type; each case has one row or a few."""
-    make = _CASES.get(known.function.role.name)
-    made = {} if make is None else make(known, dtype)
-    return {case: tuple(array.astype(dtype) for array in arrays) for case, arrays in made.items()}
-
-
-def _six_cases(known: Known, _dtype: str) -> Cases:
-    codec, six = Rot6d(known.conventions), known.arrays[0][:4].astype(np.float64)
-    a, b = codec.split(six)
-    zero = np.zeros_like(a)
-    return {
-        "zero axes": (codec.join(zero, zero),),
-        "a zero first axis": (codec.join(zero, b),),
-        "a zero second axis": (codec.join(a, zero),),
-        "parallel axes": (codec.join(a, 2.0 * a),),
-        f"tiny axes ({_TINY:g})": (six * _TINY,),
-        f"huge axes ({_HUGE:g})": (six * _HUGE,),
-    }
-
-
-def _delta_cases(known: Known, dtype: str) -> Cases:
-    codec = Rot6d(known.conventions)
-    offset = np.tile(codec.identity(1), (4, 1)) * (known.conventions.output_mode != "delta")
-    cases = {case: (six - offset,) for case, (six,) in _six_cases(known, dtype).items() if "tiny" not in case}
-    return {**cases, "no turn": (np.tile(codec.identity(1), (4, 1)) - offset,)}
-
-
-def _compose_cases(known: Known, dtype: str) -> Cases:
-    previous, delta = (array[:4].astype(np.float64) for array in known.arrays)
-    before = {f"{case} of the previous pose": (six, delta) for case, (six,) in _six_cases(known, dtype).items()}
-    turn = {f"{case} of the delta": (previous, six) for case, (six,) in _delta_cases(known, dtype).items()}
-    return {**before, **turn}
-
-
-def half_turns() -> FloatArray:
-    """Half turns about the coordinate axes and two diagonals, (5, 3, 3): R = 2aaᵀ - I; only the diagonal is rounded."""
-    axes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 1]], dtype=np.float64)
-    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
-    matrices: FloatArray = 2.0 * axes[:, :, None] * axes[:, None, :] - np.eye(3)
-    return matrices
-
-
-def _still(dtype: str) -> FloatArray:
-    """No turn, exactly and with a rounding error in the trace."""
-    return np.stack([np.eye(3), np.eye(3) * (1.0 + 4.0 * np.finfo(dtype).eps)])
-
-
-def _matrix_cases(_known: Known, dtype: str) -> Cases:
-    return {"no turn": (_still(dtype),), "half turns": (half_turns(),)}
-
-
-def _vector_cases(_known: Known, _dtype: str) -> Cases:
-    unit = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0]])
-    return {
-        "a zero vector": (np.zeros((2, 3)),),
-        "a tiny vector": (unit * _TINY,),
-        "a whole turn": (unit * 2.0 * np.pi,),
-    }
-
-
-def _pair_cases(known: Known, _dtype: str) -> Cases:
-    a = known.arrays[0]
-    return {
-        "identical rotations": (a, a),
-        "rotations half a turn apart": (a[:5], a[:5] @ half_turns()),
-    }
-
-
-def _sequence_cases(known: Known, _dtype: str) -> Cases:
-    still = np.broadcast_to(known.arrays[0][:1], known.arrays[0].shape)
-    flips = np.array(still)
-    flips[1::2] = half_turns()[0] @ flips[1::2]
-    return {"a pose that stands still": (still,), "half a turn each frame": (flips,)}
-
-
-_CASES: Mapping[str, Callable[[Known, str], Cases]] = {
-    "rot6d_to_matrix": _six_cases,
-    "reproject_rot6d": _six_cases,
-    "normalize_rot6d_delta": _delta_cases,
-    "compose_rot6d_delta": _compose_cases,
-    "so3_log_map": _matrix_cases,
-    "so3_exp_map": _vector_cases,
-    "geodesic_R": _pair_cases,
-    "angvel_vec_from_R_seq": _sequence_cases,
-    "matrix_to_quat": _matrix_cases,
-}
 
 
 def _collapsed(known: Known, outcomes: list[Outcome]) -> Iterator[Finding]:
@@ -238,7 +151,7 @@ def _result(known: Known, *arrays: Array) -> FloatArray | None:
 
 def _velocity_more(known: Known) -> Iterator[Finding]:
     """A slow turn of two bones, one of them far from the rest pose."""
-    if known.reading is None or len(known.value) != len(known.arrays[0]):
+    if known.reading is None:
         return
     axis = np.array([0.48, -0.6, 0.64])
     start = np.stack([np.eye(3), known.arrays[0][0, 0].astype(np.float64)])
@@ -293,34 +206,42 @@ _MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
 
 def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
     """Gradients of torch functions must be finite on ordinary and on singular input."""
-    from rigpact.reports.geometry_parity.torch_backend import input_gradients
-
     cases: Cases = {"ordinary input": known.arrays, **cases_of(known, known.dtype)}
     broken: dict[str, str] = {}
     for case, arrays in cases.items():
-        rows = _single_rows(known, arrays) if known.function.one_by_one else [arrays]
-        for row in rows:
-            try:
-                gradients = input_gradients(known.function.native_call, row)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
-                facts["gradient"] = error_text(error)
-                return
-            if gradients is None:
-                facts["gradient"] = "none: the result does not depend on its input for autograd"
-                return
-            bad = [gradient for gradient in gradients if not np.isfinite(gradient).all()]
-            if bad and np.isfinite(known.value).all():
-                broken.setdefault(case, "NaN" if any(np.isnan(gradient).any() for gradient in bad) else "infinite")
+        try:
+            bad = _bad_gradients(known, arrays)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
+            facts["gradient"] = error_text(error)
+            return
+        if bad is None:
+            facts["gradient"] = "none: the result does not depend on its input for autograd"
+            return
+        if bad and np.isfinite(known.value).all():
+            broken.setdefault(case, "NaN" if any(np.isnan(gradient).any() for gradient in bad) else "infinite")
     facts["gradient"] = "finite" if not broken else f"not finite: {', '.join(broken)}"
     if broken:
         rule: Rule = rules.GRADIENT_NOT_FINITE
         yield known.finding(rule, value=next(iter(broken.values())), cases=", ".join(broken))
 
 
+def _bad_gradients(known: Known, arrays: tuple[Array, ...]) -> list[FloatArray] | None:
+    """The gradients that are not finite; None where autograd finds no path, as for a result in parts."""
+    from rigpact.reports.geometry_parity.calling.torch_backend import input_gradients
+
+    bad: list[FloatArray] = []
+    for row in _single_rows(known, arrays) if known.function.one_by_one else [arrays]:
+        gradients = input_gradients(known.function.native_call, known.function.lay(row))
+        if gradients is None:
+            return None
+        bad += [gradient for gradient in gradients if not np.isfinite(gradient).all()]
+    return bad
+
+
 def _single_rows(known: Known, arrays: tuple[Array, ...]) -> list[tuple[Array, ...]]:
     if known.function.role.timed:
         return [tuple(array[:, 0] for array in arrays)]
-    return list(zip(*(array for array in arrays), strict=True))
+    return list(zip(*arrays, strict=True))
 
 
 DEGENERATE: tuple[Check, ...] = (check_degenerate,)

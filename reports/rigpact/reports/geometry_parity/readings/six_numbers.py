@@ -1,37 +1,20 @@
-"""The readings of a rotation function: the contract's meaning, then every other known meaning with its finding.
-
-Each role has a function here that takes the conventions and yields the role's readings in the order of trial: one
-change before two. Angular velocities are in velocity.py.
-"""
+"""The readings of functions of six numbers: columns and packing, Gram–Schmidt, deltas and their product."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.readings.reading import Compute, Named, Reading
 from rigpact.reports.geometry_parity.samples import decoded, encoded
-
-Compute = Callable[..., FloatArray]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One possible computation on float64 arrays, and its findings; no findings for the contract's own."""
-
-    words: str
-    compute: Compute
-    findings: Sequence[tuple[Rule, Mapping[str, Any]]] = field(default=())
 
 
 def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
@@ -43,7 +26,7 @@ def codec_words(conventions: Conventions, *, transposed: bool = False) -> str:
     return f"{lines} {names[0].upper()} and {names[1].upper()}{interleaved}"
 
 
-def _codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
+def codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
     """Every packing, plain and transposed; the nearest to the declared one comes first."""
     packings = [
         declared.rot6d_packing,
@@ -57,7 +40,8 @@ def _codecs(declared: Conventions) -> Iterator[tuple[Conventions, bool]]:
         yield declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair}), transposed
 
 
-def _codec_findings(declared: Conventions, found: str) -> list[tuple[Rule, Mapping[str, Any]]]:
+def codec_findings(declared: Conventions, found: str) -> list[Named]:
+    """The finding for other columns, or rows, than the declared ones."""
     own = codec_words(declared)
     if found == own:
         return []
@@ -89,9 +73,9 @@ def rot6d_to_matrix(declared: Conventions) -> Iterator[Reading]:
 
 
 def _whole_codecs(declared: Conventions) -> Iterator[Reading]:
-    for conventions, transposed in _codecs(declared):
+    for conventions, transposed in codecs(declared):
         codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
-        findings = _codec_findings(declared, words)
+        findings = codec_findings(declared, words)
         derived = (
             2 if conventions.rot6d_packing == "rows" else 3 - sum("xyz".index(c) for c in conventions.rot6d_columns)
         )
@@ -118,13 +102,13 @@ def _each_normalised(six: FloatArray, codec: Rot6d) -> FloatArray:
 
 def matrix_to_rot6d(declared: Conventions) -> Iterator[Reading]:
     """Readings: packing, columns or rows."""
-    for conventions, transposed in _codecs(declared):
+    for conventions, transposed in codecs(declared):
         codec, words = Rot6d(conventions), codec_words(conventions, transposed=transposed)
 
         def encode(matrix: FloatArray, codec: Rot6d = codec, *, transposed: bool = transposed) -> FloatArray:
             return encoded(oracle.transpose(matrix) if transposed else matrix, codec)
 
-        yield Reading(words, encode, _codec_findings(declared, words))
+        yield Reading(words, encode, codec_findings(declared, words))
 
 
 def _orthonormal(declared: Conventions, packing: str) -> Compute:
@@ -181,10 +165,10 @@ def normalize_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
     def shifted(offset: FloatArray) -> Compute:
         return lambda six: normal(six + offset)
 
-    for conventions, transposed in _codecs(declared):
+    for conventions, transposed in codecs(declared):
         words = codec_words(conventions, transposed=transposed)
         if not transposed:
-            yield Reading(words, shifted(_offset(conventions, own)), _codec_findings(declared, words))
+            yield Reading(words, shifted(_offset(conventions, own)), codec_findings(declared, words))
     found = [(rules.DELTA_OTHERWISE, {"found": other, "declared": own})]
     yield Reading(other, shifted(_offset(declared, other)), found)
     offset = _offset(declared, own)
@@ -209,14 +193,14 @@ def compose_rot6d_delta(declared: Conventions) -> Iterator[Reading]:
     own_order = _PRODUCT_OF[declared.compose_order, declared.delta_direction]
     own_delta, own_codec = _deltas(declared)[0], codec_words(declared)
     # a transposed codec composes like the other order, which is already listed
-    codecs = [conventions for conventions, transposed in _codecs(declared) if not transposed]
+    plain = [conventions for conventions, transposed in codecs(declared) if not transposed]
     choices = sorted(
-        product(codecs, _deltas(declared), _PRODUCTS),
+        product(plain, _deltas(declared), _PRODUCTS),
         key=lambda choice: (codec_words(choice[0]) != own_codec) + (choice[1] != own_delta) + (choice[2] != own_order),
     )
     for conventions, delta, order in choices:
         found = codec_words(conventions)
-        findings = _codec_findings(declared, found)
+        findings = codec_findings(declared, found)
         if delta != own_delta:
             findings.append((rules.DELTA_OTHERWISE, {"found": delta, "declared": own_delta}))
         if order != own_order:
@@ -249,68 +233,3 @@ def _composing(
         return encoded(multiply(before(previous, codec), turn(given + offset, codec)), codec)
 
     return compose
-
-
-def _quaternion_findings(
-    declared: str, found: str, verb: str, *, inverse: bool
-) -> list[tuple[Rule, Mapping[str, Any]]]:
-    findings: list[tuple[Rule, Mapping[str, Any]]] = []
-    if found != declared:
-        findings.append((rules.QUATERNION_ORDER, {"found": found, "declared": declared}))
-    if inverse:
-        findings.append((rules.INVERSE, {"verb": verb, "evidence": "it is the conjugate's"}))
-    return findings
-
-
-def _orders(declared: Conventions) -> Iterator[tuple[str, bool]]:
-    own = declared.quaternion_order
-    yield from product((own, "wxyz" if own == "xyzw" else "xyzw"), (False, True))
-
-
-def quat_to_matrix(declared: Conventions) -> Iterator[Reading]:
-    """Component order, and conjugate or not."""
-    for order, inverse in _orders(declared):
-
-        def to_matrix(quat: FloatArray, order: str = order, *, inverse: bool = inverse) -> FloatArray:
-            matrix = oracle.quat_to_matrix(quat if order == "xyzw" else np.roll(quat, -1, axis=-1))
-            return oracle.transpose(matrix) if inverse else matrix
-
-        findings = _quaternion_findings(declared.quaternion_order, order, "gives", inverse=inverse)
-        yield Reading(f"{order}{', conjugated' if inverse else ''}", to_matrix, findings)
-
-
-def matrix_to_quat(declared: Conventions) -> Iterator[Reading]:
-    """Component order, and conjugate or not."""
-    for order, inverse in _orders(declared):
-
-        def to_quat(matrix: FloatArray, order: str = order, *, inverse: bool = inverse) -> FloatArray:
-            quat = oracle.matrix_to_quat(oracle.transpose(matrix) if inverse else matrix)
-            return quat if order == "xyzw" else np.roll(quat, 1, axis=-1)
-
-        findings = _quaternion_findings(declared.quaternion_order, order, "gives", inverse=inverse)
-        yield Reading(f"{order}{', conjugated' if inverse else ''}", to_quat, findings)
-
-
-def wrap_to_pi(_declared: Conventions) -> Iterator[Reading]:
-    """Readings: wrapped, not wrapped, or wrapped to another range."""
-    yield Reading("wrapped to [-π, π]", oracle.wrap_to_pi)
-    others: tuple[tuple[str, Compute], ...] = (
-        ("angles come back as they were", np.asarray),
-        ("they are wrapped to [0, 2π)", lambda angle: np.asarray(angle % (2.0 * np.pi))),
-        ("they are divided by π too", lambda angle: oracle.wrap_to_pi(angle) / np.pi),
-    )
-    for words, compute in others:
-        yield Reading(words, compute, [(rules.NOT_WRAPPED, {"found": words})])
-
-
-READINGS: Mapping[str, Callable[[Conventions], Iterator[Reading]]] = {
-    "rot6d_to_matrix": rot6d_to_matrix,
-    "matrix_to_rot6d": matrix_to_rot6d,
-    "reproject_rot6d": reproject_rot6d,
-    "normalize_rot6d_delta": normalize_rot6d_delta,
-    "compose_rot6d_delta": compose_rot6d_delta,
-    "quat_to_matrix": quat_to_matrix,
-    "matrix_to_quat": matrix_to_quat,
-    "wrap_to_pi": wrap_to_pi,
-}
-"""The roles with a fixed list of readings; roles with an arbitrary scale are in scaled.py and velocity.py."""

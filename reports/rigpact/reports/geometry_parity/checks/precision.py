@@ -20,9 +20,11 @@ MATCH = 1e-4
 """A function within this distance follows a convention; two conventions differ by tenths on the samples."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11}
 _OPERATIONS: Mapping[Kind, int] = {
-    "six": 64, "residual": 64, "matrix": 64, "quat": 64, "sequence": 64, "vector": 512, "angle": 512,
+    "six": 64, "residual": 64, "matrix": 64, "quat": 64, "point": 64, "vector": 512, "angle": 512, "euler": 512,
 }  # fmt: skip
 _SHORTEST = 0.15
+_LARGEST_RADIANS = 2.0 * np.pi + MATCH
+"""No angle in radians is larger; angles in degrees of the samples are."""
 
 
 def tolerance(role: Role, dtype: str, scale: float) -> float:
@@ -37,7 +39,13 @@ def scale_of(expected: FloatArray) -> float:
 
 
 def row_errors(role: Role, value: FloatArray, expected: FloatArray) -> FloatArray:
-    """Largest error of each row, (rows,); infinite for non-finite values; q and -q are the same rotation."""
+    """Largest error of each row, (rows,); infinite for non-finite values.
+
+    q and -q are the same rotation; so are Euler angles that differ by whole turns.
+    """
+    if role.gives == "euler":
+        turn = 2.0 * np.pi if np.abs(expected).max(initial=0.0) <= _LARGEST_RADIANS else 360.0
+        return _row_errors(value - turn * np.round((value - expected) / turn), expected)
     if role.gives == "quat":
         return np.minimum(_row_errors(value, expected), _row_errors(-value, expected))
     return _row_errors(value, expected)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Rule
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.precision import MATCH
-from rigpact.reports.geometry_parity.readings import Reading
+from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
 
-Named = tuple[Rule, Mapping[str, Any]]
 DEGREES = 180.0 / np.pi
-_WORDS: tuple[tuple[float, str], ...] = (
-    (2.0, "twice the angle"), (DEGREES, "degrees"), (1.0 / DEGREES, "the angle times π/180"), (1.0 / np.pi, "the angle over π"),
-    (DEGREES / 2.0, "half the angle in degrees"),
-)  # fmt: skip
+_WORDS: Mapping[float, str] = {
+    2.0: "twice the angle", 1.0 / np.pi: "the angle over π", DEGREES / 2.0: "half the angle in degrees",
+}  # fmt: skip
 
 
 def fitted_ratio(value: FloatArray, expected: FloatArray) -> float | None:
@@ -44,7 +44,11 @@ def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
     if abs(size - 0.5) <= 0.5 * MATCH:
         findings.append((rules.HALF_ANGLE, values))
     elif abs(size - 1.0) > MATCH:
-        words = next((words for known, words in _WORDS if abs(size / known - 1.0) <= MATCH), "a multiple of the angle")
+        unit = 1.0 / DEGREES if verb == "takes" else DEGREES  # what takes degrees scales them down
+        known = {unit: "degrees", 1.0 / unit: "the angle times π/180", **_WORDS}
+        words = next(
+            (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH), "a multiple of the angle"
+        )
         findings.append((rules.SCALED, {**values, "words": words}))
     return findings
 
@@ -54,7 +58,7 @@ def words_of(ratio: float, whole: str, scaled: str = "") -> str:
     return whole if abs(ratio - 1.0) <= MATCH else scaled or f"{ratio:.4g} · {whole}"
 
 
-def read_log(value: FloatArray, matrix: FloatArray) -> Reading | None:
+def read_log(_declared: Conventions, value: FloatArray, matrix: FloatArray) -> Reading | None:
     """The reading of a logarithm (rows, 3) of matrices (rows, 3, 3): scaled, inverse, or not the shortest."""
     expected = oracle.rotation_vector(matrix)
     ratio = fitted_ratio(value, expected)
@@ -84,9 +88,12 @@ def _unknown(*_arrays: FloatArray) -> FloatArray:
     return np.full(1, np.nan)
 
 
-def read_exp(value: FloatArray, vector: FloatArray) -> Reading | None:
+_RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
+
+
+def read_exp(_declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
     """The reading of an exponential (rows, 3, 3) of vectors (rows, 3): of a scaled or negated vector."""
-    for ratio in (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES):
+    for ratio in _RATIOS:
         if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
             findings = ratio_findings(ratio, len(value), "takes")
             return Reading(
@@ -105,7 +112,7 @@ _RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
 )
 
 
-def read_geodesic(value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
+def read_geodesic(_declared: Conventions, value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
     """The reading of a distance (rows,) of rotations: the angle, a scaled angle, or the angle of the product."""
     for words, relative, findings in _RELATIVES:
         ratio = fitted_ratio(value, oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), a.shape), relative(a, b)))
@@ -122,8 +129,61 @@ def read_geodesic(value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | 
     return None
 
 
+def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) -> Reading | None:
+    """The reading of rotation vectors (rows, 3) of quaternions (rows, 4): component order and scale."""
+    for order in orders(declared):
+        reading = read_log(declared, value, as_matrix(quat, order))
+        if reading is not None:
+            return Reading(
+                f"{reading.words}, {order}",
+                after(reading.compute, partial(as_matrix, order=order)),
+                [*order_findings(declared, order), *reading.findings],
+            )
+    return None
+
+
+def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
+    """The reading of quaternions (rows, 4) of rotation vectors (rows, 3): component order and scale.
+
+    A unit quaternion in the other order is one too; so the declared order is tried with every scale first.
+    """
+    if value.shape != (len(vector), 4) or not np.abs(np.linalg.norm(value, axis=-1) - 1.0).max() <= MATCH:
+        return None
+    for order in orders(declared):
+        reading = read_exp(declared, as_matrix(value, order), vector)
+        if reading is not None:
+            return Reading(
+                f"{reading.words}, {order}",
+                after(partial(as_quat, order=order), reading.compute),
+                [*order_findings(declared, order), *reading.findings],
+            )
+    return None
+
+
+def _own_quat_log(declared: Conventions) -> Reading:
+    order = orders(declared)[0]
+    return Reading(
+        f"the full rotation vector, in radians, {order}", lambda q: oracle.rotation_vector(as_matrix(q, order))
+    )
+
+
+def _own_quat_exp(declared: Conventions) -> Reading:
+    order = orders(declared)[0]
+    return Reading(f"the rotation by a vector's length about it, {order}", lambda v: as_quat(oracle.exp_map(v), order))
+
+
 READERS: Mapping[str, Callable[..., Reading | None]] = {
     "so3_log_map": read_log,
     "so3_exp_map": read_exp,
     "geodesic_R": read_geodesic,
+    "quat_to_axis_angle": read_quat_log,
+    "axis_angle_to_quat": read_quat_exp,
 }
+OWN: Mapping[str, Callable[[Conventions], Reading]] = {
+    "so3_log_map": lambda _: Reading("the full rotation vector, in radians", oracle.rotation_vector),
+    "so3_exp_map": lambda _: Reading("the rotation by a vector's length about it", oracle.exp_map),
+    "geodesic_R": lambda _: Reading("the angle of Aᵀ·B, in radians", oracle.rotation_angle_rad),
+    "quat_to_axis_angle": _own_quat_log,
+    "axis_angle_to_quat": _own_quat_exp,
+}
+"""The contract's own reading of each."""

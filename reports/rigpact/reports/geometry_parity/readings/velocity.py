@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,14 +13,20 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.precision import MATCH
-from rigpact.reports.geometry_parity.readings import Reading
-from rigpact.reports.geometry_parity.scaled import Named, fitted_ratio, ratio_findings, words_of
+from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
+from rigpact.reports.geometry_parity.readings.six_numbers import codec_findings, codec_words, codecs
+from rigpact.reports.geometry_parity.samples import decoded
 
 RATES_HZ = (50.0, 24.0)
 """Two rates, so that a fixed rate inside the function shows."""
 FORWARD = "the step that follows, the last one repeated"
+ALONE = "the steps alone, one row fewer"
+"""Says nothing of a row that the contract repeats, so it contradicts nothing."""
 
 
 def steps(sequence: FloatArray, frame: str) -> FloatArray:
@@ -42,7 +49,7 @@ _ROWS: Mapping[str, Callable[[FloatArray, FloatArray, str], FloatArray]] = {
     "the step that follows, zero at the end": lambda step, _s, _f: np.concatenate((step, np.zeros_like(step[-1:]))),
     "the step before, zero at the start": lambda step, _s, _f: np.concatenate((np.zeros_like(step[:1]), step)),
     "the mean of both steps, ends repeated": _central,
-    "the steps alone, one row fewer": lambda step, _sequence, _frame: step,
+    ALONE: lambda step, _sequence, _frame: step,
 }
 
 
@@ -51,11 +58,48 @@ def velocities(sequence: FloatArray, fps: float, frame: str, rows: str) -> Float
     return fps * _ROWS[rows](steps(sequence, frame), sequence, frame)
 
 
-def declared_velocity(conventions: Conventions) -> Callable[[FloatArray], FloatArray]:
+def declared_velocity(role: str, conventions: Conventions) -> Callable[[FloatArray], FloatArray]:
     """The contract's angular velocity at the first of the two rates."""
     factor = 0.5 if conventions.angvel_angle == "half" else 1.0
     frame = str(conventions.angvel_frame)
-    return lambda sequence: factor * velocities(sequence, RATES_HZ[0], frame, FORWARD)
+    _words, as_matrices, _findings = next(_decoders(role, conventions))
+    return lambda sequence: factor * velocities(as_matrices(sequence), RATES_HZ[0], frame, FORWARD)
+
+
+_Decoder = tuple[str, Callable[[FloatArray], FloatArray], list[Named]]
+
+
+def _decoders(role: str, declared: Conventions) -> Iterator[_Decoder]:
+    """The ways to read a sequence's values as rotations, the declared one first: words, function, findings."""
+    if role == "angvel_from_quat_seq":
+        for order in orders(declared):
+            yield order, partial(as_matrix, order=order), order_findings(declared, order)
+    elif role == "angvel_from_rot6d_seq":
+        for conventions, transposed in codecs(declared):
+            words = codec_words(conventions, transposed=transposed)
+            yield words, _six_decoder(conventions, transposed), codec_findings(declared, words)
+    else:
+        yield "", lambda matrices: matrices, []
+
+
+def _six_decoder(conventions: Conventions, transposed: object) -> Callable[[FloatArray], FloatArray]:
+    codec = Rot6d(conventions)
+    return lambda six: oracle.transpose(decoded(six, codec)) if transposed else decoded(six, codec)
+
+
+def read_any_velocity(
+    role: str, values: list[FloatArray], sequence: FloatArray, conventions: Conventions
+) -> Reading | None:
+    """The reading of velocities of rotations, of quaternions or of six numbers."""
+    for words, as_matrices, findings in _decoders(role, conventions):
+        reading = read_velocity(values, as_matrices(sequence), conventions)
+        if reading is not None:
+            return Reading(
+                ", ".join(filter(None, (reading.words, words))),
+                after(reading.compute, as_matrices),
+                [*findings, *reading.findings],
+            )
+    return None
 
 
 def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: Conventions) -> Reading | None:
@@ -83,7 +127,7 @@ def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: C
 def _where(frame: str, own: str, rows: str) -> Iterator[Named]:
     if frame != own:
         yield rules.VELOCITY_FRAME, {"found": frame, "declared": own}
-    if rows != FORWARD:
+    if rows not in (FORWARD, ALONE):
         yield rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}
 
 

@@ -6,32 +6,20 @@ convention. A check yields findings, and notes facts that are not defects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity.backend import Array
-from rigpact.reports.geometry_parity.calling import CallFailed
+from rigpact.reports.geometry_parity.calling.backend import Array
+from rigpact.reports.geometry_parity.calling.function import CallFailed
+from rigpact.reports.geometry_parity.checks.axes import Check, Facts, check_axes, same
+from rigpact.reports.geometry_parity.checks.precision import row_errors, scale_of, tolerance
 from rigpact.reports.geometry_parity.meaning import Known
-from rigpact.reports.geometry_parity.precision import row_errors, scale_of, tolerance
+from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
 from rigpact.reports.geometry_parity.roles import UNIT
-from rigpact.reports.geometry_parity.velocity import RATES_HZ
-
-Facts = dict[str, str]
-_LEADING = (4, 2, 8)
-"""The 64 rows as three leading axes."""
-
-
-def _same(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "") -> float:
-    """The error between results that should be equal; 0 if they are equal within rounding."""
-    if value.shape != expected.shape:
-        return float("inf")
-    errors = row_errors(known.function.role, value.astype(np.float64), expected.astype(np.float64))
-    error = float(errors.max(initial=0.0))
-    return error if error > tolerance(known.function.role, dtype or known.dtype, scale_of(expected)) else 0.0
 
 
 def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
@@ -59,7 +47,7 @@ def _half_precision(known: Known) -> str:
     except CallFailed:
         return "refused"
     rounded = known.call(*(array.astype(np.float16).astype(known.dtype) for array in known.arrays))
-    fine = value.shape == rounded.shape and not _same(known, value, rounded, "float16")
+    fine = value.shape == rounded.shape and not same(known, value, rounded, "float16")
     kept = "kept" if value.dtype == np.float16 else f"becomes {value.dtype.name}"
     return kept if fine else f"{kept}, off by more than rounding"
 
@@ -87,6 +75,8 @@ def _whole(array: Array, kind: str) -> Array:
         )
         picked = turns[np.arange(array[..., 0, 0].size) % 3].reshape(array.shape)
         return picked.astype(np.int64)
+    if kind == "quat_sequence":
+        return np.broadcast_to(np.eye(4, dtype=np.int64)[0], array.shape)
     if kind == "quat":
         return np.eye(4, dtype=np.int64)[np.arange(len(array)) % 4]
     return np.rint(array * 3.0).astype(np.int64)
@@ -115,86 +105,6 @@ def check_precision(known: Known, facts: Facts) -> Iterator[Finding]:
             return
 
 
-def check_axes(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Check three leading axes, a single rotation, no rotation, several bones in one flat vector, and broadcasting."""
-    if known.function.one_by_one:
-        facts["leading axes"] = "refused"
-        return
-    yield from _leading_axes(known, facts)
-    facts["one alone"] = _noted(known, _one_alone(known))
-    facts["none at all"] = _noted(
-        known, tuple(array[:0] for array in known.arrays) if not known.function.role.timed else None
-    )
-    if len(known.arrays) == 2:
-        facts["broadcast"] = _noted(known, (known.arrays[0], known.arrays[1][:1]))
-    if known.function.role.flat:
-        yield from _flat_bones(known, facts)
-
-
-def _leading_axes(known: Known, facts: Facts) -> Iterator[Finding]:
-    folded, expected = [_folded(known, array) for array in known.arrays], _folded(known, known.value)
-    shape = " × ".join(map(str, folded[0].shape))
-    facts["leading axes"] = "taken"
-    try:
-        value = known.call(*folded)
-    except CallFailed as error:
-        facts["leading axes"] = "refused"
-        yield known.finding(rules.AXES_REFUSED, case=f"input of {shape} numbers", error=error)
-        return
-    if value.shape != expected.shape:
-        facts["leading axes"] = f"give {list(value.shape)}"
-        yield known.finding(
-            rules.OTHER_SHAPE, found=f"the shape {list(value.shape)}", case=f"input of {shape} numbers",
-            expected=f"the shape {list(expected.shape)}",
-        )  # fmt: skip
-        return
-    rows = (-1, *known.value.shape[1:])
-    wrong = _same(known, value.reshape(rows), expected.reshape(rows))
-    if wrong:
-        yield known.finding(rules.ROWS_MIXED, case=f"in a batch of {shape} numbers", error=wrong)
-
-
-def _folded(known: Known, array: Array) -> Array:
-    """The rows as three leading axes; for a sequence, the bones as two more axes."""
-    if known.function.role.timed:
-        return np.stack([array, array], axis=2)
-    return array.reshape(*_LEADING, *array.shape[1:])
-
-
-def _one_alone(known: Known) -> tuple[Array, ...]:
-    if known.function.role.timed:
-        return tuple(array[:, 0] for array in known.arrays)
-    return tuple(array[0] for array in known.arrays)
-
-
-def _noted(known: Known, arrays: tuple[Array, ...] | None) -> str:
-    if arrays is None:
-        return "not asked"
-    try:
-        known.call(*arrays)
-    except CallFailed:
-        return "refused"
-    return "taken"
-
-
-def _flat_bones(known: Known, facts: Facts) -> Iterator[Finding]:
-    """(rows / 4, 24): four bones side by side, as poses are stored."""
-    flat = tuple(array.reshape(-1, 4 * array.shape[-1]) for array in known.arrays)
-    facts["flat poses"] = "taken"
-    try:
-        value = known.call(*flat)
-    except CallFailed:
-        facts["flat poses"] = "refused"
-        return
-    expected = known.value.reshape(-1, 4 * known.value.shape[-1])
-    if value.shape != expected.shape:
-        facts["flat poses"] = f"give {list(value.shape)}"
-        return
-    error = _same(known, value, expected)
-    if error:
-        yield known.finding(rules.ROWS_MIXED, case="when four bones stand in one flat vector", error=error)
-
-
 def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
     """A row's result must not depend on other rows or on the memory layout; NaN must stay in its own row."""
     if known.function.one_by_one or known.function.role.timed:
@@ -204,7 +114,7 @@ def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
     for case, value, expected in (
         ("when the rows stand in another order", reversed_rows, known.value), ("in a batch of three", few, known.value[:3]),
     ):  # fmt: skip
-        error = _same(known, value, expected)
+        error = same(known, value, expected)
         if error:
             yield known.finding(rules.ROWS_MIXED, case=case, error=error)
             return
@@ -222,7 +132,7 @@ def _layout(known: Known) -> Iterator[Finding]:
         except CallFailed as error:
             yield known.finding(rules.AXES_REFUSED, case=case, error=error)
             return
-        wrong = _same(known, value, known.value)
+        wrong = same(known, value, known.value)
         if wrong:
             yield known.finding(rules.ROWS_MIXED, case=f"from {case}", error=wrong)
             return
@@ -235,7 +145,7 @@ def _not_a_number(known: Known) -> Iterator[Finding]:
         value = known.call(*arrays)
     except CallFailed:
         return  # refusing NaN is correct
-    error = _same(known, np.delete(value, 5, axis=0), np.delete(known.value, 5, axis=0))
+    error = same(known, np.delete(value, 5, axis=0), np.delete(known.value, 5, axis=0))
     if error:
         yield known.finding(rules.ROWS_MIXED, case="when another row holds NaN", error=error)
     elif np.isfinite(value[5]).all():
@@ -248,17 +158,23 @@ def _shown(value: FloatArray) -> str:
 
 def check_repetition(known: Known, _facts: Facts) -> Iterator[Finding]:
     """The same call must give the same bits, and must not change its arguments."""
-    arrays = [np.array(array) for array in known.arrays]
-    again = known.function.call_keeping(arrays, RATES_HZ[0])
+    again = known.call(*known.arrays)
     if again.shape != known.value.shape or not np.array_equal(again, known.value, equal_nan=True):
         same_shape = again.shape == known.value.shape
         error = float(np.abs(again - known.value).max()) if same_shape else float("inf")
         yield known.finding(rules.NOT_REPEATABLE, error=error)
-    for place, (before, after) in enumerate(zip(known.arrays, arrays, strict=True)):
+    yield from _changed_inputs(known)
+
+
+def _changed_inputs(known: Known) -> Iterator[Finding]:
+    rows = [array[:, 0] if known.function.role.timed else array[0] for array in known.arrays]
+    laid = known.function.lay(rows if known.function.one_by_one else known.arrays)
+    given = [np.array(array, copy=True, order="K") for array in laid]
+    known.function.call_laid(given, RATES_HZ[0])
+    for place, (before, after) in enumerate(zip(laid, given, strict=True)):
         if not np.array_equal(before, after):
-            argument = f"argument {place + 1} of {len(arrays)}"
+            argument = f"argument {place + 1} of {len(given)}"
             yield known.finding(rules.INPUT_CHANGED, argument=argument, error=float(np.abs(after - before).max()))
 
 
-Check = Callable[[Known, Facts], Iterator[Finding]]
 BEHAVIOUR: tuple[Check, ...] = (check_types, check_precision, check_axes, check_rows, check_repetition)

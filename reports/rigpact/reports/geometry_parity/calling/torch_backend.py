@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity.backend import Array, BackendName
+from rigpact.reports.geometry_parity.calling.backend import Array, BackendName
 
 
 class TorchBackend:
