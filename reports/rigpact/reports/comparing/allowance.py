@@ -109,7 +109,7 @@ class _Side:
 
     def __init__(self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool) -> None:
         self.values, self._contract = values, contract
-        self._known = KnownFrames(contract, values)
+        self._known = KnownFrames(contract, values, frames)
         start = frames - (frames[0] if frames[0] == 0 else frames[0] - 1)
         evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values)
         self._replayed = ReplayedFrames(evidence, contract)
