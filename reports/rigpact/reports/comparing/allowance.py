@@ -61,8 +61,13 @@ class Allowance:
         return found
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
-        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
+        """The tolerance; infinite for values that cannot be judged. Equal values agree, whatever could be judged."""
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        found = self._tolerance_of(stage, a, b, error, around)
+        return found if stage.is_answer else np.where(np.isinf(found) & (error == 0.0), 0.0, found)
+
+    def _tolerance_of(self, stage: Stage, a: _Side, b: _Side, error: FloatArray, around: slice) -> FloatArray:
+        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
         if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
@@ -71,7 +76,7 @@ class Allowance:
                 return inherited
         bound = np.fmin(a.bound(stage), b.bound(stage))
         with np.errstate(invalid="ignore"):
-            if not (error > bound).any():
+            if not (error > bound).any() and not np.isinf(bound).any():
                 return bound
         if stage.is_answer:
             bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
@@ -80,7 +85,8 @@ class Allowance:
             return self._unseen(stage, bound, around)
         if (inherited > bound).any():
             self.inheriting.add(stage.name)
-        return np.asarray(np.fmax(bound, inherited))
+        # what rounding of the stages before could lead to is not known; what each side's own inputs lead to may be
+        return np.where(np.isinf(bound), inherited, np.fmax(bound, inherited))
 
     def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
         """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""
@@ -91,9 +97,7 @@ class Allowance:
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
             inherited = _difference(stage, exact[0], exact[1])
         if np.isnan(own).any():
-            # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
-            unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
-            own = np.where(np.isnan(own), unknown, own)
+            own = np.where(np.isnan(own), np.inf, own)  # without a bound nothing can be judged
         return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:

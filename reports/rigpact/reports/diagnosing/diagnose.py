@@ -18,7 +18,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, p
 from rigpact.reports.comparing.address import Address, channel_address
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.stage_error import StageError, error_between, largest_in_unit
+from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
 Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
@@ -63,9 +63,10 @@ class Divergence:
 class Cause:
     """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
 
-    They explain `frames_explained` of `frames` frames; if these are not all, the verdict is `unexplained`.
-    `equivalents` are other changes that explain this data equally well. The errors are those of `stage`, without and
-    with the changes.
+    They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained and the
+    verdict is `unexplained`. `equivalents` are other changes that explain this data equally well. error_before and
+    error_after are the largest errors of `stage` in its unit, without and with the changes. channel_error, tolerance and
+    ratio are those with the changes, at the channel that is then worst in tolerances.
     """
 
     stage: str
@@ -77,6 +78,14 @@ class Cause:
     code_hints: tuple[str, ...]
     frames_explained: int
     frames: int
+    channel_error: float | None
+    tolerance: float | None
+    ratio: float | None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether frames remain that are beyond their tolerance with the changes."""
+        return self.frames_explained < self.frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +163,19 @@ def diagnose(
 def _verdict_without_failures(
     hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
 ) -> Verdict:
-    """`agrees` only if every recorded stage was judged, except those that come from outside the evidence."""
+    """`agrees` only if every recorded value was judged, except the stages that come from outside the evidence."""
     if first is not None:
         return "unexplained"
     evidence, graph = hypotheses.evidence, hypotheses.graph
     outside = {stage.name for stage in graph if is_outside(graph, stage.name, evidence)}
-    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside - set(allow_unjudged)
-    return "undetermined" if unjudged else "agrees"
+    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside
+    unjudged |= {stage for stage in hypotheses.judged if _undetermined(hypotheses, stage)}
+    return "undetermined" if unjudged - set(allow_unjudged) else "agrees"
+
+
+def _undetermined(hypotheses: Hypotheses, stage: str) -> int:
+    error = hypotheses.error(stage, {})
+    return 0 if error is None else error.undetermined
 
 
 def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
@@ -175,6 +190,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
     stage, before, contract = explanation.stage, explanation.base, hypotheses.contract
     errors = [hypotheses.error(stage, changes) for changes in (before, {**before, **explanation.changes})]
     knobs = contract.system.knobs
+    worst = WorstChannel(None, None, None) if errors[1] is None else errors[1].worst_channel
     return Cause(
         stage=stage,
         changes=explanation.changes,
@@ -185,6 +201,9 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         code_hints=tuple(knobs[knob].hint(value) for knob, value in explanation.changes.items()),
         frames_explained=0 if errors[1] is None else errors[1].frames_within,
         frames=0 if errors[1] is None else errors[1].frames_judged,
+        channel_error=worst.error,
+        tolerance=worst.tolerance,
+        ratio=worst.ratio,
     )
 
 
@@ -205,20 +224,25 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
-        worst = error.worst_channel
-        verdicts.append(
-            StageVerdict(
-                stage.name,
-                local_error=largest_in_unit(error, contract),
-                inherited_error=_inherited(whole, error, contract),
-                channel_error=worst.error,
-                tolerance=worst.tolerance,
-                ratio=worst.ratio,
-                ok=error.ok,
-                unit=unit,
-            )
-        )
+        verdicts.append(_judged_verdict(error, _inherited(whole, error, contract), unit, contract))
     return verdicts
+
+
+def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Any) -> StageVerdict:
+    """The verdict on a stage; neither right nor wrong if it fits, but some of its values are undetermined."""
+    worst, undetermined = error.worst_channel, error.ok and error.undetermined
+    needs = f"rounding alone may change {error.undetermined} of its values by their whole range" if undetermined else None
+    return StageVerdict(
+        error.stage,
+        local_error=largest_in_unit(error, contract),
+        inherited_error=inherited,
+        channel_error=worst.error,
+        tolerance=worst.tolerance,
+        ratio=worst.ratio,
+        ok=None if undetermined else error.ok,
+        unit=unit,
+        needs=needs,
+    )
 
 
 def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:

@@ -158,7 +158,8 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     if result is None:
         return declared, 0, 0
     values = int(result.judged.sum()) * result.frame_count
-    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + result.unknown
+    waived = result.unknown - found.undetermined(name)
+    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + waived
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
