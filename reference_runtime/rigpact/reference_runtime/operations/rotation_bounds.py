@@ -6,6 +6,7 @@ error spans the whole range of a rotation. Such a value is not judged. Not here:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
-from rigpact.reference_runtime.operations.lanes import Guard
+from rigpact.reference_runtime.operations.lanes import CLEARLY_LONG, Guard
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.operations.six_numbers import SixNumbers
+from rigpact.reference_runtime.operations.six_numbers import Axes, SixNumbers
 
 ROTATION_RANGE = 2.0
 """Largest difference of any entry of two rotations: a tolerance this wide judges nothing."""
@@ -29,7 +30,7 @@ class Replacement(NamedTuple):
     """What stands for a lost axis: the guard that finds it, and the axes (T, 6·B) that replace it, NaN if not known."""
 
     guard: Guard
-    axes: FloatArray
+    axes: Callable[[], FloatArray]
 
 
 def gram_schmidt_bound(
@@ -42,37 +43,48 @@ def gram_schmidt_bound(
     The given axes count as equal on both sides: how far they differ is inherited from the frame before.
     """
     a, b = codec.split(six.astype(np.float64))
-    spare_a, spare_b = codec.split(np.broadcast_to(instead.axes, six.shape).astype(np.float64))
     error_a, error_b = _axis_errors(codec, upstream, a.shape)
+    size_a, size_b = length(a), length(b)
     with np.errstate(divide="ignore", invalid="ignore"):
-        kept, lost = _decided(instead.guard, a, error_a)
-        axis = np.where(lost, spare_a, a / _divisor(instead.guard, a))
-        first = _bounded(kept, error_a / _divisor(instead.guard, a), lost & np.isfinite(axis), 0.0)
-        rest, spare = perpendicular(b, axis), perpendicular(spare_b, axis)
-        error = error_b + length(b) * first
-        kept, lost = _decided(instead.guard, rest, error)
-        lost = lost & (length(spare) > KINDA_SMALL_NUMBER + first)
-        second = _bounded(kept, error / _divisor(instead.guard, rest), lost, first / length(spare))
-    return codec.join(np.broadcast_to(first, a.shape), np.broadcast_to(second, a.shape))
+        first = error_a / size_a + gamma(GRAM_SCHMIDT)
+        rest = length(perpendicular(b, a / size_a))
+        error = error_b + size_b * first
+        second = error / rest + gamma(GRAM_SCHMIDT)
+        if not ((size_a > _clearly_long(error_a)).all() and (rest > _clearly_long(error)).all()):
+            spare = codec.split(np.broadcast_to(instead.axes(), six.shape).astype(np.float64))
+            first, second = _guarded_bound((a, b), (error_a, error_b), instead.guard, spare)
+    bounds = (np.where(each < ROTATION_RANGE, each, np.inf) for each in (first, second))
+    return codec.join(*(np.broadcast_to(each, a.shape) for each in bounds))
+
+
+def _clearly_long(error: FloatArray) -> FloatArray:
+    """The length above which every guard keeps an axis on both sides; a component is at least 1/sqrt(3) of the length."""
+    return np.asarray(CLEARLY_LONG + np.sqrt(3.0) * error)
+
+
+def _guarded_bound(axes: Axes, errors: Axes, guard: Guard, spares: Axes) -> Axes:
+    """The bounds of both axes (T, B, 1) where some may be lost; infinite where that is not decided, or no axis is known."""
+    (a, b), (error_a, error_b), (spare_a, spare_b) = axes, errors, spares
+    floor, rounding = guard.least_divisor or 0.0, gamma(GRAM_SCHMIDT)
+    kept, lost = _decided(guard, a, error_a)
+    axis = np.where(lost, spare_a, a / np.maximum(length(a), floor))
+    lost &= np.isfinite(spare_a).all(axis=-1, keepdims=True)
+    first = rounding + np.where(kept, error_a / np.maximum(length(a), floor), np.where(lost, 0.0, np.inf))
+    rest, spare = perpendicular(b, axis), length(perpendicular(spare_b, axis))
+    error = error_b + length(b) * first
+    kept, lost = _decided(guard, rest, error)
+    lost &= spare > KINDA_SMALL_NUMBER + first
+    second = np.where(kept, error / np.maximum(length(rest), floor), np.where(lost, first / spare, np.inf))
+    return first, rounding + second
 
 
 def _decided(guard: Guard, axis: FloatArray, error: FloatArray) -> tuple[Flags, Flags]:
     """Whether both sides surely keep an axis (T, B, 3), and whether both surely replace it, (T, B, 1)."""
     if guard.size is None:
-        return np.ones_like(error, bool), np.zeros_like(error, bool)
+        return np.ones(error.shape, bool), np.zeros(error.shape, bool)
     size = guard.size(axis)
     slack = KINDA_SMALL_NUMBER * gamma(GRAM_SCHMIDT) + error
     return size > KINDA_SMALL_NUMBER + slack, size < KINDA_SMALL_NUMBER - slack
-
-
-def _divisor(guard: Guard, axis: FloatArray) -> FloatArray:
-    return np.maximum(length(axis), guard.least_divisor or 0.0)
-
-
-def _bounded(kept: Flags, error: FloatArray, lost: Flags, error_lost: FloatArray | float) -> FloatArray:
-    """The bound of an axis that is kept or replaced; infinite if that is not decided, or if it judges nothing."""
-    bound = np.where(kept, error, np.where(lost.any(axis=-1, keepdims=True), error_lost, np.inf)) + gamma(GRAM_SCHMIDT)
-    return np.asarray(np.where(bound < ROTATION_RANGE, bound, np.inf))
 
 
 def _axis_errors(

@@ -12,6 +12,7 @@ narrow bound. `stage_tolerances` bounds two runs with the same inputs; upstream 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -245,16 +246,16 @@ def _network_depth(contract: Contract) -> int:
 
 def _delta_axes(frames: Any, codec: Rot6d) -> Replacement:
     """What stands for a lost axis of ΔR."""
-    before = codec.delta_keeps_axes
-    axes = published_before(frames, codec) if before else codec.identity(frames.contract.bone_count)
-    return Replacement(codec.delta_guard, axes)
+    return Replacement(codec.delta_guard, partial(_spare_axes, frames, codec, keeps=codec.delta_keeps_axes))
 
 
 def _pose_axes(frames: Any, codec: Rot6d) -> Replacement:
     """What stands for a lost axis of a published pose."""
-    before = codec.pose_keeps_axes
-    axes = published_before(frames, codec) if before else codec.identity(frames.contract.bone_count)
-    return Replacement(codec.reproject_guard, axes)
+    return Replacement(codec.reproject_guard, partial(_spare_axes, frames, codec, keeps=codec.pose_keeps_axes))
+
+
+def _spare_axes(frames: Any, codec: Rot6d, *, keeps: bool) -> FloatArray:
+    return published_before(frames, codec) if keeps else codec.identity(frames.contract.bone_count)
 
 
 def _spread(per_bone: FloatArray) -> FloatArray:
