@@ -88,9 +88,7 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
-    def __init__(
-        self, contract: Any, stages: Mapping[str, FloatArray], frame: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, contract: Any, stages: Mapping[str, FloatArray], frame: NDArray[np.int64] | None = None) -> None:
         """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given."""
         self.contract, self.recorded = contract, stages
         self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame

@@ -87,9 +87,7 @@ def _decided(guard: Guard, axis: FloatArray, error: FloatArray) -> tuple[Flags, 
     return size > KINDA_SMALL_NUMBER + slack, size < KINDA_SMALL_NUMBER - slack
 
 
-def _axis_errors(
-    codec: SixNumbers, bound: FloatArray | float, shape: tuple[int, ...]
-) -> tuple[FloatArray, FloatArray]:
+def _axis_errors(codec: SixNumbers, bound: FloatArray | float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
     """Euclidean length of the bound of both axes of each bone, (T, B, 1)."""
     if isinstance(bound, float):
         both = np.full((*shape[:-1], 1), bound)

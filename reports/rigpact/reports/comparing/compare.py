@@ -126,7 +126,9 @@ def compare(
     allowance = Allowance(contract, frames, is_free=pairs.is_free)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     answers = [name for name in _system_of(contract).graph.answers if name in stages]
-    for name in [name for name in answers if stages[name].unknown and stages[name].unknown == stages[name].judged_total]:
+    for name in [
+        name for name in answers if stages[name].unknown and stages[name].unknown == stages[name].judged_total
+    ]:
         waived[name] = "what the network was given differs"
         del stages[name]
     bones = _bone_names(a, b, contract)

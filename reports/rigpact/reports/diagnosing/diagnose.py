@@ -231,7 +231,9 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
 def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Any) -> StageVerdict:
     """The verdict on a stage; neither right nor wrong if it fits, but some of its values are undetermined."""
     worst, undetermined = error.worst_channel, error.ok and error.undetermined
-    needs = f"rounding alone may change {error.undetermined} of its values by their whole range" if undetermined else None
+    needs = (
+        f"rounding alone may change {error.undetermined} of its values by their whole range" if undetermined else None
+    )
     return StageVerdict(
         error.stage,
         local_error=largest_in_unit(error, contract),
