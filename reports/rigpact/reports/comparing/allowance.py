@@ -83,10 +83,11 @@ class Allowance:
         inherited = self._inherited(stage, a, b)
         if inherited is None:
             return self._unseen(stage, bound, around)
-        if (inherited > bound).any():
+        # what rounding of the stages before could lead to is not known there; what each side's own inputs lead to may be
+        unknown = np.isinf(bound)
+        if (inherited > bound).any() or (unknown & np.isfinite(inherited) & (error > 0.0)).any():
             self.inheriting.add(stage.name)
-        # what rounding of the stages before could lead to is not known; what each side's own inputs lead to may be
-        return np.where(np.isinf(bound), inherited, np.fmax(bound, inherited))
+        return np.where(unknown, inherited, np.fmax(bound, inherited))
 
     def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
         """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""

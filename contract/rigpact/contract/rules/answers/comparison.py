@@ -82,7 +82,7 @@ VALUE_UNDETERMINED = Rule(
     severity=Severity.ERROR,
     message="{count} of {total} values of {stage} differ, and rounding alone may change each of them by its whole range; the "
     "first at frame {frame}, {address}",
-    hint="record the stages before it too: from y_raw on, the axis that is almost lost is found",
+    hint="record every stage from the network's output on, on both sides; then only a value at the threshold itself stays open",
     why="an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a defect",
 )
 
