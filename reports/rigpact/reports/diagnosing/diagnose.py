@@ -5,7 +5,7 @@ A defect that is not a convention gets the verdict `unexplained` with stage and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -90,13 +90,14 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """The answer of `explain`."""
+    """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded."""
 
     verdict: Verdict
     first_divergence: Divergence | None
     stages: tuple[StageVerdict, ...]
     causes: tuple[Cause, ...]
     indistinguishable: tuple[tuple[str, Any], ...]
+    contradictions: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -117,6 +118,7 @@ class Diagnosis:
             "stages": [vars(stage) for stage in self.stages],
             "causes": [_cause_to_json(cause) for cause in self.causes],
             "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
+            "contradictions": list(self.contradictions),
         }  # fmt: skip
 
 
@@ -158,6 +160,43 @@ def diagnose(
     found = tuple(_cause(hypotheses, explanation) for explanation in causes)
     alike = tuple(_indistinguishable(hypotheses, accepted)) if explained else ()
     return Diagnosis("explained" if explained else "unexplained", first, stages, found, alike)
+
+
+_WORST_FIRST: tuple[Verdict, ...] = ("unexplained", "explained", "undetermined", "agrees")
+
+
+def together(
+    parts: Sequence[Diagnosis], graph: Graph, contradictions: tuple[str, ...] = (), *, complete: bool = True
+) -> Diagnosis:
+    """The diagnoses of several recordings of one engine as one; its verdict is the worst of theirs.
+
+    complete: whether everything that was recorded is in one of the parts.
+    """
+    verdicts = {part.verdict for part in parts} | ({"unexplained"} if contradictions else set())
+    verdicts |= set() if complete else {"undetermined"}
+    stages: dict[str, StageVerdict] = {}
+    for stage in sorted((stage for part in parts for stage in part.stages), key=_badness, reverse=True):
+        stages.setdefault(stage.stage, stage)
+    causes = {(cause.stage, str(cause.changes)): cause for part in parts for cause in part.causes}
+    alike = [choice for part in parts for choice in part.indistinguishable]
+    return Diagnosis(
+        next(verdict for verdict in _WORST_FIRST if verdict in verdicts),
+        next((part.first_divergence for part in parts if part.first_divergence is not None), None),
+        tuple(stages[name] for name in graph.names if name in stages),
+        tuple(causes.values()),
+        tuple(choice for choice in dict.fromkeys(alike) if all(_is_open(part, choice, graph) for part in parts)),
+        contradictions,
+    )
+
+
+def _badness(stage: StageVerdict) -> tuple[int, float]:
+    return {False: 2, None: 1, True: 0}[stage.ok], stage.ratio or 0.0
+
+
+def _is_open(part: Diagnosis, choice: tuple[str, Any], graph: Graph) -> bool:
+    """Whether a recording leaves a convention open: its stages were not judged, or it fits as well."""
+    judged = {stage.stage for stage in part.stages if stage.ok is not None}
+    return choice in part.indistinguishable or judged.isdisjoint(graph.stages_of(choice[0]))
 
 
 def _verdict_without_failures(

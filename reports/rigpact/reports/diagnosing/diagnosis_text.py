@@ -31,6 +31,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     _print_divergence(diagnosis, console)
     for cause in diagnosis.causes:
         _print_cause(cause, console)
+    for contradiction in diagnosis.contradictions:
+        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
