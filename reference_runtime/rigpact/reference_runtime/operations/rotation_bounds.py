@@ -46,10 +46,10 @@ def gram_schmidt_bound(
     error_a, error_b = _axis_errors(codec, upstream, a.shape)
     size_a, size_b = length(a), length(b)
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = error_a / size_a + gamma(GRAM_SCHMIDT)
+        first: FloatArray = error_a / size_a + gamma(GRAM_SCHMIDT)
         rest = length(perpendicular(b, a / size_a))
         error = error_b + size_b * first
-        second = error / rest + gamma(GRAM_SCHMIDT)
+        second: FloatArray = error / rest + gamma(GRAM_SCHMIDT)
         if not ((size_a > _clearly_long(error_a)).all() and (rest > _clearly_long(error)).all()):
             spare = codec.split(np.broadcast_to(instead.axes(), six.shape).astype(np.float64))
             first, second = _guarded_bound((a, b), (error_a, error_b), instead.guard, spare)
@@ -69,7 +69,7 @@ def _guarded_bound(axes: Axes, errors: Axes, guard: Guard, spares: Axes) -> Axes
     kept, lost = _decided(guard, a, error_a)
     axis = np.where(lost, spare_a, a / np.maximum(length(a), floor))
     lost &= np.isfinite(spare_a).all(axis=-1, keepdims=True)
-    first = rounding + np.where(kept, error_a / np.maximum(length(a), floor), np.where(lost, 0.0, np.inf))
+    first: FloatArray = rounding + np.where(kept, error_a / np.maximum(length(a), floor), np.where(lost, 0.0, np.inf))
     rest, spare = perpendicular(b, axis), length(perpendicular(spare_b, axis))
     error = error_b + length(b) * first
     kept, lost = _decided(guard, rest, error)

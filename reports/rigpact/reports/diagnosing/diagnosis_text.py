@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.terminal import plain, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}

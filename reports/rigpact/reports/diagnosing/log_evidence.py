@@ -22,7 +22,8 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.systems.enemy_animation import knobs
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose, together
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
 from rigpact.reports.diagnosing.engine_log import Composition, EngineLog, Printed, read_engine_log
 
 _GIVEN = ("delta6d",)
@@ -33,8 +34,12 @@ _LAYOUT = Layout(
 )
 
 
-def explain_log(path: Path, contract: Contract | None, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
+def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
     """Explain a log; a bundle is optional. UnusableInput when no line of it can be judged."""
+    if contract is not None and not isinstance(contract, Contract):
+        raise UnusableInput(
+            "--bundle", f"a contract of {contract.system.title}", "the schema bundle of the logged engine"
+        )
     log = read_engine_log(path)
     declared = contract.conventions if contract else knobs.enemy_conventions(changes)
     one_bone = _one_bone(declared, path)

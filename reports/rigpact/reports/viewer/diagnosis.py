@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
 from rigpact.reports.diagnosing.diagnosis_text import effect_text
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.terminal import plain

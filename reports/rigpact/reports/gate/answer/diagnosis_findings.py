@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
 
 

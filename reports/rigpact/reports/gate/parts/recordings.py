@@ -22,7 +22,8 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
