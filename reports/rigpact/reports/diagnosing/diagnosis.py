@@ -69,9 +69,9 @@ class Cause:
     code_hints: tuple[str, ...]
     frames_explained: int
     frames: int
-    channel_error: float | None
-    tolerance: float | None
-    ratio: float | None
+    channel_error: float | None = None
+    tolerance: float | None = None
+    ratio: float | None = None
 
     @property
     def is_partial(self) -> bool:
