@@ -41,7 +41,15 @@ def explain(command: Any, scene: Scene, demo_bundle: Path, tmp_path: Path) -> Ex
         path = tmp_path / "run.trace.safetensors"
         write_trace(replace(scene.record(), stages=dict(stages)), path)
         companion = demo_bundle / "pretrain_template.json"
-        words = ("explain", path, "--bundle", demo_bundle / "norm_template.json", "--companion", companion)
+        words = (
+            "explain",
+            path,
+            "--singles-only",
+            "--bundle",
+            demo_bundle / "norm_template.json",
+            "--companion",
+            companion,
+        )
         printed, document = command(*words), command(*words, "--format", "json")
         assert printed.status == document.status == 1
         return " ".join(printed.out.split()), json.loads(document.out)

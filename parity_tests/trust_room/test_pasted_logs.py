@@ -128,6 +128,24 @@ def test_published_pose_that_was_not_composed_is_seen(command: Any, paste: Paste
     assert (answer.status, "stage y_out" in answer.out) == (1, True)
 
 
+@refused("The same, where one line of another step was cut off", "exit 1, stage `y_out`")
+def test_published_pose_is_compared_where_another_step_lost_its_line(command: Any, paste: Paste) -> None:
+    """One damaged line must not hide the others."""
+    lines = honest()
+    lines[2 * 3 + 1] = published(turn(0, 4.0) @ NEXT[2])
+    lines[1] = lines[1][:60]
+    answer = command("explain", paste(lines))
+    assert (answer.status, "stage y_out" in answer.out) == (1, True)
+
+
+@refused("A condition of five numbers, beside correct compositions and without a bundle", "UNDETERMINED, exit 2")
+def test_condition_of_another_width_is_not_agreed(command: Any, paste: Paste) -> None:
+    """Nobody looked at the line: it is of another engine."""
+    line = condition(CONDITION[:5]).replace("Dim=7", "Dim=5")
+    answer = command("explain", paste([*honest(), line]))
+    assert (answer.status, "UNDETERMINED" in answer.out) == (2, True)
+
+
 @refused("Nothing but published numbers that are no rotation, of either bone", "`Against the contract`, exit 1")
 @pytest.mark.parametrize("bone", [0, 1])
 def test_published_numbers_that_are_no_rotation_are_seen(command: Any, paste: Paste, bone: int) -> None:

@@ -64,7 +64,8 @@ class Allowance:
         """The tolerance; infinite for values that cannot be judged. Equal values agree, whatever could be judged."""
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
         found = self._tolerance_of(stage, a, b, error, around)
-        return found if stage.is_answer else np.where(np.isinf(found) & (error == 0.0), 0.0, found)
+        unknown = np.isinf(found)
+        return found if stage.is_answer or not unknown.any() else np.where(unknown & (error == 0.0), 0.0, found)
 
     def _tolerance_of(self, stage: Stage, a: _Side, b: _Side, error: FloatArray, around: slice) -> FloatArray:
         """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""

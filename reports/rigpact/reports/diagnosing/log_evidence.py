@@ -46,17 +46,21 @@ def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[
     found = [diagnose(evidence, one_bone, allow_unjudged=_GIVEN) for evidence in log_evidence(log, declared)]
     contradictions = tuple(_contradictions(log, contract, declared))
     needs_bundle = log.history_fell_back and contract is None
+    is_complete = not needs_bundle and all(line.width == CONDITION_WIDTH for line in log.conditions)
     if not found and not contradictions:
         cut = " and ".join(f"{count} cut off {mark} lines" for mark, count in log.cut_off.items())
         hint = "give --bundle: it says whether its statistics were there" if needs_bundle else "log the first 4 steps"
         raise UnusableInput(path, cut or "no line that can be judged", "at least one whole [DeltaCompose] line", hint)
-    return together(found, one_bone.system.graph, contradictions, complete=not needs_bundle), _notes(log, contract)
+    return together(found, one_bone.system.graph, contradictions, complete=is_complete), _notes(log, contract)
 
 
 def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
     notes = [f"{count} {mark} lines are cut off and were passed over" for mark, count in log.cut_off.items()]
     if log.probes:
         notes.append(f"{log.probes} [Probe-CS] lines were not judged: the contract has no component-space poses")
+    others = sum(line.width != CONDITION_WIDTH for line in log.conditions)
+    if others:
+        notes.append(f"{others} [BuildCondVector] lines were not judged: a condition has {CONDITION_WIDTH} numbers")
     if contract is None and log.widths:
         notes.append("the widths in the log were not judged: give --bundle")
     if contract is None and log.history_fell_back:
@@ -67,15 +71,18 @@ def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
 def log_evidence(log: EngineLog, conventions: Conventions) -> Iterator[Evidence]:
     """The lines of a log as recordings of a character of one bone: a run of compositions each, and the conditions."""
     for run in log.runs:
+        published = [line for line in run if line.published is not None]
+        if 0 < len(published) < len(run):
+            yield _compositions(published, conventions, log.fps or 60.0)
         yield _compositions(run, conventions, log.fps or 60.0)
-    widths = {len(line.raw.numbers) for line in log.conditions}
-    if widths == {CONDITION_WIDTH}:
+    conditions = [line for line in log.conditions if len(line.raw.numbers) == CONDITION_WIDTH]
+    if conditions:
         recorded = {
-            "cond_raw": np.stack([line.raw.numbers for line in log.conditions]),
-            "cond": np.stack([line.out.numbers for line in log.conditions]),
+            "cond_raw": np.stack([line.raw.numbers for line in conditions]),
+            "cond": np.stack([line.out.numbers for line in conditions]),
         }
-        half_digit = max(max(line.raw.half_digit, line.out.half_digit) for line in log.conditions)
-        frame = np.arange(len(log.conditions))
+        half_digit = max(max(line.raw.half_digit, line.out.half_digit) for line in conditions)
+        frame = np.arange(len(conditions))
         yield Evidence(frame, log.fps or 60.0, "teacher", recorded, resolution=half_digit)
 
 
