@@ -54,6 +54,13 @@ def other_bundle(lines: Lines) -> None:
     lines[0]["contract"]["bundle_sha256"] = "0" * 64
 
 
+def at_the_threshold(lines: Lines) -> None:
+    """A first axis of ΔR of length 1e-4, where one engine keeps it and another replaces it."""
+    stages = lines[4]["stages"]
+    stages["y_raw"][:3] = [-1.0, 1e-4, 0.0]
+    stages["delta6d"][:6] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+
+
 EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP801": swapped_bones,
     "RP802": without_stage,
@@ -62,6 +69,7 @@ EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP805": narrower,
     "RP806": lambda lines: lines[0].update(fps=30),
     "RP807": other_bundle,
+    "RP830": at_the_threshold,
 }
 
 

@@ -22,7 +22,8 @@ from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.diagnosing.diagnose import Diagnosis, StageVerdict, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.reference_run import free_report, reference_of

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
@@ -87,9 +88,10 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
-    def __init__(self, contract: Any, stages: Mapping[str, FloatArray]) -> None:
-        """stages: (T, width) by name."""
-        self.contract, self._stages = contract, stages
+    def __init__(self, contract: Any, stages: Mapping[str, FloatArray], frame: NDArray[np.int64] | None = None) -> None:
+        """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given."""
+        self.contract, self.recorded = contract, stages
+        self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame
 
     @property
     def numbers(self) -> Any:
@@ -98,13 +100,13 @@ class KnownFrames:
 
     def __getitem__(self, stage: str) -> FloatArray:
         """A known stage; else `NotKnown`."""
-        if stage not in self._stages:
+        if stage not in self.recorded:
             raise NotKnown(stage)
-        return self._stages[stage]
+        return self.recorded[stage]
 
     def get(self, stage: str) -> FloatArray | None:
         """A known stage, or None."""
-        return self._stages.get(stage)
+        return self.recorded.get(stage)
 
     def pick(self, knob: Knob) -> Any:
         """The effect of the value that the conventions choose for a knob."""

@@ -61,8 +61,14 @@ class Allowance:
         return found
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
-        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
+        """The tolerance; infinite for values that cannot be judged. Equal values agree, whatever could be judged."""
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        found = self._tolerance_of(stage, a, b, error, around)
+        unknown = np.isinf(found)
+        return found if stage.is_answer or not unknown.any() else np.where(unknown & (error == 0.0), 0.0, found)
+
+    def _tolerance_of(self, stage: Stage, a: _Side, b: _Side, error: FloatArray, around: slice) -> FloatArray:
+        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
         if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
@@ -71,16 +77,18 @@ class Allowance:
                 return inherited
         bound = np.fmin(a.bound(stage), b.bound(stage))
         with np.errstate(invalid="ignore"):
-            if not (error > bound).any():
+            if not (error > bound).any() and not np.isinf(bound).any():
                 return bound
         if stage.is_answer:
             bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
         inherited = self._inherited(stage, a, b)
         if inherited is None:
             return self._unseen(stage, bound, around)
-        if (inherited > bound).any():
+        # what rounding of the stages before could lead to is not known there; what each side's own inputs lead to may be
+        unknown = np.isinf(bound)
+        if (inherited > bound).any() or (unknown & np.isfinite(inherited) & (error > 0.0)).any():
             self.inheriting.add(stage.name)
-        return np.asarray(np.fmax(bound, inherited))
+        return np.where(unknown, inherited, np.fmax(bound, inherited))
 
     def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
         """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""
@@ -91,9 +99,7 @@ class Allowance:
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
             inherited = _difference(stage, exact[0], exact[1])
         if np.isnan(own).any():
-            # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
-            unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
-            own = np.where(np.isnan(own), unknown, own)
+            own = np.where(np.isnan(own), np.inf, own)  # without a bound nothing can be judged
         return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
@@ -109,7 +115,7 @@ class _Side:
 
     def __init__(self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool) -> None:
         self.values, self._contract = values, contract
-        self._known = KnownFrames(contract, values)
+        self._known = KnownFrames(contract, values, frames)
         start = frames - (frames[0] if frames[0] == 0 else frames[0] - 1)
         evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values)
         self._replayed = ReplayedFrames(evidence, contract)

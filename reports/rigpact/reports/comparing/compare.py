@@ -62,6 +62,14 @@ class Comparison:
     inheriting: Collection[str]
     """Stages that inherit a difference from the stages before them."""
 
+    def undetermined(self, stage: str) -> int:
+        """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
+
+        A network's answers to different inputs do not belong to them: they are waived.
+        """
+        answers = _system_of(self.contract).graph.answers
+        return 0 if stage in answers or stage not in self.stages else self.stages[stage].unknown
+
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
         return channel_address(stage, channel, self.contract, self.bones)
@@ -117,11 +125,14 @@ def compare(
     pairs = _Pairs(a, b, rows_a, rows_b, known)
     allowance = Allowance(contract, frames, is_free=pairs.is_free)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
-    for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
+    answers = [name for name in _system_of(contract).graph.answers if name in stages]
+    for name in [
+        name for name in answers if stages[name].unknown and stages[name].unknown == stages[name].judged_total
+    ]:
         waived[name] = "what the network was given differs"
         del stages[name]
     bones = _bone_names(a, b, contract)
-    ledger = _ledger(a, b, held, stages, waived, len(frames))
+    ledger = _ledger(a, b, held, stages, waived, len(frames), answers)
     return Comparison(
         a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting
     )
@@ -278,11 +289,16 @@ def _ledger(
     stages: Mapping[str, StageComparison],
     waived: Mapping[str, str],
     shared: int,
+    answers: Collection[str],
 ) -> Ledger:
-    """Count values. Declared values are those of either side, over the frames of either side."""
+    """Count values. Declared values are those of either side, over the frames of either side.
+
+    Of the values that could not be judged, those of a network's answers are waived, and all others are missing.
+    """
     frames = len(a.trace.frame) + len(b.trace.frame) - shared
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
     compared = sum(int(result.judged.sum()) * result.frame_count - result.unknown for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * result.frame_count + result.unknown for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
+    unjudged += sum(result.unknown for name, result in stages.items() if name in answers)
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

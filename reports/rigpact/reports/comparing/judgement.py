@@ -22,6 +22,7 @@ def judge(comparison: Comparison) -> FindingsReport:
         *_frames_missing(comparison),
         *_not_finite(comparison),
         *_differences(comparison),
+        *_undetermined(comparison),
     )
     return FindingsReport(findings, comparison.ledger, summarise(comparison))
 
@@ -93,6 +94,17 @@ def _differences(comparison: Comparison) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _undetermined(comparison: Comparison) -> Iterator[Finding]:
+    for name, result in comparison.stages.items():
+        count = comparison.undetermined(name)
+        if count and result.first_unknown is not None:
+            frame, channel = result.first_unknown
+            yield rules.VALUE_UNDETERMINED.at(
+                comparison.b.path, f"/stages/{name}/{channel}", stage=name, count=count, total=result.total, frame=frame,
+                address=comparison.address(name, channel),
+            )  # fmt: skip
+
+
 def summarise(comparison: Comparison) -> dict[str, Any]:
     """The measurements as plain values, for machines and for the renderers."""
     divergence = comparison.first_divergence
@@ -124,6 +136,7 @@ def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str,
         "first_frame_over": result.first_frame_over,
         "ok": result.first_frame_over is None,
         "inherits": result.stage in comparison.inheriting,
+        "undetermined": comparison.undetermined(result.stage),
     }
 
 

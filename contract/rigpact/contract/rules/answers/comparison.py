@@ -76,6 +76,15 @@ INPUT_ALIGNED = Rule(
     hint="export the model for this bundle; layout and model are from different trainings",
     why="the network then sees shifted or missing features and the character moves almost right",
 )
+VALUE_UNDETERMINED = Rule(
+    code="RP830",
+    name="value-undetermined",
+    severity=Severity.ERROR,
+    message="{count} of {total} values of {stage} differ, and rounding alone may change each of them by its whole range; the "
+    "first at frame {frame}, {address}",
+    hint="record every stage from the network's output on, on both sides; then only a value at the threshold itself stays open",
+    why="an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a defect",
+)
 
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

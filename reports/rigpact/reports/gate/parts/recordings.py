@@ -22,7 +22,8 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
@@ -158,7 +159,8 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     if result is None:
         return declared, 0, 0
     values = int(result.judged.sum()) * result.frame_count
-    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + result.unknown
+    waived = result.unknown - found.undetermined(name)
+    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + waived
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
