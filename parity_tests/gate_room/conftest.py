@@ -42,11 +42,14 @@ Command = Callable[..., Any]
 
 
 def record(folder: Path, name: str, mode: Mode = "teacher", frames: int = 32, **changes: Any) -> Trace:
-    """What an engine with these conventions records on the clip."""
-    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json", changes)
+    """What an engine with these conventions records on the clip; it takes them for the contract's own."""
+    agreed = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    contract = agreed.with_conventions(changes)
     clip = read_clip(folder / CLIP)
     runner = start_run(contract, OnnxNetwork(folder / "model.onnx", contract), clip, mode)
-    trace = run_frames(runner, range(frames), clip.path.stem, mode)
+    ran = run_frames(runner, range(frames), clip.path.stem, mode)
+    claims = agreed.hashes["conventions_sha256"]
+    trace = replace(ran, header=replace(ran.header, producer="MyGame", conventions_sha256=claims))
     (folder / name).parent.mkdir(exist_ok=True)
     write_trace(trace, folder / name)
     return trace

@@ -130,5 +130,7 @@ def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatA
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:
-    """Bound 0 for the recorded inputs of a stage: the replay uses exactly these values."""
-    return {name: np.zeros(frames.recorded[name].shape) for name in stage.needs if name in frames.recorded}
+    """Bound 0 for the recorded inputs of a stage: the replay uses exactly these values. Printed ones lost their last digits."""
+    known = {name: frames.recorded[name] for name in stage.needs if name in frames.recorded}
+    printed = frames.evidence.printed
+    return {name: np.zeros(rows.shape) if printed is None else printed.error(rows) for name, rows in known.items()}

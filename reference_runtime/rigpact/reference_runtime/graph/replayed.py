@@ -20,6 +20,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown
+from rigpact.reference_runtime.recordings.printed_digits import Printed
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
@@ -31,7 +32,8 @@ class Evidence:
     """The data of a replay: recorded stages (T, width) at `frame` (T,), and the sources of their inputs.
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
-    the clip's rows. `resolution` is half the last digit of printed numbers, 0 for recordings that keep every bit.
+    the clip's rows. `resolution` is half the last digit of a log's numbers, 0 for recordings that keep every bit. `printed` is
+    the format of a text trace whose numbers lost digits.
     """
 
     frame: NDArray[np.int64]
@@ -41,6 +43,7 @@ class Evidence:
     drive: Callable[[Any], Any] | None = None
     network: Any = None
     resolution: float = 0.0
+    printed: Printed | None = None
 
     @property
     def end(self) -> int:
