@@ -26,6 +26,7 @@ from rigpact.fixtures.mutants.slips import SLIPS, Slip
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.recordings.trace_model import OPTIONAL_HASHES
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 
 from .free_run import FREE_RUN_SLIPS, record_free_run
@@ -146,8 +147,8 @@ def _artefact(edit: ArtefactEdit, folder: Path) -> Case:
 
 
 def _unsigned(trace: Trace) -> Trace:
-    """The trace without the bundle's hash. The hash would reveal every edit, and engines in the field do not write it."""
-    return replace(trace, header=replace(trace.header, bundle_sha256=None))
+    """The trace without the contract's hashes. They would reveal every edit, and engines in the field do not write them."""
+    return replace(trace, header=replace(trace.header, bundle_sha256=None, **dict.fromkeys(OPTIONAL_HASHES)))
 
 
 def _signature(name: str, _folder: Path) -> Case:
