@@ -59,7 +59,8 @@ class ClipStruct(c.Structure):
 class HeaderStruct(c.Structure):
     _fields_ = (
         ("producer", c.c_char_p), ("producer_version", c.c_char_p), ("bundle_sha256", c.c_char_p),
-        ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p),
+        ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p), ("companion_sha256", c.c_char_p),
+        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p),
     )  # fmt: skip
 
 

@@ -35,7 +35,8 @@ SPEC = {"columns": ["X", "Z"], "output_mode": "residual"}
 class EngineStruct(c.Structure):
     _fields_ = (
         ("bundle_bytes", c.c_char_p), ("bundle_size", c.c_size_t), ("contract", ContractStruct),
-        ("bone_names", c.POINTER(c.c_char_p)), ("conventions", ConventionsStruct),
+        ("bone_names", c.POINTER(c.c_char_p)), ("conventions", ConventionsStruct), ("companion_bytes", c.c_char_p),
+        ("companion_size", c.c_size_t),
     )  # fmt: skip
 
 

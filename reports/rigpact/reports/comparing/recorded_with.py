@@ -32,7 +32,7 @@ def about_contract(recording: Recording, contract: Any) -> Iterator[Finding]:
     file = "contract file" if isinstance(contract, SystemContract) else "bundle"
     yield from _about_numbers(recording, said, own, file)
     if _differ(said, own, "conventions_sha256"):
-        yield _other(recording, "conventions_sha256", "conventions", said, own)
+        yield _other(recording, "conventions_sha256", "other conventions", said, own)
     unknown = [
         words for key, words in (("bundle_sha256", file), ("conventions_sha256", "conventions")) if not said[key]
     ]
@@ -40,7 +40,7 @@ def about_contract(recording: Recording, contract: Any) -> Iterator[Finding]:
         unknown.append("companion")
     if unknown:
         yield rules.NOT_VERIFIABLE.at(
-            recording.path, "/contract", holder=recording.path.name, what=", ".join(unknown)
+            recording.path, "/contract", holder=recording.path.name, what=" and ".join(unknown)
         )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -
         is_companion = said["bundle_sha256"] == own["bundle_sha256"]
         if is_companion and not own["companion_sha256"]:
             return  # this comparison was not given the companion, so it cannot say that it is another
-        key, words = ("companion_sha256", "companion") if is_companion else ("bundle_sha256", file)
+        key, words = ("companion_sha256", "another companion") if is_companion else ("bundle_sha256", f"another {file}")
         yield _other(recording, key, words, said, own)
         return
     if _differ(said, own, "bundle_sha256"):
@@ -61,14 +61,14 @@ def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -
             recording.path, "/contract/bundle_sha256", holder=recording.path.name, found=found, expected=expected
         )  # fmt: skip
     if _differ(said, own, "companion_sha256"):
-        yield _other(recording, "companion_sha256", "companion", said, own)
+        yield _other(recording, "companion_sha256", "another companion", said, own)
 
 
 def about_models(a: Recording, b: Recording) -> Iterator[Finding]:
     """A finding where two recordings name different models: their answers need not agree, and cannot judge each other."""
     said, own = hashes_of(b.trace.header), hashes_of(a.trace.header)
     if _differ(said, own, "model_sha256"):
-        yield _other(b, "model_sha256", "model", said, own)
+        yield _other(b, "model_sha256", "another model", said, own)
     elif own["model_sha256"] and not said["model_sha256"] and b.title == "trace":
         yield rules.NOT_VERIFIABLE.at(b.path, "/contract/model_sha256", holder=b.path.name, what="model")
 

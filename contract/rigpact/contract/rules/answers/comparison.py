@@ -80,7 +80,7 @@ RECORDED_WITH_OTHER = Rule(
     code="RP810",
     name="recorded-with-another-contract",
     severity=Severity.ERROR,
-    message="{holder} was recorded with another {what}: {found} instead of {expected}",
+    message="{holder} was recorded with {what}: {found} instead of {expected}",
     hint="load the same files on both sides and record again; or give the files that it was recorded with",
     why="an engine that loads other numbers can agree on the frames of one clip and differ on the next: a verdict about these"
     " two is about neither",
