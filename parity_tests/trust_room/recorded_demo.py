@@ -74,6 +74,14 @@ def said(trace: Trace, **changes: Any) -> Trace:
 
 def codes(answer: Any) -> list[str]:
     """The codes of all findings of an answer as JSON."""
+    return [finding["code"] for finding in _findings(answer)]
+
+
+def errors(answer: Any) -> list[str]:
+    """The codes of all errors of an answer as JSON."""
+    return [finding["code"] for finding in _findings(answer) if finding["severity"] == "error"]
+
+
+def _findings(answer: Any) -> list[dict[str, Any]]:
     document = json.loads(answer.out)
-    parts = document.get("parts", [document])
-    return [finding["code"] for part in parts for finding in part["findings"]]
+    return [finding for part in document.get("parts", [document]) for finding in part["findings"]]

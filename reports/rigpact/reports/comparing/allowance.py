@@ -81,7 +81,7 @@ class Allowance:
             inherited = self._inherited(stage, a, b)
             if inherited is not None and (error <= inherited).all():
                 return inherited
-        bound = np.fmin(a.bound(stage), b.bound(stage))
+        bound = _bound(stage, a, b)
         with np.errstate(invalid="ignore"):
             if not (error > bound).any():
                 return bound
@@ -154,7 +154,7 @@ class _Side:
                 found = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
             except NotKnown:  # inputs not recorded: allow the rounding of storing only
                 found = stage_bound(replace(stage, bound=None), self._known, rows, {})
-            self._bounds[stage.name] = found if self._printed is None else found + self._printed.error(rows)
+            self._bounds[stage.name] = found
         return self._bounds[stage.name]
 
     def recomputed(self, stage: Stage) -> FloatArray | None:
@@ -169,8 +169,16 @@ class _Side:
 
     def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
         """The rounding of a recomputed stage, and of the recorded one where its numbers were printed."""
-        bound = replay_bound(self._replayed, stage.name, rows)
-        return bound if self._printed is None else bound + self._printed.error(rows)
+        return replay_bound(self._replayed, stage.name, rows) + self.lost_in_print(stage)
+
+    def lost_in_print(self, stage: Stage) -> FloatArray | float:
+        """How far the recorded values may be from those that were printed; 0 where every bit was kept."""
+        return 0.0 if self._printed is None else self._printed.error(self.values[stage.name])
+
+
+def _bound(stage: Stage, a: _Side, b: _Side) -> FloatArray:
+    """The smaller bound of the two, and what either side lost by printing its numbers."""
+    return np.fmin(a.bound(stage), b.bound(stage)) + a.lost_in_print(stage) + b.lost_in_print(stage)
 
 
 def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
@@ -180,7 +188,7 @@ def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
         if name in a.values and name in b.values:
             need = a.stage(name)
             error = _difference(need, a.values[name], b.values[name])
-            found |= ~(error <= np.fmin(a.bound(need), b.bound(need))).all(axis=1)
+            found |= ~(error <= _bound(need, a, b)).all(axis=1)
     return found
 
 
