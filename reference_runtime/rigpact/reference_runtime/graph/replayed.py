@@ -72,6 +72,20 @@ class ReplayedFrames:
         self._graph: Graph = contract.system.graph
         self._computed: dict[str, FloatArray | None] = {}
         self._parts: dict[Any, Any] = {}
+        self._moved: list[ReplayedFrames] = []
+
+    def moved_by_printing(self, patterns: int) -> Sequence[ReplayedFrames]:
+        """The same frames with every recorded number moved by what printing lost, in several patterns of signs."""
+        if not self._moved and self.evidence.printed is not None:
+            rng, error = np.random.default_rng(0), self.evidence.printed.error
+            for pattern in range(patterns):
+                recorded = {
+                    name: (rows + signs(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
+                    for name, rows in self.recorded.items()
+                }
+                evidence = replace(self.evidence, recorded=recorded, printed=None)
+                self._moved.append(ReplayedFrames(evidence, self.contract))
+        return self._moved
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""
@@ -212,6 +226,11 @@ class ReplayedFrames:
         if start != "unknown":
             found[wanted < 0] = timeline[0] if start == "first" else 0.0
         return found
+
+
+def signs(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
+    """The signs of one pattern: all up, all down, or drawn."""
+    return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
 
 
 def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
