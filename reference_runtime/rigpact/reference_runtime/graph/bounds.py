@@ -15,7 +15,7 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
-from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, signs
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
@@ -52,7 +52,7 @@ def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, F
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
     changed: FloatArray
     for pattern in range(PATTERNS):
-        signs = {name: signs(pattern, bound.shape, rng) for name, bound in moved.items()}
+        signs = {name: sign_pattern(pattern, bound.shape, rng) for name, bound in moved.items()}
         values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
         changed = np.asarray(stage.computed(MovedFrames(frames, values)), np.float64)
         if stage.measure.has_signless_quaternions:

@@ -80,7 +80,7 @@ class ReplayedFrames:
             rng, error = np.random.default_rng(0), self.evidence.printed.error
             for pattern in range(patterns):
                 recorded = {
-                    name: (rows + signs(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
+                    name: (rows + sign_pattern(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
                     for name, rows in self.recorded.items()
                 }
                 evidence = replace(self.evidence, recorded=recorded, printed=None)
@@ -228,7 +228,7 @@ class ReplayedFrames:
         return found
 
 
-def signs(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
+def sign_pattern(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
     """The signs of one pattern: all up, all down, or drawn."""
     return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
 
