@@ -26,7 +26,6 @@ from rigpact.fixtures.mutants.slips import SLIPS, Slip
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.recordings.trace_model import OPTIONAL_HASHES
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 
 from .free_run import FREE_RUN_SLIPS, record_free_run
@@ -148,7 +147,17 @@ def _artefact(edit: ArtefactEdit, folder: Path) -> Case:
 
 def _unsigned(trace: Trace) -> Trace:
     """The trace without the contract's hashes. They would reveal every edit, and engines in the field do not write them."""
-    return replace(trace, header=replace(trace.header, bundle_sha256=None, **dict.fromkeys(OPTIONAL_HASHES)))
+    return replace(
+        trace,
+        header=replace(
+            trace.header,
+            bundle_sha256=None,
+            companion_sha256=None,
+            meaning_sha256=None,
+            conventions_sha256=None,
+            model_sha256=None,
+        ),
+    )
 
 
 def _signature(name: str, _folder: Path) -> Case:

@@ -67,7 +67,7 @@ class DigitCensus:
             if not short.all():
                 del self._possible[printed]
             else:
-                self._possible[printed] += int(np.count_nonzero(~shorter))
+                self._possible[printed] += len(size) - int(np.count_nonzero(shorter))
 
     @property
     def printed(self) -> Printed | None:

@@ -146,7 +146,7 @@ IN_ANOTHER_MODE = Rule(
     name="recording-in-another-mode",
     severity=Severity.ERROR,
     message="{recording} says that it is a {found} run; [[gate.trace]] expects {expected}",
-    hint='record that mode, or declare the other one on purpose: mode = "{found}"',
+    hint="record that mode, or declare the other one on purpose with `mode`",
     why="the mode chooses what the recording is compared with: in a playback no model runs at all",
 )
 RULES = rules_in(globals())
