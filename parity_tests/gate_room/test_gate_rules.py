@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
+from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.parts import free_run
@@ -127,8 +129,21 @@ SWALLOWED = (
 
 def outside_envelope(folder: Path) -> GateReport:
     nudged(folder, FREE, mode="free", frames=20)
-    text = FILES.replace(TRACE, FREE) + "frames = 20\n"
+    text = FILES.replace(TRACE, FREE) + 'frames = 20\nmode = "free"\n'
     return gated(folder, text)
+
+
+def by_ourselves(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    write_trace(replace(trace, header=replace(trace.header, producer="rigpact")), folder / TRACE)
+    return gated(folder, FILES)
+
+
+def playback(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    stages = {name: trace.stages[name] for name in ("y_out", "quat")}
+    write_trace(replace(trace, header=replace(trace.header, mode="playback"), stages=stages), folder / TRACE)
+    return gated(folder, FILES)
 
 
 def breaking(folder: Path) -> GateReport:
@@ -187,6 +202,8 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP974": waived,
     "RP975": waived_too_long,
     "RP976": lambda folder: gated(folder, FILES + WAIVER),
+    "RP980": by_ourselves,
+    "RP981": playback,
 }
 
 

@@ -19,6 +19,7 @@ from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS
 from rigpact.reports.gate.selftest.slips import SLIPS
 
+from ..engine_recordings import as_engine
 from .conftest import FILES, Command
 
 TEACHER = """[[gate.teacher]]
@@ -154,6 +155,7 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         project, run, replace(read_trace(run.file), header=replace(read_trace(run.file).header, mode="teacher"))
     )
     write_trace(trace, "engine.trace.safetensors")
+    as_engine("engine.trace.safetensors")
     return tmp_path
 
 

@@ -160,8 +160,18 @@ def _artefact(edit: ArtefactEdit, folder: Path) -> Case:
 
 
 def _unsigned(trace: Trace) -> Trace:
-    """The trace without the bundle's hash. The hash would reveal every edit, and engines in the field do not write it."""
-    return replace(trace, header=replace(trace.header, bundle_sha256=None))
+    """The trace without the contract's hashes. They would reveal every edit, and engines in the field do not write them."""
+    return replace(
+        trace,
+        header=replace(
+            trace.header,
+            bundle_sha256=None,
+            companion_sha256=None,
+            meaning_sha256=None,
+            conventions_sha256=None,
+            model_sha256=None,
+        ),
+    )
 
 
 def _signature(name: str, _folder: Path) -> Case:

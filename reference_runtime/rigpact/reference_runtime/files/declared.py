@@ -24,7 +24,7 @@ from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 
 
@@ -134,8 +134,7 @@ class DeclaredFiles:
     def write_clip(self, clip: Any, folder: Path, contract: Any) -> Path:
         """Write a clip into a folder; returns the file."""
         path, frame = folder / "clip.trace.jsonl", np.arange(clip.steps)
-        header = TraceHeader(clip.fps, "playback", bundle_sha256=contract.sha256, system=contract.system.name)
-        write_trace(Trace(header, frame, frame / clip.fps, dict(clip.stages)), path)
+        write_trace(Trace(run_header(contract, clip.fps, "playback"), frame, frame / clip.fps, dict(clip.stages)), path)
         return path
 
     def next_poses(self, clip: Any, contract: Any) -> FloatArray | None:

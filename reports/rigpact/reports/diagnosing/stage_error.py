@@ -117,6 +117,8 @@ def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     if replayed is None or replayed.shape != recorded.shape:
         return None
     tolerance = replay_bound(frames, name, replayed) + PRINTED * frames.evidence.resolution
+    if frames.evidence.printed is not None:
+        tolerance = tolerance + frames.evidence.printed.error(recorded)
     return error_between(frames.contract.system.graph[name], recorded, replayed, tolerance)
 
 

@@ -31,7 +31,7 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
@@ -251,6 +251,6 @@ def write_canary(contract: Any, model: Path | None, out: Path) -> None:
     if answer is None:
         raise UnusableInput(model, "a graph that fails on the contract's widths", "a model of this bundle")
     frame = np.arange(len(answer), dtype=np.int64)
-    header = TraceHeader(fps=contract.fps, mode="teacher", clip="canary", bundle_sha256=contract.sha256)
+    header = run_header(contract, contract.fps, "teacher", "canary")
     stages: dict[str, FloatArray] = {**inputs, "y_norm": answer}
     write_trace(Trace(header, frame, frame / contract.fps, stages), out)

@@ -149,5 +149,21 @@ PART_WAIVER_UNUSED = Rule(
     hint="remove it from [[gate.waive]]",
     why="left in place it silences the next defect there",
 )
+NOT_OF_THE_ENGINE = Rule(
+    code="RP980",
+    name="recording-not-of-the-engine",
+    severity=Severity.ERROR,
+    message="{recording} is {found}; expected {expected}",
+    hint="name a trace that the engine recorded; `producer` in [[gate.trace]] is the name in its header",
+    why="rigpact agrees with itself, and training with training: such a pass says nothing about the engine",
+)
+IN_ANOTHER_MODE = Rule(
+    code="RP981",
+    name="recording-in-another-mode",
+    severity=Severity.ERROR,
+    message="{recording} says that it is a {found} run; [[gate.trace]] expects {expected}",
+    hint="record that mode, or declare the other one on purpose with `mode`",
+    why="the mode chooses what the recording is compared with: in a playback no model runs at all",
+)
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.PROJECT,))

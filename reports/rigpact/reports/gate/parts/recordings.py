@@ -30,8 +30,9 @@ from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.reference_run import is_before_the_model, network_of, reference_of
+from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
 from rigpact.reports.nonfinite.lanes import published_stage
 from rigpact.reports.terminal import working
@@ -61,17 +62,18 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
-    recording = project.recording(run)
+    given = project.recording(run)
+    unexpected, recording = tuple(about_recording(run, given)), as_expected(run, given)
     compared = compare(
         reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording)
     )
     report = judge_comparison(compared)
-    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass")
+    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
     drawn = as_kept(compared_run(run.name, compared, project.contract, diagnosis)) if compared.stages else None
-    findings = tuple(_findings(project, run, recording, report, diagnosis))
+    findings = (*unexpected, *_findings(project, run, recording, report, diagnosis))
     return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
 
 
@@ -128,7 +130,8 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
     subject = Subject(project.contract, project.network, project.clip(Path(run.clip)))
-    return judge_drift(subject, int(trace.frame[-1]) + 1, Path(run.file)).outside
+    frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
+    return judge_drift(subject, frames, recording).outside
 
 
 def stage_ratios(found: Comparison) -> Any:
@@ -152,7 +155,7 @@ def _width(found: Comparison, name: str) -> int:
 
 def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     """Number of declared, compared and waived values of a stage, counted as in compare.py."""
-    frames = len(found.a.trace.frame) + len(found.b.trace.frame) - len(found.frames)
+    frames = found.union
     declared, result = frames * _width(found, name), found.stages.get(name)
     if name in found.waived:
         return declared, 0, declared

@@ -46,7 +46,7 @@ SAME = 1e-5
 """Below this difference, an injected convention changes no recorded value on this clip."""
 _CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, UnusableInput)
 """The errors of an edit on files that hold nothing to damage."""
-_NOT_NUMBERS = frozenset({"path", "sha256", "system", "origin"})
+_NOT_NUMBERS = frozenset({"path", "sha256", "companion_sha256", "meaning", "system", "origin"})
 
 
 class NotApplicable(Exception):
