@@ -9,6 +9,7 @@ Anything else that escapes is a defect of rigpact (exit 3).
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,15 @@ class UnusableInput(Exception):
         if self.hint:
             text += f" (hint: {self.hint})"
         return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""Errors of a disk that is full, beyond a quota, read-only or broken: no defect of rigpact."""
+
+
+def disk_refusal(place: object, error: OSError) -> UnusableInput:
+    """The error of a disk that takes no more bytes."""
+    return UnusableInput(place, f"a disk that refuses ({error.strerror})", "room to write", "nothing was kept of it")
 
 
 class ContractRefused(UnusableInput):

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules.account import account
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading
 from rigpact.contract.rules.bundle import (
     companion,
     condition,
@@ -55,7 +55,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
-        comparison, canary, baseline, gate, geometry, system_loading, systems, system_data,
+        comparison, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

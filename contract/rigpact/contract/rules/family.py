@@ -36,6 +36,7 @@ class Need(StrEnum):
     RECORDINGS = "two recordings"
     BASELINE = "a list of known findings"
     PROJECT = "a project under the gate"
+    COMMIT = "the files of a commit"
     FUNCTIONS = "the functions of a training side"
     SYSTEM_CONTRACT = "the contract file of another system"
     SYSTEM_DATA = "recordings of another system"
