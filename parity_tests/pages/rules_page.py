@@ -9,8 +9,8 @@ from rigpact.reports.describing.rule_section import rule_section
 _HEAD = """# Rules
 
 What `rigpact check` finds; RP80x are of the comparing commands, RP85x to RP88x of `rigpact geometry`, RP96x and RP97x of
-`rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections; `rigpact.toml` selects, ignores and
-re-grades them (see configuration.md).
+`rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections; `rigpact.toml` raises and
+lowers them (see configuration.md).
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it. The examples
 come from the tests of the rules.

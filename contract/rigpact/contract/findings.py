@@ -63,8 +63,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """A name for this finding that stays the same under other paths and changed numbers."""
-        identity = "\0".join((self.rule.code, PurePath(self.file).name, self.pointer))
-        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return fingerprint_of(self.rule.code, self.file, self.pointer)
 
     def to_json(self) -> dict[str, Any]:
         """The finding in the shape of the `rigpact-findings` format."""
@@ -78,6 +77,12 @@ class Finding:
             "hint": self.rule.hint,
             "fingerprint": self.fingerprint,
         }
+
+
+def fingerprint_of(code: str, file: str, pointer: str) -> str:
+    """The fingerprint of a finding of that code at that place; of the file's path, only its name counts."""
+    identity = "\0".join((code, PurePath(file).name, pointer))
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Need(StrEnum):
     MODEL = "a model"
     GRAPH = "the nodes and weights of a model"
     RECORDINGS = "two recordings"
-    BASELINE = "a list of known findings"
+    BASELINE = "settings that let findings be"
     PROJECT = "a project under the gate"
     COMMIT = "the files of a commit"
     FUNCTIONS = "the functions of a training side"

@@ -172,21 +172,31 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.CONVENTION_DIFFERS, rules.NOT_EXPLAINED))
-"""Rules are compared by code, because a finding from an archive has its own Rule object."""
+_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED))
+"""Rules are compared by code, because a finding from an archive has its own Rule object.
+
+A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.
+"""
 
 
 def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:
-    """The findings under another factor: stages within it pass; if all pass, the diagnosis is dropped too."""
+    """The findings under another factor: stages within it pass; if all pass, what no convention explains is let be."""
     frames, ratios = measured.arrays["frames"], measured.arrays["stage_ratios"]
     over = {
         name: row for name, row in zip(measured.metrics["stages"], ratios, strict=True) if bool((row > factor).any())
     }
     kept = [finding for finding in findings if finding.rule.code not in _BY_TOLERANCE[: 1 if over else None]]
+    let_be = {
+        name: row
+        for name, row in zip(measured.metrics["stages"], ratios, strict=True)
+        if name not in over and bool((row > 1.0).any())
+    }
+    about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
+    about += [(rules.LET_BE, *each) for each in let_be.items()]
     return kept + [
-        rules.BEYOND_DECLARED_TOLERANCE.at(
+        rule.at(
             measured.metrics["file"], f"/stages/{name}", stage=name, factor=factor, ratio=float(row.max()),
             frame=int(frames[np.argmax(row > factor)]), worst_frame=int(frames[np.argmax(row)]),
         )
-        for name, row in over.items()
+        for rule, name, row in about
     ]  # fmt: skip
