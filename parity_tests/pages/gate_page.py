@@ -46,8 +46,8 @@ started from. What the project does not ask for stands in the answer as not aske
 ## How it answers
 
 - **Exit status** 0: all that was asked was judged and is well. 1: findings. 2: something that was asked could not be judged.
-- **The account**: every value that either side declares is compared, waived or missing. One that is missing fails its part;
-  a part in which nothing was compared is undetermined; nothing compared at all is never a pass.
+- **The account**: every value that either side declares is compared, waived or missing. A part in which
+  one is missing, for want of a package, a file or time, is undetermined, which is never a pass.
 - **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits an error that has a name is
   no step of its own.
 - **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as

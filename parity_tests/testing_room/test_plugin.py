@@ -314,8 +314,8 @@ def test_fixtures_give_the_files_to_own_tests(run_pytest: Run, demo_words: list[
     assert "no --rigpact-bundle" in without.out
 
 
-def test_properties_are_skipped_without_hypothesis(run_apart: Run, demo_words: list[Any], folder: Path) -> None:
-    """hypothesis is an extra; the other tests run without it."""
+def test_properties_fail_without_hypothesis(run_apart: Run, demo_words: list[Any], folder: Path) -> None:
+    """hypothesis is an extra; the other tests run without it, but what was not judged is no pass."""
     (folder / "conftest.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'hypothesis' else find(name, *rest)\n"
@@ -324,7 +324,7 @@ def test_properties_are_skipped_without_hypothesis(run_apart: Run, demo_words: l
     ran = run_apart(*QUICK, "-p", "no:hypothesispytest", *demo_words, "-k", "property or signature")
 
     properties = {outcome for name, outcome in ran.outcomes.items() if "::property::" in name}
-    assert (ran.status, ran.outcomes["rigpact::signature"], properties) == (0, "passed", set())
+    assert (ran.status, ran.outcomes["rigpact::signature"], properties) == (1, "passed", {"failed"})
     assert "hypothesis is not installed: pip install 'rigpact[testing]'" in ran.out
 
 

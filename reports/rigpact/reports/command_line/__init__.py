@@ -20,6 +20,7 @@ from rigpact.reports.command_line.judging.breaking import breaking
 from rigpact.reports.command_line.judging.check import check
 from rigpact.reports.command_line.judging.check_each import check_each
 from rigpact.reports.command_line.judging.diff import diff
+from rigpact.reports.command_line.judging.doctor import doctor
 from rigpact.reports.command_line.judging.explain import explain
 from rigpact.reports.command_line.judging.gate import gate
 from rigpact.reports.command_line.judging.geometry import geometry
@@ -45,7 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _command in (
-    init, gate, report, selftest,
+    init, doctor, gate, report, selftest,
     check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry, systems,
 ):  # fmt: skip
     app.command()(_command)

@@ -88,7 +88,8 @@ def _answers(project: Project) -> list[Measured | NotAsked]:
     answers: list[Measured | NotAsked] = []
     with counted(len(PARTS), "parts of the gate") as done:
         for kind in PARTS.values():
-            answers.extend(kind.ask(project))
+            asked = kind.ask(project)
+            answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)
             done(1)
     return answers
 

@@ -55,7 +55,7 @@ def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
 
 def _account(part: Part) -> Case:
     ledger = part.report.ledger
-    if ledger.compared == 0:
+    if part.verdict == "undetermined":
         return Case(ACCOUNT, Outcome.UNJUDGED, unjudged_text(part))
     if not ledger.complete:
         return Case(ACCOUNT, Outcome.FAILED, account_text(ledger))

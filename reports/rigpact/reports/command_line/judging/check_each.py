@@ -24,7 +24,7 @@ def check_each(
     A model is judged with the bundle or contract in its folder, by itself where several models lie beside it, and passed over
     where there is none. A damaged artefact is a finding; other people's files are not, readable or not. What only shows
     between files needs `rigpact check` or `rigpact gate`. Exit status 0: no error (nor warning with --strict), or no artefact
-    among the files; 1: findings; 2: nothing could be judged.
+    among the files; 1: findings; 2: something could not be judged.
     """
     from rigpact.reports.checking.commit_files import check_each_file, joined
     from rigpact.reports.terminal import print_json, print_report

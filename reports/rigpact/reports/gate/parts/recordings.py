@@ -28,7 +28,7 @@ from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
@@ -39,24 +39,34 @@ TEACHER, TRACE = "teacher", "engine-trace"
 _UNITS = {"deg": "degrees", "raw": "units"}
 
 
-def ask_teacher(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every teacher file with the runtime; diagnose those that differ."""
     if not project.settings.teacher:
         yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-def ask_traces(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
         yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
     yield from _ask_each(project, project.settings.traces, TRACE, "Engine recording {} against the runtime")
 
 
-def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Measured]:
+def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Question]:
     for run in runs:
         name, words = f"{kind}/{run.name}", title.format(run.name)
-        yield guarded(name, words, run.file, partial(_measure, project, run, name, words))
+        yield Question(
+            name, words, run.file, partial(_measure, project, run, name, words), partial(_read, project, run)
+        )
+
+
+def _read(project: Project, run: RecordedRun) -> object:
+    """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
+    recording, driving = project.recording(run), run.clip and project.drive(run.clip)
+    if project.model_path is None and is_before_the_model(project.system, run.stages):
+        return recording, driving
+    return recording, driving, network_of(project, recording.trace.header.mode)
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
