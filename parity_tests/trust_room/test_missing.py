@@ -29,11 +29,6 @@ part = "model"
 owner = "Ana"
 reason = "the model comes tomorrow"
 expires = "2999-01-01"
-[[gate.waive]]
-part = "budget"
-owner = "Ana"
-reason = "the model comes tomorrow"
-expires = "2999-01-01"
 """
 
 
@@ -75,7 +70,7 @@ def test_the_doctor_says_what_is_missing(command: Command, project: Path) -> Non
     document = json.loads(answer.out)
     states = {part["name"]: part["state"] for part in document["project"]}
     assert (answer.status, document["verdict"], command("gate").status) == (2, "incomplete", 2)
-    assert {name for name, state in states.items() if state == "missing"} == {"model", "budget"}
+    assert {name for name, state in states.items() if state == "missing"} == {"model"}
     assert states["files"] == "can be judged"
     assert all("model.onnx" in part["reason"] for part in document["project"] if part["state"] == "missing")
     assert "missing        model: model.onnx" in command("doctor").out
@@ -130,7 +125,7 @@ def test_the_demo_is_ready(command: Command, project: Path) -> None:
     (project / "rigpact.toml").unlink()
     begun = command("init")
     assert begun.status == 0
-    assert "READY: 7 of 7 parts" in begun.out
+    assert "READY: 6 of 6 parts" in begun.out
     ready = command("doctor")
     assert ready.status == 0
     assert "not asked      engine-trace: no [[gate.trace]]" in ready.out

@@ -6,7 +6,10 @@ Each defect is planted here with the package onnx alone, which every installatio
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+from rigpact.reports.gate.setup.installation import EXTRAS
 
 from .tried import passes, refused
 
@@ -262,3 +267,18 @@ def test_a_model_defect_fails_the_gate(command: Command, project: Path, name: st
     found = {each["code"] for part in json.loads(answer.out)["parts"] for each in part["findings"]}
     assert answer.status in (1, 2)
     assert code in found, found
+
+
+@refused("dropout in training mode, with none of rigpact's extras installed", "RP426, exit 1")
+def test_the_extras_are_not_needed_to_see_them(project: Path) -> None:
+    """Every recipe for CI is a plain install; there a model in training mode passed."""
+    path = project / "model.onnx"
+    model = onnx.load(path)
+    _dropout(model)
+    path.write_bytes(model.SerializeToString())
+    absent = f"sys.modules.update(dict.fromkeys({[*EXTRAS, 'scipy', 'onnxscript']!r}))"
+    code = f"import sys; {absent}; from rigpact.reports.command_line import main; main(['gate'])"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "RP426" in done.stdout

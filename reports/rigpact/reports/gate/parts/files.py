@@ -15,6 +15,7 @@ from rigpact.reports.gate.project import Project
 
 FILES, FILES_TITLE = "files", "Files against the rules"
 MODEL, MODEL_TITLE = "model", "Model: signature, graph, order of inputs"
+INPUT_ORDER = "order of inputs"
 
 
 def ask_files(project: Project) -> Iterator[Question]:
@@ -37,6 +38,8 @@ def ask_model(project: Project) -> Iterator[NotAsked | Question]:
     if project.model_path is None:
         yield NotAsked(MODEL, "no model in [gate]")
         return
+    if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
+        yield NotAsked(INPUT_ORDER, "no clip or teacher prediction in [gate] to run the model on")
     yield Question(MODEL, MODEL_TITLE, project.model_path, lambda: _model(project), lambda: _whole_model(project))
 
 

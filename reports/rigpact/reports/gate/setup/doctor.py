@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.reports.gate.answer.next_steps import NEXT_QUESTIONS
-from rigpact.reports.gate.measured import IMPOSSIBLE, NotAsked, Question
-from rigpact.reports.gate.parts.catalogue import PARTS
+from rigpact.reports.gate.measured import IMPOSSIBLE, Measured, NotAsked, Question
+from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.setup.installation import Tool, installation
 from rigpact.reports.terminal import plain
@@ -85,11 +85,18 @@ def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
         return
     for kind in PARTS.values():
         for asked in kind.ask(project):
-            if isinstance(asked, NotAsked):
-                get = "" if asked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(asked.name, "")
-                yield Answerable(asked.name, "not asked", asked.reason, get)
-            else:
+            unasked = asked if isinstance(asked, NotAsked) else _unasked(kind, asked, settings)
+            if unasked is not None:
+                get = "" if unasked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(unasked.name, "")
+                yield Answerable(unasked.name, "not asked", unasked.reason, get)
+            elif isinstance(asked, Question):
                 yield _asked(asked, settings, today)
+
+
+def _unasked(kind: PartKind, asked: Question, settings: GateSettings) -> NotAsked | None:
+    """Why a part that is measured all the same, for an archive, is not judged under these settings."""
+    judged = kind.judge(Measured(asked.name, asked.title, (), Ledger(0, 0)), settings)
+    return judged if isinstance(judged, NotAsked) else None
 
 
 def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
