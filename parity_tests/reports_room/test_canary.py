@@ -295,7 +295,7 @@ def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle
 
     status, summary, _ = checked(command, demo_bundle, demo_bundle / "model.onnx", *words)
 
-    assert status == 1
+    assert status == 2
     assert "not_probed" in summary
 
 
@@ -303,5 +303,5 @@ def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle:
     """The most common wrong call."""
     answer = command("check", demo_bundle / "norm_template.json", "--canary", prediction)
 
-    assert answer.status == 1
+    assert answer.status == 2
     assert "expected a bundle and --onnx FILE" in answer.out

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules.account import account
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, run
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.bundle import (
     companion,
     condition,
@@ -65,7 +65,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
-        rows_of_clip, comparison, run, canary, baseline, gate, geometry, system_loading, systems, system_data,
+        rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

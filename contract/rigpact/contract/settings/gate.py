@@ -50,16 +50,16 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "name": "what reports call it; from the file name if absent",
     },
     "gate.thresholds": {
-        "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent",
+        "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent, and at most 8192 (RP977)",
         "pose-deg": "limit of a bone's error in the published pose, in degrees; none if absent",
         "pose-cm": "the same in centimetres",
-        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent",
+        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent, and at least 1 (RP977)",
     },
     "gate.budget": {
         "parameters": "how many numbers the model's weights may hold",
         "model-bytes": "size of the model's file",
         "inference-us": "microseconds of one inference on one thread; measured, so judged with a margin",
-        "inference-margin": "how many times the budget the measured median may be; 3 if absent",
+        "inference-margin": "how many times the budget the measured median may be; 3 if absent, and at most 10 (RP977)",
     },
     "gate.waive": {
         "part": "the part of the gate, for example `engine-trace/walk`",

@@ -52,7 +52,7 @@ class DeclaredRun:
         self.network = None if isinstance(network, RecordedAnswers) else network
         self._known = known_rows(contract, network, clip)
         steps = min(map(len, self._known.values()))
-        is_endless = self.mode == "free" and self._network is not None  # recorded answers end, and do not start again
+        is_endless = self.mode == "free" and self.network is not None  # recorded answers end, and do not start again
         self.frame_limit = None if is_endless else steps
         self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
 

@@ -264,6 +264,9 @@ class _PoseMeter:
         self._skeleton = skeleton
         self._holder, self._rows = pairs.targets_holder()
         six = len(range(pairs.a.trace.widths["y_out"])[self._place])
+        if six % 6:
+            place, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
+            raise UnusableInput(place, f"{six} numbers", "6 for each bone", hint)
         room = len(pairs.rows_a), six // 6
         self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
         poses = self._holder.poses6d

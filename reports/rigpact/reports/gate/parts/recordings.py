@@ -29,7 +29,7 @@ from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
@@ -41,24 +41,34 @@ TEACHER, TRACE = "teacher", "engine-trace"
 _UNITS = {"deg": "degrees", "raw": "units"}
 
 
-def ask_teacher(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every teacher file with the runtime; diagnose those that differ."""
     if not project.settings.teacher:
         yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-def ask_traces(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
         yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
     yield from _ask_each(project, project.settings.traces, TRACE, "Engine recording {} against the runtime")
 
 
-def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Measured]:
+def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Question]:
     for run in runs:
         name, words = f"{kind}/{run.name}", title.format(run.name)
-        yield guarded(name, words, run.file, partial(_measure, project, run, name, words))
+        yield Question(
+            name, words, run.file, partial(_measure, project, run, name, words), partial(_read, project, run)
+        )
+
+
+def _read(project: Project, run: RecordedRun) -> object:
+    """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
+    recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
+    if project.model_path is None and is_before_the_model(project.system, run.stages):
+        return recording, driving
+    return recording, driving, network_of(project, recording.trace.header.mode)
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
@@ -177,21 +187,31 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.CONVENTION_DIFFERS, rules.NOT_EXPLAINED))
-"""Rules are compared by code, because a finding from an archive has its own Rule object."""
+_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED))
+"""Rules are compared by code, because a finding from an archive has its own Rule object.
+
+A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.
+"""
 
 
 def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:
-    """The findings under another factor: stages within it pass; if all pass, the diagnosis is dropped too."""
+    """The findings under another factor: stages within it pass; if all pass, what no convention explains is let be."""
     frames, ratios = measured.arrays["frames"], measured.arrays["stage_ratios"]
     over = {
         name: row for name, row in zip(measured.metrics["stages"], ratios, strict=True) if bool((row > factor).any())
     }
     kept = [finding for finding in findings if finding.rule.code not in _BY_TOLERANCE[: 1 if over else None]]
+    let_be = {
+        name: row
+        for name, row in zip(measured.metrics["stages"], ratios, strict=True)
+        if name not in over and bool((row > 1.0).any())
+    }
+    about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
+    about += [(rules.LET_BE, *each) for each in let_be.items()]
     return kept + [
-        rules.BEYOND_DECLARED_TOLERANCE.at(
+        rule.at(
             measured.metrics["file"], f"/stages/{name}", stage=name, factor=factor, ratio=float(row.max()),
             frame=int(frames[np.argmax(row > factor)]), worst_frame=int(frames[np.argmax(row)]),
         )
-        for name, row in over.items()
+        for rule, name, row in about
     ]  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.file import NOT_INSTALLED
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
@@ -143,7 +144,7 @@ def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, 
     if path is None:
         raise NotApplicable(missing)
     if needs_onnx and not onnx_is_installed():
-        raise NotApplicable("the package onnx is not installed")
+        raise UnusableInput("onnx", NOT_INSTALLED, "one of rigpact's own dependencies", "pip install onnx")
     try:
         changed = change(path.read_bytes())
     except _CANNOT as error:

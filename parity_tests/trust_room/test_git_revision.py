@@ -1,4 +1,7 @@
-"""A pull request that brings data only runs nothing: git is asked for the user's own repository, never for a folder of it."""
+"""A pull request that brings data only runs nothing
+
+Git is asked for the user's own repository, never for a folder of it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.git_revision import known_revision, read_bytes_at
+
+from .tried import passes, refused
 
 BUNDLE = "norm_template.json"
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -82,6 +87,10 @@ def test_the_trap_is_one(trap: tuple[Path, Path]) -> None:
     assert marker.exists()
 
 
+@refused(
+    "a folder of the pull request is a bare git repository whose configuration names a program",
+    "no program runs; `gate`, `breaking` and `init` take nothing from it",
+)
 def test_a_bare_repository_in_the_project_runs_nothing(
     trap: tuple[Path, Path], command: Callable[..., object], repository: Path
 ) -> None:
@@ -97,6 +106,7 @@ def test_a_bare_repository_in_the_project_runs_nothing(
     assert not marker.exists()
 
 
+@passes("a bundle of the user's own repository, read at another revision", "is read")
 def test_the_users_own_repository_is_read(repository: Path) -> None:
     """`breaking --against main` is what a reviewer runs most."""
     committed = (repository / BUNDLE).read_bytes()
@@ -107,6 +117,7 @@ def test_the_users_own_repository_is_read(repository: Path) -> None:
     assert not known_revision("no-such-branch")
 
 
+@refused("a bundle of a repository in which rigpact was not started", "exit 2: run rigpact in the repository")
 def test_a_file_of_another_repository_is_not_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rigpact was not started in the repository, nothing says that its configuration is the user's own."""
     monkeypatch.chdir(repository.parent)
