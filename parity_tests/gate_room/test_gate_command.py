@@ -122,7 +122,7 @@ def test_an_archive_shows_the_same_page(project: Path, command: Command) -> None
 def test_without_a_gate_nothing_passes(project: Path, command: Command, tmp_path: Path) -> None:
     """A gate without questions must not pass."""
     assert command("gate").status == 2  # no configuration
-    configure(project, 'ignore = ["RP070"]\n')
+    configure(project, '[severity]\nRP070 = "error"\n')
     answer = command("gate")
     assert answer.status == 2
     assert "[gate]" in answer.err
@@ -269,7 +269,7 @@ def test_known_findings_are_waived_across_parts(project: Path, command: Command)
 
     assert report.verdict == "pass"
     assert [part.name for part in report.parts] == ["files", "waivers"]
-    assert report.findings == ()
+    assert [finding.rule.code for finding in report.findings] == ["RP955"]
     assert report.ledger.waived > 0
 
 

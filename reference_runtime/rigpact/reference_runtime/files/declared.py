@@ -25,7 +25,7 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
 
@@ -150,8 +150,7 @@ class DeclaredFiles:
     def write_clip(self, clip: Any, folder: Path, contract: Any) -> Path:
         """Write a clip into a folder; returns the file."""
         path, frame = folder / "clip.trace.jsonl", np.arange(clip.steps)
-        header = TraceHeader(clip.fps, "playback", bundle_sha256=contract.sha256, system=contract.system.name)
-        write_trace(Trace(header, frame, frame / clip.fps, dict(clip.stages)), path)
+        write_trace(Trace(run_header(contract, clip.fps, "playback"), frame, frame / clip.fps, dict(clip.stages)), path)
         return path
 
     def next_poses(self, clip: Any, contract: Any) -> FloatArray | None:

@@ -49,10 +49,10 @@ class DeclaredRun:
         self.contract, self.mode = contract, options.mode
         self.fps = contract.fps or clip.fps
         self.alignments: set[InputAlignment] = set()
-        self._network = None if isinstance(network, RecordedAnswers) else network
+        self.network = None if isinstance(network, RecordedAnswers) else network
         self._known = known_rows(contract, network, clip)
         steps = min(map(len, self._known.values()))
-        is_endless = self.mode == "free" and self._network is not None  # recorded answers end, and do not start again
+        is_endless = self.mode == "free" and self.network is not None  # recorded answers end, and do not start again
         self.frame_limit = None if is_endless else steps
         self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
 
@@ -60,7 +60,7 @@ class DeclaredRun:
     def _stages(self) -> Stages:
         run = run_clip if self.mode == "teacher" else free_run
         with np.errstate(all="ignore"):  # values that are not finite are reported later, without numpy's warnings
-            return run(self.contract, self._known, self._network, self._count).stages
+            return run(self.contract, self._known, self.network, self._count).stages
 
     def step(self) -> Stages:
         """The stages of the next frame."""

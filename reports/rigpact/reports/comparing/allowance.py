@@ -14,7 +14,7 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.recordings.printed_digits import Printed
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import pose_tolerance_without_contract
 
 Values = Mapping[str, FloatArray]
@@ -39,13 +40,21 @@ class Allowance:
     least in part, from the stages before them.
     """
 
-    def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool) -> None:
-        """frames: the numbers of the compared frames; is_free: at least one side is a free run."""
-        self._contract, self._frames, self._is_free = contract, frames, is_free
+    def __init__(
+        self,
+        contract: Any,
+        frames: NDArray[np.int64],
+        *,
+        is_free: bool,
+        printed: Sequence[Printed | None] = (None, None),
+    ) -> None:
+        """frames: the numbers of the compared frames; is_free: at least one side is a free run; printed: of each side."""
+        self._contract, self._is_free, self._printed = contract, is_free, printed
         self.inheriting: set[str] = set()
         reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
         self.back = max((reach[0] for reach in reaches), default=0)
         self.ahead = max((reach[1] for reach in reaches), default=0)
+        self._frames = _without_long_gaps(frames, self.back + self.ahead)
 
     def of(self, a: Values, b: Values, around: slice, part: slice) -> dict[str, FloatArray]:
         """Tolerance of every shared stage for the frames of `part`; `a` and `b` hold the frames of `around`."""
@@ -53,7 +62,10 @@ class Allowance:
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
             return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
-        sides = [_Side(self._contract, side, self._frames[around], is_free=self._is_free) for side in (a, b)]
+        sides = [
+            _Side(self._contract, side, self._frames[around], is_free=self._is_free, printed=printed)
+            for side, printed in zip((a, b), self._printed, strict=True)
+        ]
         found = {}
         for stage in self._contract.system.stages:
             if stage.name in shared:
@@ -61,26 +73,34 @@ class Allowance:
         return found
 
     def _tolerance(self, stage: Stage, a: _Side, b: _Side, around: slice) -> FloatArray:
-        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
+        """The tolerance; infinite for values that cannot be judged. Equal values agree, whatever could be judged."""
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
+        found = self._tolerance_of(stage, a, b, error, around)
+        unknown = np.isinf(found)
+        return found if stage.is_answer or not unknown.any() else np.where(unknown & (error == 0.0), 0.0, found)
+
+    def _tolerance_of(self, stage: Stage, a: _Side, b: _Side, error: FloatArray, around: slice) -> FloatArray:
+        """The bound where it is enough, else what the sides' inputs allow; the order in which they are tried changes nothing."""
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
         if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
             inherited = self._inherited(stage, a, b)
             if inherited is not None and (error <= inherited).all():
                 return inherited
-        bound = np.fmin(a.bound(stage), b.bound(stage))
+        bound = _bound(stage, a, b)
         with np.errstate(invalid="ignore"):
-            if not (error > bound).any():
+            if not (error > bound).any() and not np.isinf(bound).any():
                 return bound
         if stage.is_answer:
             bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
         inherited = self._inherited(stage, a, b)
         if inherited is None:
             return self._unseen(stage, bound, around)
-        if (inherited > bound).any():
+        # what rounding of the stages before could lead to is not known there; what each side's own inputs lead to may be
+        unknown = np.isinf(bound)
+        if (inherited > bound).any() or (unknown & np.isfinite(inherited) & (error > 0.0)).any():
             self.inheriting.add(stage.name)
-        return np.asarray(np.fmax(bound, inherited))
+        return np.where(unknown, inherited, np.fmax(bound, inherited))
 
     def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
         """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""
@@ -91,9 +111,7 @@ class Allowance:
             own = a.own_bound(stage, exact[0]) + b.own_bound(stage, exact[1])
             inherited = _difference(stage, exact[0], exact[1])
         if np.isnan(own).any():
-            # without a bound even the sign is uncertain: the difference can be as large as both magnitudes together
-            unknown = np.abs(a.values[stage.name], dtype=np.float64) + np.abs(b.values[stage.name], dtype=np.float64)
-            own = np.where(np.isnan(own), unknown, own)
+            own = np.where(np.isnan(own), np.inf, own)  # without a bound nothing can be judged
         return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
 
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
@@ -104,14 +122,25 @@ class Allowance:
         return bound * frames_before[:, None]
 
 
+def _without_long_gaps(frames: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+    """Frame numbers in which no gap is longer than what a stage reaches across: a longer one would only take memory."""
+    if not len(frames):
+        return frames
+    steps = np.minimum(np.diff(frames), reach + 2)
+    first = min(int(frames[0]), 1)
+    return np.concatenate(([first], first + np.cumsum(steps)))
+
+
 class _Side:
     """One recording's values of some frames."""
 
-    def __init__(self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool) -> None:
-        self.values, self._contract = values, contract
-        self._known = KnownFrames(contract, values)
+    def __init__(
+        self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool, printed: Printed | None
+    ) -> None:
+        self.values, self._contract, self._printed = values, contract, printed
+        self._known = KnownFrames(contract, values, frames)
         start = frames - (frames[0] if frames[0] == 0 else frames[0] - 1)
-        evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values)
+        evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values, printed=printed)
         self._replayed = ReplayedFrames(evidence, contract)
         self._bounds: dict[str, FloatArray] = {}
 
@@ -145,8 +174,17 @@ class _Side:
         return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
 
     def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
-        """The rounding of a recomputed stage."""
-        return replay_bound(self._replayed, stage.name, rows)
+        """The rounding of a recomputed stage, and of the recorded one where its numbers were printed."""
+        return replay_bound(self._replayed, stage.name, rows) + self.lost_in_print(stage)
+
+    def lost_in_print(self, stage: Stage) -> FloatArray | float:
+        """How far the recorded values may be from those that were printed; 0 where every bit was kept."""
+        return 0.0 if self._printed is None else self._printed.error(self.values[stage.name])
+
+
+def _bound(stage: Stage, a: _Side, b: _Side) -> FloatArray:
+    """The smaller bound of the two, and what either side lost by printing its numbers."""
+    return np.fmin(a.bound(stage), b.bound(stage)) + a.lost_in_print(stage) + b.lost_in_print(stage)
 
 
 def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
@@ -156,7 +194,7 @@ def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
         if name in a.values and name in b.values:
             need = a.stage(name)
             error = _difference(need, a.values[name], b.values[name])
-            found |= ~(error <= np.fmin(a.bound(need), b.bound(need))).all(axis=1)
+            found |= ~(error <= _bound(need, a, b)).all(axis=1)
     return found
 
 

@@ -46,7 +46,11 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Everything measured between two recordings; judgement.py turns it into findings."""
+    """Everything measured between two recordings; judgement.py turns it into findings.
+
+    frames: those that were judged. union: number of frames of either side. behind_a_gap: number of shared frames of a free
+    run that follow a frame which was not recorded.
+    """
 
     a: Recording
     b: Recording
@@ -61,6 +65,16 @@ class Comparison:
     ledger: Ledger
     inheriting: Collection[str]
     """Stages that inherit a difference from the stages before them."""
+    union: int
+    behind_a_gap: int
+
+    def undetermined(self, stage: str) -> int:
+        """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
+
+        A network's answers to different inputs do not belong to them: they are waived.
+        """
+        answers = _system_of(self.contract).graph.answers
+        return 0 if stage in answers or stage not in self.stages else self.stages[stage].unknown
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
@@ -103,6 +117,10 @@ def compare(
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
+    union, shared = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames)
+    if "free" in (a.trace.header.mode, b.trace.header.mode):
+        judged = before_a_gap(frames)
+        frames, rows_a, rows_b = frames[judged], rows_a[judged], rows_b[judged]
     held = [name for name in _system_of(contract).graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:
@@ -115,16 +133,27 @@ def compare(
     # the other stages show what the asked ones inherit
     known = chosen if only else [name for name in held if name not in missing]
     pairs = _Pairs(a, b, rows_a, rows_b, known)
-    allowance = Allowance(contract, frames, is_free=pairs.is_free)
+    printed = a.trace.printed, b.trace.printed
+    allowance = Allowance(contract, frames, is_free=pairs.is_free, printed=printed)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
-    for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
+    answers = [name for name in _system_of(contract).graph.answers if name in stages]
+    for name in [
+        name for name in answers if stages[name].unknown and stages[name].unknown == stages[name].judged_total
+    ]:
         waived[name] = "what the network was given differs"
         del stages[name]
     bones = _bone_names(a, b, contract)
-    ledger = _ledger(a, b, held, stages, waived, len(frames))
+    ledger = _ledger(a, b, held, stages, waived, union, answers)
     return Comparison(
-        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting
-    )
+        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting, union,
+        shared - len(frames),
+    )  # fmt: skip
+
+
+def before_a_gap(frames: NDArray[np.int64]) -> slice:
+    """The first frames, up to one that is missing: a free run feeds itself, so later frames cannot be judged from here."""
+    gaps = np.flatnonzero(np.diff(frames) != 1)
+    return slice(0, int(gaps[0]) + 1 if len(gaps) else len(frames))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +264,9 @@ class _PoseMeter:
         self._skeleton = skeleton
         self._holder, self._rows = pairs.targets_holder()
         six = len(range(pairs.a.trace.widths["y_out"])[self._place])
+        if six % 6:
+            place, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
+            raise UnusableInput(place, f"{six} numbers", "6 for each bone", hint)
         room = len(pairs.rows_a), six // 6
         self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
         poses = self._holder.poses6d
@@ -277,12 +309,16 @@ def _ledger(
     held: Sequence[str],
     stages: Mapping[str, StageComparison],
     waived: Mapping[str, str],
-    shared: int,
+    frames: int,
+    answers: Collection[str],
 ) -> Ledger:
-    """Count values. Declared values are those of either side, over the frames of either side."""
-    frames = len(a.trace.frame) + len(b.trace.frame) - shared
+    """Count values. Declared values are those of either side, over the frames of either side.
+
+    Of the values that could not be judged, those of a network's answers are waived, and all others are missing.
+    """
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
     compared = sum(int(result.judged.sum()) * result.frame_count - result.unknown for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * result.frame_count + result.unknown for result in stages.values())
+    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
+    unjudged += sum(result.unknown for name, result in stages.items() if name in answers)
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

@@ -43,9 +43,11 @@ def _stage_row(entry: Any) -> tuple[str, ...]:
 
 
 def _verdict(entry: Any) -> str:
-    """The word for a stage. A stage that only inherits a difference counts as the same."""
+    """The word for a stage. A stage that only inherits a difference counts as the same; one value not judged does not."""
     if not entry["ok"]:
         return "DIFFERS"
+    if entry["undetermined"]:
+        return "not judged"
     return "inherits" if entry["inherits"] else "same"
 
 

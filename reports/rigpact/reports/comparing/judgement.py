@@ -10,7 +10,9 @@ import numpy as np
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, Comparison
+from rigpact.reports.comparing.recorded_with import about_contract, about_models
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 
@@ -20,8 +22,10 @@ def judge(comparison: Comparison) -> FindingsReport:
         *_about_files(comparison),
         *comparison.missing.values(),
         *_frames_missing(comparison),
+        *_behind_a_gap(comparison),
         *_not_finite(comparison),
         *_differences(comparison),
+        *_undetermined(comparison),
     )
     return FindingsReport(findings, comparison.ledger, summarise(comparison))
 
@@ -33,13 +37,10 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
         yield rules.RATE_DIFFERS.at(
             b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
         )  # fmt: skip
+    yield from about_models(a, b)
     for side in (a, b):
-        recorded = side.trace.header.bundle_sha256
-        if comparison.contract and recorded and recorded != comparison.contract.sha256:
-            yield rules.OTHER_BUNDLE.at(
-                side.path, "/contract/bundle_sha256", holder=side.path.name, found=recorded[:12],
-                expected=comparison.contract.sha256[:12],
-            )  # fmt: skip
+        yield from about_contract(side, comparison.contract)
+        yield from about_clock(side, comparison.contract)
         if side.trace.truncation:
             yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
 
@@ -51,6 +52,18 @@ def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
             yield rules.FRAMES_NOT_COMPARED.at(
                 other.path, f"/frames/{extra[0]}", count=len(extra), holder=holder.path.name, frame=int(extra[0])
             )
+
+
+def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
+    """In a free run, frames after one that was not recorded: nothing says what they should be."""
+    if comparison.behind_a_gap:
+        first = int(comparison.frames[-1]) + 1
+        holders = [side for side in (comparison.a, comparison.b) if first not in side.trace.frame]
+        last = int(min(side.trace.frame[side.trace.frame > first][0] for side in holders)) - 1
+        yield rules.FRAMES_NOT_FROM_START.at(
+            holders[-1].path, f"/frames/{first}", holder=holders[-1].path.name, first=first, last=last,
+            count=comparison.behind_a_gap,
+        )  # fmt: skip
 
 
 def _not_finite(comparison: Comparison) -> Iterator[Finding]:
@@ -93,6 +106,17 @@ def _differences(comparison: Comparison) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _undetermined(comparison: Comparison) -> Iterator[Finding]:
+    for name, result in comparison.stages.items():
+        count = comparison.undetermined(name)
+        if count and result.first_unknown is not None:
+            frame, channel = result.first_unknown
+            yield rules.VALUE_UNDETERMINED.at(
+                comparison.b.path, f"/stages/{name}/{channel}", stage=name, count=count, total=result.total, frame=frame,
+                address=comparison.address(name, channel),
+            )  # fmt: skip
+
+
 def summarise(comparison: Comparison) -> dict[str, Any]:
     """The measurements as plain values, for machines and for the renderers."""
     divergence = comparison.first_divergence
@@ -124,6 +148,7 @@ def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str,
         "first_frame_over": result.first_frame_over,
         "ok": result.first_frame_over is None,
         "inherits": result.stage in comparison.inheriting,
+        "undetermined": comparison.undetermined(result.stage),
     }
 
 

@@ -1,7 +1,8 @@
 """The error of a recorded stage against its replay, in physical units and in tolerances.
 
 A stage fits when every judged value lies within its derived tolerance. Values with an unknown replay (NaN) are not
-judged. Non-finite recorded values never fit.
+judged, nor are values that differ within a tolerance that spans their whole range (infinite). Non-finite recorded values
+never fit.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ class StageError:
     def judged(self) -> int:
         """Number of values that could be judged."""
         return int(np.count_nonzero(~np.isnan(self.excess)))
+
+    @property
+    def undetermined(self) -> int:
+        """Number of values that differ, but have a tolerance that spans their whole range."""
+        return int(np.count_nonzero(np.isnan(self.excess) & np.isinf(self.tolerance)))
 
     @property
     def worst_excess(self) -> float:
@@ -111,6 +117,8 @@ def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     if replayed is None or replayed.shape != recorded.shape:
         return None
     tolerance = replay_bound(frames, name, replayed) + PRINTED * frames.evidence.resolution
+    if frames.evidence.printed is not None:
+        tolerance = tolerance + frames.evidence.printed.error(recorded)
     return error_between(frames.contract.system.graph[name], recorded, replayed, tolerance)
 
 
@@ -123,15 +131,16 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.abs(a - b)
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
-    excess[np.isnan(b) | np.isnan(tolerance) & np.isfinite(a)] = np.nan
+    excess[np.isnan(b) | np.isnan(tolerance) & np.isfinite(a) | np.isinf(tolerance) & (difference > 0.0)] = np.nan
     excess[~np.isfinite(a)] = np.inf
     return StageError(stage.name, recorded, replayed, tolerance, excess)
 
 
 def largest_in_unit(error: StageError, contract: Any) -> float:
-    """The largest finite error in the unit of the stage's measure."""
+    """The largest finite error of the judged values, in the unit of the stage's measure."""
     measure = contract.system.graph[error.stage].measure
-    a, b = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
+    a = error.recorded.astype(np.float64)
+    b = np.where(np.isnan(error.excess), a, error.replayed.astype(np.float64))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if measure.sizes is not None:
             values = measure.sizes(contract, a, b)

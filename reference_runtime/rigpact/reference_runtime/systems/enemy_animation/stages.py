@@ -26,7 +26,7 @@ from rigpact.reference_runtime.operations.pose_history import PoseHistory
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.writeback import WriteBack
 from rigpact.reference_runtime.systems.enemy_animation import knobs, layouts, tolerances
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages, published_before
 
 _CLIP = "--clip with the raw clip that drove the run"
 
@@ -125,20 +125,10 @@ def y_raw(frames: ReplayedFrames) -> FloatArray:
     return rows
 
 
-def published_before(frames: ReplayedFrames) -> FloatArray:
-    """The pose published one frame before, (N, 6·B); the identity if it is not known."""
-    outputs = frames.built(OutputStages)
-    before = frames.recorded_at("y_out", -1) if "y_out" in frames.recorded else None
-    rows = np.tile(outputs.identity_pose(), (len(frames.frame), 1))
-    if before is not None:
-        known = frames.follows
-        rows[known] = before[known][:, outputs.rotations]
-    return rows
-
-
 def delta6d(frames: ReplayedFrames) -> FloatArray:
     """ΔR of each bone, reprojected."""
-    rows = frames.built(OutputStages).delta6d(frames["y_raw"], published_before(frames))
+    outputs = frames.built(OutputStages)
+    rows = outputs.delta6d(frames["y_raw"], published_before(frames, outputs.codec))
     if rows is None:
         raise NotKnown("delta6d")  # the answer is the pose itself
     return np.asarray(rows)
@@ -169,7 +159,7 @@ def y_out(frames: ReplayedFrames) -> FloatArray:
         if frames.contract.output.width != pose.shape[1]:
             raise NotKnown("y_raw")
         raw = pose  # every output channel is a rotation and is replaced
-    return np.asarray(outputs.y_out(raw, pose, published_before(frames)))
+    return np.asarray(outputs.y_out(raw, pose, published_before(frames, outputs.codec)))
 
 
 def quaternions(frames: ReplayedFrames) -> FloatArray:

@@ -40,8 +40,8 @@ def diff(
 ) -> None:
     """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
 
-    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ, or
-    something was not compared; 2: nothing could be compared.
+    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ;
+    2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.files.contracts import ContractFiles
