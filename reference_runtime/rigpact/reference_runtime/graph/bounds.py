@@ -1,5 +1,8 @@
 """Bounds of recomputed stages: the rounding of the stage, and the effect of rounding in unrecorded stages before it.
 
+A network's answer is bounded by the roundings of the model's own operations: see `answers.py`. Without its model, the
+stage's own bound is an assumption.
+
 If `is_propagated`, the stage's bound derives the effect of its inputs' bounds. For every other stage the effect is
 measured: the inputs are moved by their bounds in several patterns of signs, and the largest change of the rows is
 added.
@@ -15,6 +18,7 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
+from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
@@ -28,6 +32,9 @@ largest change."""
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
     """Bound on the difference of two correct float32 versions of a stage, (N, width); inputs differ by `upstream`."""
+    through = answer_bound(stage, frames, upstream)
+    if through is not None:
+        return through
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
@@ -87,9 +94,16 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
-    def __init__(self, contract: Any, stages: Mapping[str, FloatArray]) -> None:
+    def __init__(self, contract: Any, stages: Mapping[str, FloatArray], network: Any = None) -> None:
         """stages: (T, width) by name."""
-        self.contract, self._stages = contract, stages
+        self.contract, self._stages, self._network = contract, stages, network
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` if there is none."""
+        if self._network is None:
+            raise NotKnown("network")
+        return self._network
 
     @property
     def numbers(self) -> Any:

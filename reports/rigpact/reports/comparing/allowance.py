@@ -5,8 +5,10 @@ inputs). So the two may differ by both bounds plus |f(a's inputs) - f(b's inputs
 difference passes; a stage that adds one fails. The tolerance does not grow along the run: the inputs of a frame already
 hold what it inherits from the frame before.
 
-Where a network's inputs differ, its answers cannot be judged without the model: the tolerance is infinite, and the
-values count as not judged.
+For a network's answer f is the model in float64, with the bound of its own operations' rounding. Without the model, inputs
+that differ by rounding are assumed to move an answer by at most as much as they differ together: one deviation of an
+answer for one deviation of an input. Inputs that differ by more give answers that cannot be judged: the tolerance is
+infinite, and the values count as not judged.
 
 f is evaluated only where a difference is larger than the smaller of the two bounds. The bounds need only recorded
 values.
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import NotKnown, Stage
+from rigpact.reference_runtime.graph.answers import exact_answer
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
@@ -39,9 +42,9 @@ class Allowance:
     least in part, from the stages before them.
     """
 
-    def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool) -> None:
-        """frames: the numbers of the compared frames; is_free: at least one side is a free run."""
-        self._contract, self._frames, self._is_free = contract, frames, is_free
+    def __init__(self, contract: Any, frames: NDArray[np.int64], *, is_free: bool, network: Any = None) -> None:
+        """frames: the numbers of the compared frames; is_free: at least one side is a free run; network: the model."""
+        self._contract, self._frames, self._is_free, self._network = contract, frames, is_free, network
         self.inheriting: set[str] = set()
         reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
         self.back = max((reach[0] for reach in reaches), default=0)
@@ -53,7 +56,8 @@ class Allowance:
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
             return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
-        sides = [_Side(self._contract, side, self._frames[around], is_free=self._is_free) for side in (a, b)]
+        frames, network = self._frames[around], self._network
+        sides = [_Side(self._contract, side, frames, is_free=self._is_free, network=network) for side in (a, b)]
         found = {}
         for stage in self._contract.system.stages:
             if stage.name in shared:
@@ -65,6 +69,10 @@ class Allowance:
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
+        if stage.is_answer and self._network is not None:  # its bound is derived from the inputs of both sides
+            inherited = self._inherited(stage, a, b)
+            if inherited is not None:
+                return inherited
         if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
             inherited = self._inherited(stage, a, b)
             if inherited is not None and (error <= inherited).all():
@@ -73,11 +81,11 @@ class Allowance:
         with np.errstate(invalid="ignore"):
             if not (error > bound).any():
                 return bound
-        if stage.is_answer:
-            bound = np.where(_differ(stage, a, b)[:, None], np.inf, bound)
+        if stage.is_answer and self._network is None:
+            bound = _assumed(stage, a, b, bound)
         inherited = self._inherited(stage, a, b)
         if inherited is None:
-            return self._unseen(stage, bound, around)
+            return self._unseen(stage, np.fmax(bound, self._propagated(stage, a, b)), around)
         if (inherited > bound).any():
             self.inheriting.add(stage.name)
         return np.asarray(np.fmax(bound, inherited))
@@ -96,6 +104,11 @@ class Allowance:
             own = np.where(np.isnan(own), unknown, own)
         return np.asarray(own + np.nan_to_num(inherited, posinf=np.inf))
 
+    def _propagated(self, stage: Stage, a: _Side, b: _Side) -> FloatArray:
+        """The bound that the bounds of a side's inputs lead to, through the network too; by the side that holds more."""
+        sides = [side for side in (a, b) if side.values.keys() >= a.values.keys() | b.values.keys()] or [a, b]
+        return np.asarray(np.fmin.reduce([side.propagated(stage) for side in sides]))
+
     def _unseen(self, stage: Stage, bound: FloatArray, around: slice) -> FloatArray:
         """The inherited difference is unknown: in a free run it may be the rounding of all frames before."""
         if not self._is_free:
@@ -107,13 +120,16 @@ class Allowance:
 class _Side:
     """One recording's values of some frames."""
 
-    def __init__(self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool) -> None:
+    def __init__(
+        self, contract: Any, values: Values, frames: NDArray[np.int64], *, is_free: bool, network: Any
+    ) -> None:
         self.values, self._contract = values, contract
-        self._known = KnownFrames(contract, values)
+        self._known, self._through = KnownFrames(contract, values), KnownFrames(contract, values, network)
         start = frames - (frames[0] if frames[0] == 0 else frames[0] - 1)
-        evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values)
+        evidence = Evidence(start, contract.fps or 1.0, "free" if is_free else "teacher", values, network=network)
         self._replayed = ReplayedFrames(evidence, contract)
         self._bounds: dict[str, FloatArray] = {}
+        self._propagated: dict[str, FloatArray] = {}
 
     def stage(self, name: str) -> Stage:
         """A stage of the system."""
@@ -121,25 +137,35 @@ class _Side:
         return found
 
     def bound(self, stage: Stage) -> FloatArray:
-        """The bound of a recorded stage, including the bounds of the recorded stages before it."""
-        if stage.name not in self._bounds:
-            rows = self.values[stage.name]
-            upstream = {
-                name: self.bound(self.stage(name)) for name in (*stage.needs, *stage.may_use) if name in self.values
-            }
+        """The bound of a recorded stage, including the bounds of the recorded stages before it, back to the network."""
+        return self._bound(stage, self._known, self._bounds)
+
+    def propagated(self, stage: Stage) -> FloatArray:
+        """The same, with what the bounds of the network's inputs lead to in its answer."""
+        return self._bound(stage, self._through, self._propagated)
+
+    def _bound(self, stage: Stage, frames: KnownFrames, bounds: dict[str, FloatArray]) -> FloatArray:
+        if stage.name not in bounds:
+            rows, needs = self.values[stage.name], [*stage.needs, *stage.may_use]
+            is_through = stage.is_propagated or (stage.is_answer and frames is self._through)
+            upstream = {name: self._bound(self.stage(name), frames, bounds) for name in needs if name in self.values}
             try:
-                found = stage_bound(stage, self._known, rows, upstream if stage.is_propagated else {})
+                found = stage_bound(stage, frames, rows, upstream if is_through else {})
             except NotKnown:  # inputs not recorded: allow the rounding of storing only
-                found = stage_bound(replace(stage, bound=None), self._known, rows, {})
-            self._bounds[stage.name] = found
-        return self._bounds[stage.name]
+                found = self.stored(stage)
+            bounds[stage.name] = found
+        return bounds[stage.name]
+
+    def stored(self, stage: Stage) -> FloatArray:
+        """The rounding of a value that is stored once on each side."""
+        return stage_bound(replace(stage, bound=None, is_answer=False), self._known, self.values[stage.name], {})
 
     def recomputed(self, stage: Stage) -> FloatArray | None:
         """The stage, computed from this side's recorded values; None where they do not suffice."""
-        if stage.compute is None or stage.is_answer:
+        if stage.compute is None:
             return None
         try:
-            rows = self._replayed.computed(stage.name)
+            rows = exact_answer(stage, self._replayed) if stage.is_answer else self._replayed.computed(stage.name)
         except UnusableInput:
             return None
         return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
@@ -149,15 +175,16 @@ class _Side:
         return replay_bound(self._replayed, stage.name, rows)
 
 
-def _differ(stage: Stage, a: _Side, b: _Side) -> NDArray[np.bool_]:
-    """The frames in which the inputs of the two networks differ, (T,)."""
-    found = np.zeros(len(a.values[stage.name]), bool)
+def _assumed(stage: Stage, a: _Side, b: _Side, bound: FloatArray) -> FloatArray:
+    """The bound of answers without their model: for inputs that differ by rounding, and infinite where they differ by more."""
+    moved = np.zeros((len(bound), 1))
     for name in stage.needs:
         if name in a.values and name in b.values:
             need = a.stage(name)
             error = _difference(need, a.values[name], b.values[name])
-            found |= ~(error <= np.fmin(a.bound(need), b.bound(need))).all(axis=1)
-    return found
+            is_rounding = (error <= np.fmin(a.bound(need), b.bound(need))).all(axis=1)
+            moved += np.where(is_rounding, error.sum(axis=1), np.inf)[:, None]
+    return bound + moved
 
 
 def _difference(stage: Stage, a: FloatArray, b: FloatArray) -> FloatArray:

@@ -95,11 +95,13 @@ def compare(
     *,
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
+    network: Any = None,
 ) -> Comparison:
     """Measure two recordings against each other, frame numbers aligned.
 
     contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
-    to compare; the others count as waived. Raises UnusableInput when `only` names a stage that neither side has.
+    to compare; the others count as waived. network: the model of both sides, which gives the tolerance of its answers.
+    Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
@@ -112,10 +114,10 @@ def compare(
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
-    # the other stages show what the asked ones inherit
-    known = chosen if only else [name for name in held if name not in missing]
+    # the other stages, of one side alone too, show what the asked ones inherit
+    known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
     pairs = _Pairs(a, b, rows_a, rows_b, known)
-    allowance = Allowance(contract, frames, is_free=pairs.is_free)
+    allowance = Allowance(contract, frames, is_free=pairs.is_free, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
         waived[name] = "what the network was given differs"
@@ -172,6 +174,12 @@ def _waived(
             yield name, f"a {impossible[0].title} cannot hold it"
         elif contract is None and name != "y_out":
             yield name, "its tolerance needs the bundle's statistics (--bundle)"
+
+
+def _fits(name: str, side: Recording, contract: Any) -> bool:
+    """Whether a side's values of a stage, if it has any, are as wide as the contract says."""
+    width = side.trace.widths.get(name)
+    return contract is None or width is None or contract.fields(name).width in (0, width)
 
 
 def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:

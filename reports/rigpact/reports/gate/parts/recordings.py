@@ -62,8 +62,9 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
     recording = project.recording(run)
     compared = compare(
-        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording)
-    )
+        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
+        network=None if project.model_path is None else network_of(project, recording.trace.header.mode),
+    )  # fmt: skip
     report = judge_comparison(compared)
     is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass")
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
