@@ -115,6 +115,8 @@ class Stage:
     fields that it takes over, if not all: the others still come from outside.
     bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
     that is measured.
+    driven_ahead: in a run that a clip drives, the stage holds what the clip gives so many frames later; where that frame is not
+    recorded, nobody can know it.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
     """
 
@@ -128,6 +130,7 @@ class Stage:
     may_use: tuple[str, ...] = ()
     carried: str | None = None
     carried_fields: tuple[str, ...] = ()
+    driven_ahead: int = 0
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""

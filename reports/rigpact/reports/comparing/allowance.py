@@ -72,6 +72,8 @@ class Allowance:
         if stage.is_answer and self._network is not None:  # its bound is derived from the inputs of both sides
             inherited = self._inherited(stage, a, b)
             if inherited is not None:
+                if (error > np.fmin(a.bound(stage), b.bound(stage))).any():
+                    self.inheriting.add(stage.name)
                 return inherited
         if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
             inherited = self._inherited(stage, a, b)

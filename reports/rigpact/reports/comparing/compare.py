@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rigpact.reports.comparing.pose_error import PoseError, pose_error
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
+NEXT_NOT_RECORDED = "the clip gives them the frame after, which is not recorded"
 FRAMES_AT_ONCE = 256
 """Frames per piece: bounds the memory of a comparison, whatever the length of the recordings."""
 
@@ -55,6 +57,8 @@ class Comparison:
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
     waived: Mapping[str, str]
+    left_out: Mapping[str, int]
+    """Frames of a stage that nobody can judge, because the clip gives them a later frame that is not recorded."""
     missing: Mapping[str, Finding]
     pose: PoseError | None
     baseline: Baseline | None
@@ -116,17 +120,19 @@ def compare(
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # the other stages, of one side alone too, show what the asked ones inherit
     known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
-    pairs = _Pairs(a, b, rows_a, rows_b, known)
+    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract))
     allowance = Allowance(contract, frames, is_free=pairs.is_free, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
-        waived[name] = "what the network was given differs"
+        waived[name] = "what the network was given differs" if name not in pairs.left_out else NEXT_NOT_RECORDED
         del stages[name]
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, len(frames))
     return Comparison(
-        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting
-    )
+        a, b, contract, bones, frames, stages, waived,
+        {name: int(rows.sum()) for name, rows in pairs.left_out.items() if name in stages},
+        missing, pose, baseline, ledger, allowance.inheriting,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +144,7 @@ class _Pairs:
     rows_a: NDArray[np.int64]
     rows_b: NDArray[np.int64]
     stages: Sequence[str]
+    system: System
 
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values by stage, for some shared frames."""
@@ -152,6 +159,17 @@ class _Pairs:
     def is_free(self) -> bool:
         """Whether at least one side is a free run."""
         return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
+
+    @cached_property
+    def left_out(self) -> Mapping[str, NDArray[np.bool_]]:
+        """For some stages: the shared frames at which they depend on a later frame that is not shared, (T,)."""
+        frames = self.a.trace.frame[self.rows_a]
+        found = {
+            stage.name: ~np.isin(frames + stage.driven_ahead, frames)
+            for stage in self.system.graph
+            if stage.driven_ahead and not self.is_free
+        }
+        return {name: rows for name, rows in found.items() if rows.any() and name in self.stages}
 
     def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
         """The side that holds the clip's own poses, and its rows."""
@@ -215,7 +233,8 @@ def _measure(
         allowed = allowance.of(of_a, of_b, around, part)
         inside = slice(part.start - around.start, part.start - around.start + FRAMES_AT_ONCE)
         for name, meter in meters.items():
-            meter.add(of_a[name][inside], of_b[name][inside], allowed[name])
+            sides, unknown = (of_a[name][inside], of_b[name][inside]), pairs.left_out.get(name)
+            meter.add(*sides, allowed[name], None if unknown is None else unknown[part])
         if poses is not None:
             poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
         pairs.release()

@@ -32,6 +32,8 @@ def _print_stages(summary: Any, console: Console) -> None:
     for reason in dict.fromkeys(summary["waived"].values()):
         stages = [stage for stage, why in summary["waived"].items() if why == reason]
         console.print(Text(f"  waived, {reason}: {', '.join(stages)}", style="dim"))
+    for stage, left in summary["left_out"].items():
+        console.print(Text(f"  waived, {left['reason']}: {left['frames']} frames of {stage}", style="dim"))
 
 
 def _stage_row(entry: Any) -> tuple[str, ...]:

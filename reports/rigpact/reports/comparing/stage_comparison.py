@@ -39,7 +39,7 @@ class StageComparison:
     worst_error: float
     worst_tolerance: float
     unknown: int
-    """How many values of judged channels could not be judged, because their tolerance is infinite."""
+    """How many values of judged channels could not be judged: nobody can know them, or their tolerance is infinite."""
     frame_ratios: FloatArray
     """(T,): the largest error of each frame divided by its tolerance, over the values that can be judged."""
 
@@ -110,8 +110,16 @@ class StageMeter:
         self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
         self._ratios: list[FloatArray] = []
 
-    def add(self, a: FloatArray, b: FloatArray, tolerance: FloatArray) -> None:
-        """Add the next frames: values of both sides and their tolerance, all (T, width)."""
+    def add(
+        self, a: FloatArray, b: FloatArray, tolerance: FloatArray, left_out: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Add the next frames: values of both sides and their tolerance, all (T, width).
+
+        left_out: the frames that nobody can judge, (T,), whatever they hold.
+        """
+        if left_out is not None:
+            a, b = (np.where(left_out[:, None], np.float32(0.0), side) for side in (a, b))
+            tolerance = np.where(left_out[:, None], np.inf, tolerance)
         a64: FloatArray = a.astype(np.float64)
         b64: FloatArray = b.astype(np.float64)
         if self._has_quaternions:

@@ -183,13 +183,8 @@ def x_raw_next(frames: ReplayedFrames) -> FloatArray:
         write = WriteBack(frames.contract, frames.fps)
         return write(frames["x_raw"], frames["y_out"])
     following = np.full((len(frames.frame), frames.contract.state.width), np.nan, np.float32)
-    if frames.has_drive and frames.drive.is_raw:
-        rows, after = frames.drive.x_raw, frames.frame + 1
-        inside = after < len(rows)
-        following[inside] = rows[after[inside]]
-    else:
-        consecutive = np.flatnonzero(np.diff(frames.frame) == 1)
-        following[consecutive] = frames["x_raw"][consecutive + 1]
+    consecutive = np.flatnonzero(np.diff(frames.frame) == 1)  # what follows the last frame is not known to an engine
+    following[consecutive] = (frames.driven if frames.has_drive else frames.__getitem__)("x_raw")[consecutive + 1]
     if not np.isfinite(following).any():
         raise NotKnown("x_raw_next")
     return following
@@ -301,6 +296,7 @@ STAGES = (
     ),
     _stage(
         "x_raw_next", layouts.raw_state, x_raw_next, tolerances.written_back, needs=("x_raw", "y_out"), reach=(0, 1),
+        driven_ahead=1,
         knobs=(*knobs.CODEC, knobs.BONE_ORDER, knobs.MIRROR_AXIS, knobs.WRITEBACK),
     ),
 )  # fmt: skip
