@@ -60,9 +60,7 @@ class Engine:
         kept = to_six(turned(to_quaternion(to_matrix(raw[:, place]))))
         past = [np.maximum(np.arange(steps) - lag, 0) for lag in range(self.length - 1, -1, -1)]
         found["pose_hist_raw"] = np.concatenate([kept[rows] for rows in past], axis=1)
-        squashed = np.tanh(
-            found["pose_hist_raw"] / np.maximum(np.abs(self.numbers["tanh_scales_pose_hist"]), F(1e-6))
-        )
+        squashed = np.tanh(found["pose_hist_raw"] / np.maximum(np.abs(self.numbers["tanh_scales_pose_hist"]), F(1e-6)))
         std = np.maximum(np.abs(self.numbers["StdPoseHist"]), F(1e-6))
         found["pose_hist"] = (squashed - self.numbers["MuPoseHist"]) / std
         found["y_norm"] = self.network([found[name] for name in INPUTS])

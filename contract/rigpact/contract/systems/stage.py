@@ -89,6 +89,7 @@ class Measure:
 
     unit: of the error. sizes: recorded and recomputed rows -> errors in that unit (N, k); None for absolute differences.
     has_signless_quaternions: q and -q mean the same rotation. widest_bound: a channel whose bound is wider says nothing.
+    range: the largest difference that there can be; a bound as wide judges nothing.
     parts: contract -> the channels of the parts (bones, joints) and the width of one, where an order of parts can be matched.
     """
 
@@ -96,6 +97,7 @@ class Measure:
     sizes: Callable[[Any, FloatArray, FloatArray], FloatArray] | None = None
     has_signless_quaternions: bool = False
     widest_bound: float | None = None
+    range: float | None = None
     parts: Callable[[Any], tuple[slice, int]] | None = None
 
 

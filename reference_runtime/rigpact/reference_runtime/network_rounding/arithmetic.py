@@ -13,6 +13,7 @@ result for one row does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,7 +62,7 @@ class Disturbance:
         """The value, disturbed."""
         size = self._deviations[self._place]
         self._place += 1
-        return value + size * self.signs(value.shape)
+        return np.asarray(value + size * self.signs(value.shape))
 
     def signs(self, shape: tuple[int, ...]) -> Array:
         """Random signs, the same in every row."""
@@ -82,7 +83,7 @@ def product_deviation(a: Array, b: Array, start: Array | float = 0.0) -> Array:
     length, total = a.shape[-1], a @ b
     before, lowest, highest = np.zeros(total.shape), np.minimum(total, 0.0), np.maximum(total, 0.0)
     edges = np.linspace(0, length, min(BLOCKS, max(length, 1)) + 1).astype(int)
-    for first, last in zip(edges[:-2], edges[1:-1], strict=True):
+    for first, last in pairwise(edges[:-1]):
         before += a[..., first:last] @ (b[first:last] if b.ndim == 1 else b[..., first:last, :])
         np.minimum(lowest, before, out=lowest)
         np.maximum(highest, before, out=highest)

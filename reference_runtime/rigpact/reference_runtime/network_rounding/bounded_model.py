@@ -10,12 +10,11 @@ import numpy as np
 from rigpact.reference_runtime.network_rounding.arithmetic import Array
 from rigpact.reference_runtime.network_rounding.rounding_of_network import (
     PROBES,
-    SIGMAS,
-    STORED,
     Answer,
     NetworkRounding,
+    bounded,
 )
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 
 Run = Callable[[Sequence[Array]], Sequence[Array]]
 KEPT = 2
@@ -70,7 +69,7 @@ class BoundedModel:
         of the model is such is an assumption here, so this bound is measured, not derived.
         """
         exact = [np.asarray(each, np.float64) for each in self._run(inputs)]
-        squares = [np.zeros(each.shape) for each in exact]
+        answers = []
         rng = np.random.default_rng(0)
         for _ in range(PROBES):
             shifted = []
@@ -78,10 +77,5 @@ class BoundedModel:
                 size = np.hypot(by, STEPS * UNIT_ROUNDOFF * np.maximum(np.abs(each), 1.0))
                 signs = 2.0 * rng.integers(0, 2, (1, *each.shape[1:])) - 1.0
                 shifted.append((each + signs * size).astype(np.float32))
-            for square, one, other in zip(squares, exact, self._run(shifted), strict=True):
-                square += (np.asarray(other, np.float64) - one) ** 2
-        bounds = [
-            SIGMAS * np.sqrt(square / PROBES) + gamma(STORED) * np.abs(one)
-            for square, one in zip(squares, exact, strict=True)
-        ]
-        return Answer(tuple(exact), tuple(np.where(np.isnan(bound), np.inf, bound) for bound in bounds))
+            answers.append([np.asarray(each, np.float64) for each in self._run(shifted)])
+        return bounded(exact, answers)

@@ -27,7 +27,7 @@ Deviation = Callable[..., Array]
 
 def erf(x: Array) -> Array:
     """The error function, to float64 accuracy."""
-    return np.vectorize(scalar_erf, otypes=[np.float64])(x)
+    return np.asarray(np.vectorize(scalar_erf, otypes=[np.float64])(x))
 
 
 def _sigmoid(x: Array) -> Array:
@@ -75,7 +75,7 @@ def _gated(value: Array, x: Array, **_said: Any) -> Array:
     return _LIBRARY * np.abs(value) + np.abs(x)
 
 
-def _powered(value: Array, x: Array, exponent: Array) -> Array:
+def _powered(value: Array, _x: Array, exponent: Array) -> Array:
     """exp(exponent · log x): the relative error grows with the exponent."""
     return (_LIBRARY + np.abs(exponent)) * np.abs(value)
 

@@ -1,8 +1,8 @@
 """The exact answer of an ONNX model, and how far two correct float32 versions of it may differ.
 
 The model's operations are evaluated in float64, once as they are and `PROBES` times with each operation's result disturbed
-by the deviation of its rounding (arithmetic.py), with random signs; an input that is uncertain is disturbed by its
-uncertainty. The root mean square of the changes of an output estimates the deviation σ of its error: to first order it is
+by the deviation of its rounding (arithmetic.py), with random signs. An input that is known up to a bound is
+disturbed by bound / sqrt(3), the deviation of an error that lies anywhere within it. The root mean square of the changes of an output estimates the deviation σ of its error: to first order it is
 sqrt(Σ (∂output/∂value)² · deviation²) over all values of the graph, so errors that cancel on the way and errors that grow
 are both seen, and an uncertainty that reaches across a kink or a clamp is followed there.
 
@@ -34,6 +34,7 @@ from rigpact.reference_runtime.network_rounding.sums import SUMMING
 from rigpact.reference_runtime.operations.rounding import gamma
 
 PROBES, SIGMAS, STORED = 8, 6.0, 2
+WITHIN = 1.0 / np.sqrt(3.0)
 _NO_INPUT = np.array(None, object)
 _REDUCTIONS = ("ReduceMean",)
 
@@ -89,20 +90,25 @@ def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array]) -
     given = [np.asarray(each, np.float64) for each in inputs]
     recorder = Recorder()
     exact = evaluate(program, given, recorder)
-    squares = [np.zeros(each.shape) for each in exact]
+    answers = []
     for probe in range(PROBES):
         disturbed = Disturbance(recorder.deviations, len(given[0]), probe)
         rows = [
-            each + np.asarray(by, np.float64) * disturbed.signs(each.shape)
+            each + np.asarray(by, np.float64) * (WITHIN * disturbed.signs(each.shape))
             for each, by in zip(given, moved, strict=True)
         ]
-        for square, one, other in zip(squares, exact, evaluate(program, rows, disturbed), strict=True):
-            square += (other - one) ** 2
-    bounds = [
-        SIGMAS * np.sqrt(square / PROBES) + gamma(STORED) * np.abs(one)
-        for square, one in zip(squares, exact, strict=True)
-    ]
-    return Answer(tuple(exact), tuple(np.where(np.isnan(bound), np.inf, bound) for bound in bounds))
+        answers.append(evaluate(program, rows, disturbed))
+    return bounded(exact, answers)
+
+
+def bounded(exact: Sequence[Array], disturbed: Sequence[Sequence[Array]]) -> Answer:
+    """The outputs with the bound that their disturbed versions show."""
+    bounds = []
+    for place, one in enumerate(exact):
+        square = np.mean([(outputs[place] - one) ** 2 for outputs in disturbed], axis=0)
+        bound = SIGMAS * np.sqrt(square) + gamma(STORED) * np.abs(one)
+        bounds.append(np.where(np.isnan(bound), np.inf, bound))
+    return Answer(tuple(exact), tuple(bounds))
 
 
 def evaluate(program: Program, inputs: Sequence[Array], rounded: Rounded) -> list[Array]:

@@ -98,7 +98,7 @@ def _clip(node: Operation, values: Values) -> Array:
     low, high = optional(values, 1), optional(values, 2)
     low = node.attributes.get("min", -np.inf) if low is None else low
     high = node.attributes.get("max", np.inf) if high is None else high
-    return np.minimum(np.maximum(values[0], low), high)
+    return np.asarray(np.minimum(np.maximum(values[0], low), high))
 
 
 def _shape(node: Operation, values: Values) -> Array:

@@ -69,15 +69,11 @@ class Allowance:
         error = _difference(stage, a.values[stage.name], b.values[stage.name])
         if not error.any():  # the same values have the same bound
             return a.bound(stage)
-        if stage.is_answer and self._network is not None:  # its bound is derived from the inputs of both sides
+        has_model = stage.is_answer and self._network is not None
+        if has_model or stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
             inherited = self._inherited(stage, a, b)
-            if inherited is not None:
-                if (error > np.fmin(a.bound(stage), b.bound(stage))).any():
-                    self.inheriting.add(stage.name)
-                return inherited
-        if stage.name in self.inheriting:  # the piece before inherited a difference, so this one does
-            inherited = self._inherited(stage, a, b)
-            if inherited is not None and (error <= inherited).all():
+            if inherited is not None and (has_model or (error <= inherited).all()):
+                self._note(stage, error > np.fmin(a.bound(stage), b.bound(stage)))
                 return inherited
         bound = np.fmin(a.bound(stage), b.bound(stage))
         with np.errstate(invalid="ignore"):
@@ -88,9 +84,12 @@ class Allowance:
         inherited = self._inherited(stage, a, b)
         if inherited is None:
             return self._unseen(stage, np.fmax(bound, self._propagated(stage, a, b)), around)
-        if (inherited > bound).any():
-            self.inheriting.add(stage.name)
+        self._note(stage, inherited > bound)
         return np.asarray(np.fmax(bound, inherited))
+
+    def _note(self, stage: Stage, is_wider: NDArray[np.bool_]) -> None:
+        if is_wider.any():
+            self.inheriting.add(stage.name)
 
     def _inherited(self, stage: Stage, a: _Side, b: _Side) -> FloatArray | None:
         """Both sides' own rounding and the difference that their inputs lead to; None where a side cannot be recomputed."""

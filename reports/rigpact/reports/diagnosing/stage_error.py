@@ -1,7 +1,7 @@
 """The error of a recorded stage against its replay, in physical units and in tolerances.
 
 A stage fits when every judged value lies within its derived tolerance. Values with an unknown replay (NaN) are not
-judged. Non-finite recorded values never fit.
+judged, nor are values whose tolerance is as wide as their range. Non-finite recorded values never fit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WorstChannel(NamedTuple):
 class StageError:
     """Recorded and replayed values of one stage. excess (T, width) is the error in tolerances.
 
-    excess is NaN for a value that is not judged, and infinite for a non-finite recorded value.
+    blind: the share of the values whose tolerance is as wide as their range. excess is NaN for a value that is not judged, and infinite for a non-finite recorded value.
     """
 
     stage: str
@@ -45,6 +45,7 @@ class StageError:
     replayed: FloatArray
     tolerance: FloatArray
     excess: FloatArray
+    blind: float = 0.0
 
     @property
     def judged(self) -> int:
@@ -123,9 +124,11 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.abs(a - b)
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
-    excess[np.isnan(b) | np.isnan(tolerance) & np.isfinite(a)] = np.nan
+    says_nothing = np.isnan(tolerance) if stage.measure.range is None else ~(tolerance < stage.measure.range)
+    excess[np.isnan(b) | says_nothing & np.isfinite(a)] = np.nan
     excess[~np.isfinite(a)] = np.inf
-    return StageError(stage.name, recorded, replayed, tolerance, excess)
+    blind = 0.0 if stage.measure.range is None else float(np.mean(tolerance >= stage.measure.range))
+    return StageError(stage.name, recorded, replayed, tolerance, excess, blind)
 
 
 def largest_in_unit(error: StageError, contract: Any) -> float:

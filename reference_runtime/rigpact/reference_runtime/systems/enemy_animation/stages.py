@@ -216,11 +216,15 @@ def _quaternion_angles_deg(_contract: Contract, recorded: FloatArray, computed: 
     return np.asarray(np.degrees(4.0 * np.arctan2(chord, total)))
 
 
-_POSE = Measure("deg", partial(_angles_deg, _whole_pose))
-_PUBLISHED = Measure("deg", partial(_angles_deg, _published), parts=lambda contract: (_published(contract), 6))
+_POSE = Measure("deg", partial(_angles_deg, _whole_pose), range=tolerances.ROTATION_RANGE)
+_PUBLISHED = Measure(
+    "deg", partial(_angles_deg, _published), range=tolerances.ROTATION_RANGE,
+    parts=lambda contract: (_published(contract), 6),
+)  # fmt: skip
 _QUATERNIONS = Measure(
-    "deg", _quaternion_angles_deg, has_signless_quaternions=True, parts=lambda _contract: (slice(None), 4)
-)
+    "deg", _quaternion_angles_deg, has_signless_quaternions=True, range=0.5 * tolerances.ROTATION_RANGE,
+    parts=lambda _contract: (slice(None), 4),
+)  # fmt: skip
 _AXES = (*knobs.CODEC, knobs.DEGENERATE_AXIS)
 
 
