@@ -70,6 +70,26 @@ class Disturbance:
         return 2.0 * self._rng.integers(0, 2, shared) - 1.0
 
 
+class StackedDisturbance:
+    """Several disturbances at once, one below the other, for a model that keeps rows apart: fewer, larger products."""
+
+    def __init__(self, deviations: list[Array], rows: int, count: int) -> None:
+        """count: how many times the rows are repeated."""
+        self._deviations, self._rows, self._count, self._place = deviations, rows, count, 0
+        self._rng = np.random.default_rng(0)
+
+    def __call__(self, value: Array, deviation: Callable[[], Array]) -> Array:
+        """The value of every repetition, disturbed by its own signs."""
+        size = self._deviations[self._place]
+        self._place += 1
+        return np.asarray(value + self.spread(size))
+
+    def spread(self, size: Array) -> Array:
+        """The sizes (rows, …) in every repetition, with the signs of that repetition."""
+        signs = 2.0 * self._rng.integers(0, 2, (self._count, 1, *size.shape[1:])) - 1.0
+        return (signs * size).reshape(-1, *size.shape[1:])
+
+
 def product_deviation(a: Array, b: Array, start: Array | float = 0.0) -> Array:
     """Deviation of a @ b + start in any order of summation that an implementation has, in units of u.
 
@@ -94,6 +114,9 @@ def product_deviation(a: Array, b: Array, start: Array | float = 0.0) -> Array:
 
 
 def mean_deviation(value: Array, axes: tuple[int, ...]) -> Array:
-    """Deviation of a mean in units of u: n roundings of partial sums of at most Σ|t|, divided by n."""
+    """Deviation of a mean in units of u: n roundings of partial sums that grow evenly to Σ|t|, divided by n.
+
+    The squares k²·(Σ|t| / n)² of such partial sums add up to n/3·(Σ|t|)².
+    """
     count = np.prod([value.shape[axis] for axis in axes])
-    return np.asarray(np.sqrt(count + 2.0) * np.mean(np.abs(value), axis=axes, keepdims=True))
+    return np.asarray(np.sqrt(count / 3.0 + 2.0) * np.mean(np.abs(value), axis=axes, keepdims=True))
