@@ -2,15 +2,15 @@
 
 The model's operations are evaluated in float64, once as they are and `PROBES` times with each operation's result disturbed
 by the deviation of its rounding (arithmetic.py), with random signs. An input that is known up to a bound is disturbed by
-bound / sqrt(3), the deviation of an error that lies anywhere within it. The root mean square of the changes of an output
+its bound, the largest deviation that such an error can have. The root mean square of the changes of an output
 estimates the deviation σ of its error: to first order it is sqrt(Σ (∂output/∂value)² · deviation²) over all values of the
 graph, so errors that cancel on the way and errors that grow are both seen, and an uncertainty that reaches across a kink or a
 clamp is followed there.
 
 The bound is `SIGMAS`·σ. For errors with mean zero a value exceeds λσ with a probability of at most 2·exp(-λ²/2), 3e-8 at
 λ = 6. The estimate from K probes can be smaller than σ: by a factor of 4 with a probability of 1.3e-4 at K = 8. This is within
-the margin of the deviations, which count every rounding as u, although its root mean square is 0.4·u (a factor of 2.4),
-and every partial sum as large as the largest (a factor of sqrt(3) and more).
+the margin of the deviations: every rounding counts as u, although its root mean square is 0.4·u (a factor of 2.4), every
+partial sum is as large as the largest (a factor of sqrt(3) and more), and an input's bound is no deviation but a worst case.
 
 Nothing here is fitted to a runtime: another BLAS, another number of threads, blocked or reversed sums, fused
 multiply-adds and the fused kernels of onnxruntime are all orders of the same roundings.
@@ -42,7 +42,6 @@ from rigpact.reference_runtime.network_rounding.sums import SUMMING
 from rigpact.reference_runtime.operations.rounding import gamma
 
 PROBES, SIGMAS, STORED = 8, 6.0, 2
-WITHIN = 1.0 / np.sqrt(3.0)
 _NO_INPUT = np.array(None, object)
 _REDUCTIONS = ("ReduceMean",)
 
@@ -103,7 +102,7 @@ def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *
     if is_apart and all(each.ndim > 1 and each.shape[0] == rows for each in (*recorder.deviations, *exact)):
         stacked = StackedDisturbance(recorder.deviations, rows, PROBES)
         below = [
-            np.concatenate([each] * PROBES) + stacked.spread(WITHIN * np.asarray(by, np.float64))
+            np.concatenate([each] * PROBES) + stacked.spread(np.asarray(by, np.float64))
             for each, by in zip(given, moved, strict=True)
         ]
         found = [
@@ -114,7 +113,7 @@ def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *
     for probe in range(PROBES):
         disturbed = Disturbance(recorder.deviations, len(given[0]), probe)
         shifted = [
-            each + np.asarray(by, np.float64) * (WITHIN * disturbed.signs(each.shape))
+            each + np.asarray(by, np.float64) * disturbed.signs(each.shape)
             for each, by in zip(given, moved, strict=True)
         ]
         answers.append(evaluate(program, shifted, disturbed))
