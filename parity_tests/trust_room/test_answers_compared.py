@@ -40,7 +40,10 @@ class Sides:
     def compared(self, command: Any, model: Network, engine: Network) -> Any:
         """`rigpact diff` of onnxruntime with the model and of the engine's own inference."""
         path = model.save(self.folder / "model.onnx")
-        sides = self.record(OnnxNetwork(path, self.contract), "reference"), self.record(CallableNetwork(engine), "engine")
+        sides = (
+            self.record(OnnxNetwork(path, self.contract), "reference"),
+            self.record(CallableNetwork(engine), "engine"),
+        )
         words: tuple[object, ...] = ("--bundle", self.files[0], "--companion", self.files[1], "--onnx", path)
         return command("diff", *sides, *words)
 

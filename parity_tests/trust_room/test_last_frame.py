@@ -54,7 +54,7 @@ def test_the_state_after_the_last_frame_is_not_judged(
     """An alarm in every teacher-driven comparison hides the others; the frame is counted, with the reason."""
     answer = compared(command, tmp_path, demo_bundle, run, engine_of(run, FRAMES - 1, value))
     assert answer.status == 0, answer.out
-    assert "the frame after, which is not recorded: 1 frames of x_raw_next" in " ".join(answer.out.split())
+    assert "the frame after, which is not recorded: 1 frame of x_raw_next" in " ".join(answer.out.split())
     width = run.stages["x_raw_next"].shape[1]
     assert f"{width} waived" in answer.out
 

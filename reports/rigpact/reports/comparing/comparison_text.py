@@ -33,7 +33,8 @@ def _print_stages(summary: Any, console: Console) -> None:
         stages = [stage for stage, why in summary["waived"].items() if why == reason]
         console.print(Text(f"  waived, {reason}: {', '.join(stages)}", style="dim"))
     for stage, left in summary["left_out"].items():
-        console.print(Text(f"  waived, {left['reason']}: {left['frames']} frames of {stage}", style="dim"))
+        count = "1 frame" if left["frames"] == 1 else f"{left['frames']} frames"
+        console.print(Text(f"  waived, {left['reason']}: {count} of {stage}", style="dim"))
 
 
 def _stage_row(entry: Any) -> tuple[str, ...]:
