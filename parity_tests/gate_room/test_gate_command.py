@@ -250,7 +250,8 @@ def test_a_stage_may_be_waived_until_a_day(project: Path) -> None:
     assert gated(project, FILES).verdict == "fail"
     assert (before.verdict, after.verdict) == ("pass", "fail")
     part = next(part for part in before.parts if part.name == "engine-trace/sneak")
-    assert part.report.ledger.waived == 32 * 46 * 4
+    last_next_state = trace.stages["x_raw_next"].shape[1]
+    assert part.report.ledger.waived == 32 * 46 * 4 + last_next_state
     assert part.report.ledger.missing == 0
     respoil(project, trace, TRACE, {"quat": trace.stages["quat"][:, ::-1].copy(), "y_out": trace.stages["y_out"] + 0.1})
     assert gated(project, waiver).verdict == "fail"

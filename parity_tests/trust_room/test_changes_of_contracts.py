@@ -104,7 +104,7 @@ def computed_with(contract: Contract | None) -> Any:
     if contract is None:
         return None
     numbers = plain(contract)
-    for name in ("path", "sha256"):
+    for name in ("path", "sha256", "meaning"):
         del numbers[name]
     return numbers
 

@@ -189,7 +189,8 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, Rec
         raise NotJudged(f"rebuilt from {data.get('source_json') or 'its raw clip'} only: --rigpact-clip FILE")
     if stage not in recorded.trace.stages:
         raise NotJudged(f"the prediction does not record {stage}")
-    refute(judge(compare(recorded, runs[prediction], files.contract, only=(stage,))).findings)
+    compared = compare(recorded, runs[prediction], files.contract, only=(stage,), network=files.network)
+    refute(judge(compared).findings)
 
 
 # --- engine traces ----------------------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """Bounds of recomputed stages: the rounding of the stage, and the effect of rounding in unrecorded stages before it.
 
+A network's answer is bounded by the roundings of the model's own operations: see `answers.py`. Without its model, the
+stage's own bound is an assumption.
+
 If `is_propagated`, the stage's bound derives the effect of its inputs' bounds. For every other stage the effect is
 measured: the inputs are moved by their bounds in several patterns of signs, and the largest change of the rows is
 added.
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
+from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
@@ -36,6 +40,9 @@ largest change."""
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
     """Bound on the difference of two correct float32 versions of a stage, (N, width); inputs differ by `upstream`."""
+    through = answer_bound(stage, frames, upstream)
+    if through is not None:
+        return through
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
@@ -91,10 +98,23 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
-    def __init__(self, contract: Any, stages: Mapping[str, FloatArray], frame: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self,
+        contract: Any,
+        stages: Mapping[str, FloatArray],
+        frame: NDArray[np.int64] | None = None,
+        network: Any = None,
+    ) -> None:
         """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given."""
-        self.contract, self.recorded = contract, stages
+        self.contract, self.recorded, self._network = contract, stages, network
         self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` if there is none."""
+        if self._network is None:
+            raise NotKnown("network")
+        return self._network
 
     @property
     def numbers(self) -> Any:

@@ -16,6 +16,8 @@ from rigpact.contract.model.signature import ModelSignature, open_session, run_s
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames
 from rigpact.contract.systems.system import NetworkBinding, System
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
+from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]
 """A function from the model's inputs to its outputs: rows (N, width), or (1, N, width) if the system is windowed."""
@@ -57,6 +59,12 @@ class OnnxSystemNetwork:
         self._outputs = [entry.name for entry in self.signature.outputs]
         self._takes_one = any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
+        self._bounded = BoundedModel(path, self, takes_one_row=self._takes_one)
+
+    def bounded(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
+        """The exact answers to inputs that are known up to `moved`, and the bounds of their rounding."""
+        found = self._bounded.answer(inputs, moved)
+        return Answer(tuple(map(self._flat, found.exact)), tuple(map(self._flat, found.bound)))
 
     def __call__(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Evaluate; row by row if the export fixed the batch to 1."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rigpact.reports.comparing.pose_error import PoseError, pose_error
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
+NEXT_NOT_RECORDED = "the clip gives them the frame after, which is not recorded"
 FRAMES_AT_ONCE = 256
 """Frames per piece: bounds the memory of a comparison, whatever the length of the recordings."""
 
@@ -59,6 +61,8 @@ class Comparison:
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
     waived: Mapping[str, str]
+    left_out: Mapping[str, int]
+    """Frames of a stage that nobody can judge, because the clip gives them a later frame that is not recorded."""
     missing: Mapping[str, Finding]
     pose: PoseError | None
     baseline: Baseline | None
@@ -109,11 +113,13 @@ def compare(
     *,
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
+    network: Any = None,
 ) -> Comparison:
     """Measure two recordings against each other, frame numbers aligned.
 
     contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
-    to compare; the others count as waived. Raises UnusableInput when `only` names a stage that neither side has.
+    to compare; the others count as waived. network: the model of both sides, which gives the tolerance of its answers.
+    Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
@@ -130,24 +136,31 @@ def compare(
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
-    # the other stages show what the asked ones inherit
-    known = chosen if only else [name for name in held if name not in missing]
-    pairs = _Pairs(a, b, rows_a, rows_b, known)
+    # the other stages, of one side alone too, show what the asked ones inherit
+    known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
+    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract))
     printed = a.trace.printed, b.trace.printed
-    allowance = Allowance(contract, frames, is_free=pairs.is_free, printed=printed)
+    allowance = Allowance(contract, frames, is_free=pairs.is_free, printed=printed, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     answers = [name for name in _system_of(contract).graph.answers if name in stages]
-    for name in [
-        name for name in answers if stages[name].unknown and stages[name].unknown == stages[name].judged_total
-    ]:
-        waived[name] = "what the network was given differs"
+    for name, reason in list(_wholly_unjudged(stages, answers)):
+        waived[name] = reason
         del stages[name]
     bones = _bone_names(a, b, contract)
     ledger = _ledger(a, b, held, stages, waived, union, answers)
     return Comparison(
-        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting, union,
-        shared - len(frames),
+        a, b, contract, bones, frames, stages, waived,
+        {name: result.left_out for name, result in stages.items() if result.left_out},
+        missing, pose, baseline, ledger, allowance.inheriting, union, shared - len(frames),
     )  # fmt: skip
+
+
+def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[str]) -> Iterator[tuple[str, str]]:
+    for name, result in stages.items():
+        if result.frame_count and result.left_out == result.frame_count:
+            yield name, NEXT_NOT_RECORDED
+        elif name in answers and result.unknown and result.unknown == result.judged_total:
+            yield name, "what the network was given differs"
 
 
 def before_a_gap(frames: NDArray[np.int64]) -> slice:
@@ -165,6 +178,7 @@ class _Pairs:
     rows_a: NDArray[np.int64]
     rows_b: NDArray[np.int64]
     stages: Sequence[str]
+    system: System
 
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values by stage, for some shared frames."""
@@ -179,6 +193,17 @@ class _Pairs:
     def is_free(self) -> bool:
         """Whether at least one side is a free run."""
         return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
+
+    @cached_property
+    def left_out(self) -> Mapping[str, NDArray[np.bool_]]:
+        """For some stages: the shared frames at which they depend on a later frame that is not shared, (T,)."""
+        frames = self.a.trace.frame[self.rows_a]
+        found = {
+            stage.name: ~np.isin(frames + stage.driven_ahead, frames)
+            for stage in self.system.graph
+            if stage.driven_ahead and not self.is_free
+        }
+        return {name: rows for name, rows in found.items() if rows.any() and name in self.stages}
 
     def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
         """The side that holds the clip's own poses, and its rows."""
@@ -201,6 +226,12 @@ def _waived(
             yield name, f"a {impossible[0].title} cannot hold it"
         elif contract is None and name != "y_out":
             yield name, "its tolerance needs the bundle's statistics (--bundle)"
+
+
+def _fits(name: str, side: Recording, contract: Any) -> bool:
+    """Whether a side's values of a stage, if it has any, are as wide as the contract says."""
+    width = side.trace.widths.get(name)
+    return contract is None or width is None or contract.fields(name).width in (0, width)
 
 
 def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
@@ -236,7 +267,8 @@ def _measure(
         allowed = allowance.of(of_a, of_b, around, part)
         inside = slice(part.start - around.start, part.start - around.start + FRAMES_AT_ONCE)
         for name, meter in meters.items():
-            meter.add(of_a[name][inside], of_b[name][inside], allowed[name])
+            sides, unknown = (of_a[name][inside], of_b[name][inside]), pairs.left_out.get(name)
+            meter.add(*sides, allowed[name], None if unknown is None else unknown[part])
         if poses is not None:
             poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
         pairs.release()
@@ -314,11 +346,12 @@ def _ledger(
 ) -> Ledger:
     """Count values. Declared values are those of either side, over the frames of either side.
 
-    Of the values that could not be judged, those of a network's answers are waived, and all others are missing.
+    Of the values that could not be judged, those of a network's answers are waived, and those that depend on a frame that
+    nobody recorded; all others are missing.
     """
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
-    compared = sum(int(result.judged.sum()) * result.frame_count - result.unknown for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * result.frame_count for result in stages.values())
+    compared = sum(result.compared_total for result in stages.values())
+    unjudged = sum(result.total - result.judged_total + result.left_out_total for result in stages.values())
     unjudged += sum(result.unknown for name, result in stages.items() if name in answers)
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.comparing.clock import about_clock
-from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, Comparison
+from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
 from rigpact.reports.comparing.recorded_with import about_contract, about_models
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
@@ -70,7 +71,7 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
     for side in (comparison.a, comparison.b):
         for name in comparison.stages:
             values = side.trace.stages[name]
-            row, channel, count = _first_not_finite(side.trace, name)
+            row, channel, count = _first_not_finite(side.trace, name, _judged_rows(comparison, side.trace, name))
             if count:
                 yield rules.NOT_FINITE.at(
                     side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
@@ -79,11 +80,18 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def _first_not_finite(trace: Trace, stage: str) -> tuple[int, int, int]:
-    """Row and channel of the first non-finite value of a stage, and the number of such values."""
+def _judged_rows(comparison: Comparison, trace: Trace, stage: str) -> NDArray[np.bool_]:
+    """The rows of a side that can be known: not those that the clip gives a frame that is not recorded."""
+    ahead = comparison.left_out.get(stage) and comparison.contract.system.graph[stage].driven_ahead
+    return np.isin(trace.frame + ahead, trace.frame) if ahead else np.ones(len(trace.frame), bool)
+
+
+def _first_not_finite(trace: Trace, stage: str, judged: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """Row and channel of the first non-finite value of a stage in the judged rows, and the number of such values."""
     values, place, count = trace.stages[stage], (0, 0), 0
     for start in range(0, len(values), FRAMES_AT_ONCE):
-        finite = np.isfinite(values[start : start + FRAMES_AT_ONCE])
+        part = slice(start, start + FRAMES_AT_ONCE)
+        finite = np.isfinite(values[part]) | ~judged[part, None]
         trace.release()
         if finite.all():
             continue
@@ -127,6 +135,9 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
         "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
         "waived": dict(comparison.waived),
+        "left_out": {
+            name: {"frames": count, "reason": NEXT_NOT_RECORDED} for name, count in comparison.left_out.items()
+        },
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "baseline": None if comparison.baseline is None else vars(comparison.baseline),

@@ -63,8 +63,10 @@ def _undetermined(hypotheses: Hypotheses, stage: str) -> int:
 
 
 def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
-    """Whether a stage comes from a missing clip or network: then it is an input, and cannot be judged."""
+    """Whether a stage comes from a missing clip, network or later frame: then it is an input, and cannot be judged."""
     found = graph[stage]
+    if found.driven_ahead and evidence.mode != "free":
+        return not np.isin(evidence.frame + found.driven_ahead, evidence.frame).any()
     if found.is_answer:
         return evidence.network is None
     return not found.needs and (evidence.drive is None or evidence.mode == "free" or found.compute is None)

@@ -46,7 +46,7 @@ class Hypotheses:
 
     def _has_verdict(self, stage: str) -> bool:
         error = self.error(stage, {})
-        return error is not None and error.judged > 0
+        return error is not None and error.judged > 0 and error.blind < ENOUGH
 
     @property
     def frame_count(self) -> int:

@@ -11,7 +11,7 @@ narrow bound. `stage_tolerances` bounds two runs with the same inputs; upstream 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from rigpact.contract.statistics import (
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
 from rigpact.reference_runtime.operations.geometry import length
-from rigpact.reference_runtime.operations.normalisation import YAW
+from rigpact.reference_runtime.operations.normalisation import YAW, StateNormaliser
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import (
     GRAM_SCHMIDT,
@@ -74,7 +74,33 @@ def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     return gamma(_COPY) * np.abs(rows, dtype=np.float64)
 
 
-raw_state = copied
+def raw_state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """Bound of a clip's raw state: copied from a raw clip; from a teacher file each side undoes the z-score by itself.
+
+    Where the clip is not known, it may be a teacher file.
+    """
+    drive = frames.drive if getattr(frames, "has_drive", False) else None
+    bound = copied(frames, rows, _bounds)
+    return bound if drive is not None and drive.is_raw else np.maximum(bound, _denormalised(frames.contract, rows))
+
+
+def _denormalised(contract: Contract, rows: FloatArray) -> FloatArray:
+    """Bound of x = undo(z·std + mean), for the z of these rows: both ends of the interval of z are undone.
+
+    The product and the sum have errors relative to |z·std| and |mean|: together they are an error of z of
+    gamma·(|z| + |mean| / std). The inverse of a feature (a library atanh, a product) has its own rounding.
+    """
+    normaliser, own = StateNormaliser(contract.with_conventions({"math": "f64"})), contract.state_statistics
+    z = normaliser.normalise(rows)
+    moved = gamma(_AFFINE) * (np.abs(z, dtype=np.float64) + np.abs(own.mean) / own.std_floored)
+    return _between(normaliser.denormalise, z, moved) + gamma(_TANH) * np.abs(rows, dtype=np.float64)
+
+
+def _between(function: Callable[[FloatArray], FloatArray], middle: FloatArray, moved: FloatArray) -> FloatArray:
+    """The largest change of a monotone function within `moved` of `middle`."""
+    at = function(middle.astype(np.float64)).astype(np.float64)
+    ends = [function(middle + sign * moved).astype(np.float64) for sign in (-1.0, 1.0)]
+    return np.maximum(*(np.abs(end - at) for end in ends))
 
 
 def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | None = None) -> FloatArray:
@@ -91,7 +117,7 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
     return np.asarray(error / std + gamma(_AFFINE) * np.abs(z))
 
 
-def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def state(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of a feature's z-score; a heading near the seam of its encoding may be on either side."""
     contract = frames.contract
     # entries of unit axes have an absolute, not a relative, rounding error
@@ -100,6 +126,9 @@ def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     bound = _zscore(rows, contract.state_statistics, axis_error)
     yaw = contract.state[ROOT_YAW].range
     bound[..., yaw] += _yaw_bound(frames, rows, bound[..., yaw])
+    if np.any(bounds.get("x_raw", 0.0)):
+        normalise = StateNormaliser(contract.with_conventions({"math": "f64"})).normalise
+        bound += _between(normalise, frames["x_raw"], bounds["x_raw"])
     return bound
 
 
@@ -140,7 +169,7 @@ def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     return np.asarray(gamma(60 + _DIRECTION) * (largest / 1e-3 + cond))
 
 
-def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def angvel(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of the state's own slice, or of a squashed rotation vector."""
     contract = frames.contract
     z, source = rows, contract.conventions.angvel_source
@@ -149,7 +178,8 @@ def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     if source == "zeros":
         return np.zeros(z.shape)
     if contract.angular_velocity is None or source == "state_slice":
-        return _zscore(z, Statistics(own.mean[place], own.std[place]))
+        inherited = bounds["state"][..., place] if "state" in bounds else 0.0
+        return _zscore(z, Statistics(own.mean[place], own.std[place])) + inherited
     if source == "rotations":  # a difference of two rotations, each with the absolute error gamma(GS), times fps
         return _squashed(z, contract.angular_velocity, np.asarray(gamma(GRAM_SCHMIDT) * contract.fps))
     if contract.conventions.angvel_frame == "local":
@@ -177,20 +207,27 @@ def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArra
     return _zscore(z, own, slope * shifted)
 
 
-def raw_history(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """The engine keeps rotations and encodes them again: unit axes with an absolute rounding error."""
-    return np.full(rows.shape, gamma(GRAM_SCHMIDT))
+def raw_history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """The engine keeps rotations and encodes them again: unit axes with an absolute rounding error.
+
+    Six numbers of a clip with few decimals are not quite the columns of a rotation. Encoded again they move: by what
+    Gram–Schmidt changes. A side that keeps the clip's numbers is right too.
+    """
+    codec = Rot6d(frames.contract.conventions)
+    wide: FloatArray = rows.astype(np.float64)
+    again = codec.reproject(wide, wide)
+    return np.asarray(gamma(GRAM_SCHMIDT) + np.nan_to_num(np.abs(again - wide)))
 
 
-def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """Bound of the squashed z-score of the raw history."""
+def history(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound of the squashed z-score of the raw history, including the error of the raw history where it is not recorded."""
     contract = frames.contract
-    z = rows
+    z, raw = rows, gamma(_AFFINE) + bounds.get("pose_hist_raw", np.zeros(()))
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
-        return _squashed(z, auxiliary, np.asarray(gamma(_AFFINE)))
+        return _squashed(z, auxiliary, raw)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
-    return np.asarray(gamma(_AFFINE) / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
+    return np.asarray(raw / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
 
 
 def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
@@ -318,9 +355,11 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """A copy of the state, and of the published slices that the state also has."""
+    """A copy of the state, and of the published slices that the state also has; a driven run has the clip's next state."""
     contract = frames.contract
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
+    if getattr(frames, "mode", "teacher") != "free":
+        bound = np.maximum(bound, raw_state(frames, rows, {}))
     if "y_out" in bounds:
         for entry in contract.output:
             if entry.name in contract.state and contract.state[entry.name].size == entry.size:

@@ -75,8 +75,9 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     given = project.recording(run)
     unexpected, recording = tuple(about_recording(run, given)), as_expected(run, given)
     compared = compare(
-        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording)
-    )
+        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
+        network=None if project.model_path is None else network_of(project, recording.trace.header.mode),
+    )  # fmt: skip
     report = judge_comparison(compared)
     is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
@@ -171,9 +172,8 @@ def _account(found: Comparison, name: str) -> tuple[int, int, int]:
         return declared, 0, declared
     if result is None:
         return declared, 0, 0
-    values = int(result.judged.sum()) * result.frame_count
-    waived = result.unknown - found.undetermined(name)
-    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + waived
+    waived = result.total - result.judged_total + result.left_out_total + result.unknown - found.undetermined(name)
+    return declared, result.compared_total, waived
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
