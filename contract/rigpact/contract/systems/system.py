@@ -79,6 +79,12 @@ class System:
         return Graph(self.stages)
 
     @cached_property
+    def network_inputs(self) -> tuple[str, ...]:
+        """The stages that its networks read, of all of them; empty for a system without a network."""
+        of_each = (name for network in self.networks.values() for name in network.inputs)
+        return self.inputs or tuple(dict.fromkeys(of_each))
+
+    @cached_property
     def knobs(self) -> Mapping[str, Knob]:
         """Every knob, in the order of the loop."""
         return self.graph.knobs() | {knob.name: knob for knob in self.benign_knobs}

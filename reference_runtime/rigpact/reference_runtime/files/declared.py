@@ -186,9 +186,9 @@ class DeclaredFiles:
         return ()
 
     def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
-        """The ordinary size of what a free run feeds back, by its clip; None without a clip or without feedback."""
+        """The ordinary size of what a free run feeds back, by its clip; None without a clip that moves, or feedback."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
-        if clip is None or fed_back is None or fed_back.name not in clip.stages:
+        if clip is None or fed_back is None or len(clip.stages.get(fed_back.name, ())) < 2:
             return None
         return ordinary_of_rows(fed_back, fed_back.fields(contract), clip.stages[fed_back.name])
 

@@ -83,9 +83,9 @@ class DeclaredLockstep:
         """starts: (R, width) first rows of the fed-back stage."""
         known = known_rows(contract, network, clip)
         carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
-        drives = []
+        drives, steps = [], min(map(len, known.values()))
         for start in starts:
-            own = known[carried].copy()
+            own = np.array(known.get(carried, np.zeros((steps, len(start)))), np.float32)
             own[0] = start
             drives.append(ClipDrive({**known, carried: own}))
         evaluate = None if isinstance(network, RecordedAnswers) else network
@@ -115,9 +115,9 @@ def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> di
     """The stages that a run does not compute: input stages, and recorded answers if they replace a model."""
     graph, place = contract.system.graph, str(clip.path)
     given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
-    if set(given) != set(graph.given):
-        missing = [name for name in graph.given if name not in given]
-        raise UnusableInput(place, f"no {', '.join(missing)}", ", ".join(graph.given))
+    missing = [name for name in graph.given if name not in given and graph[name].start is None]
+    if missing or not given:
+        raise UnusableInput(place, f"no {', '.join(missing or graph.given)}", ", ".join(graph.given))
     if network is not None and not isinstance(network, RecordedAnswers):
         return given
     answers = clip.stages if network is None else network.outputs

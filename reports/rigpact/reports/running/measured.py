@@ -42,7 +42,7 @@ def measured_findings(contract: Any, network: Any, clip: Any, trace: Trace, out:
 def _inputs(contract: Any, network: Any, trace: Trace, out: Path) -> Iterator[Finding]:
     signature = getattr(network, "signature", None)
     clamps = _clamps(contract, None if signature is None else signature.path)
-    for name in contract.system.inputs:
+    for name in contract.system.network_inputs:
         is_normalised = contract.system.graph[name].measure.unit == "z"
         if name not in trace.stages or not (name in clamps or is_normalised):
             continue  # a number in metres or degrees has no range of its own
