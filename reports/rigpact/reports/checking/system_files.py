@@ -45,7 +45,10 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
         if part is not None:
             findings += systems.check_system_model(signature, part)
             subject = Subject(model=signature)
-            findings += [*model_graph.check_graph(subject), *model_weights.check_weights(subject)]
+            of_graph = [
+                each for each in model_graph.check_graph(subject) if each.rule not in model_graph.ABOUT_THE_EXPORTER
+            ]
+            findings += [*of_graph, *model_weights.check_weights(subject)]
             compared += _tensors(signature)
     for path in recordings:
         trace = read_trace(path) if contract is None else files_of(contract).recording(path, contract).trace

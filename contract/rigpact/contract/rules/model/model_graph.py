@@ -156,6 +156,8 @@ FLOW_CONTROL = Rule(
     hint="write it as tensor operations, or fix the choice before exporting",
     why="GPU runtimes refuse it, and the time of a frame depends on its input",
 )
+ABOUT_THE_EXPORTER = (OPSET_TOO_NEW, OPSET_NOT_THE_CONTRACTS)
+"""What only the exporter of a schema bundle promises: other systems' models have the operator set of their own tools."""
 RULES = rules_in(globals())
 
 _STANDARD = {"", "ai.onnx"}
