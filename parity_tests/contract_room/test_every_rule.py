@@ -21,7 +21,7 @@ import pytest
 import rigpact.contract.rules
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.rules import ALL_RULES, FAMILIES, RETIRED, check
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, run
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.bundle.loading import refusals
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.model import canary
@@ -70,11 +70,12 @@ ELSEWHERE = {
     "contract_room/test_configuration.py": baseline.RULES,
     "trust_room/test_run_measures.py": run.RULES,
     "gate_room/test_gate_rules.py": gate.RULES,
+    "trust_room/test_files_of_a_commit.py": reading.RULES,
     "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
     "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
     "systems_room/system_rule_cases.py": (*system_loading.RULES, *systems.RULES, *system_data.RULES),
 }
-"""Rules about two recordings, a model that runs, waivers, a whole project and functions have their cases there."""
+"""Rules about two recordings, a model that runs, waivers, a whole project, a commit and functions have their cases there."""
 HERE = {rule.code for rule in ALL_RULES} - {rule.code for rules in ELSEWHERE.values() for rule in rules}
 
 

@@ -29,7 +29,7 @@ HEAVY_HOMES = {
     "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
     "torch": (
         "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/systems/neurarig",
-        "reports/rigpact/reports/geometry_parity/torch_backend.py",
+        "reports/rigpact/reports/geometry_parity/calling/torch_backend.py",
     ),
     "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),

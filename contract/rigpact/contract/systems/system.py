@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.meaning import Meaning, conventions_sha256
 from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.problem import Problem
@@ -80,6 +81,12 @@ class System:
         return Graph(self.stages)
 
     @cached_property
+    def network_inputs(self) -> tuple[str, ...]:
+        """The stages that its networks read, of all of them; empty for a system without a network."""
+        of_each = (name for network in self.networks.values() for name in network.inputs)
+        return self.inputs or tuple(dict.fromkeys(of_each))
+
+    @cached_property
     def knobs(self) -> Mapping[str, Knob]:
         """Every knob, in the order of the loop."""
         return self.graph.knobs() | {knob.name: knob for knob in self.benign_knobs}
@@ -120,11 +127,22 @@ class SystemContract:
     conventions: Conventions
     constants: Mapping[str, Any]
     fps: float | None = None
+    meaning: Meaning | None = None
 
     @cached_property
     def numbers(self) -> Any:
         """The constants as the system reads them."""
         return self.system.numbers(self.constants)
+
+    @property
+    def hashes(self) -> dict[str, str | None]:
+        """What a recording says of its contract: hashes of the file's bytes, of its meaning, and of the conventions."""
+        return {
+            "bundle_sha256": self.sha256 or None,
+            "companion_sha256": None,
+            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
+            "conventions_sha256": conventions_sha256(self.conventions),
+        }
 
     def fields(self, stage: str) -> FieldLayout:
         """The fields of a stage."""

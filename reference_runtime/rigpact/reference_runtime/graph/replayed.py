@@ -20,6 +20,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
+from rigpact.reference_runtime.recordings.printed_digits import Printed
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
@@ -31,7 +32,8 @@ class Evidence:
     """The data of a replay: recorded stages (T, width) at `frame` (T,), and the sources of their inputs.
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
-    the clip's rows. `resolution` is half the last digit of printed numbers, 0 for recordings that keep every bit.
+    the clip's rows. `resolution` is half the last digit of a log's numbers, 0 for recordings that keep every bit. `printed` is
+    the format of a text trace whose numbers lost digits.
     """
 
     frame: NDArray[np.int64]
@@ -41,6 +43,7 @@ class Evidence:
     drive: Callable[[Any], Any] | None = None
     network: Any = None
     resolution: float = 0.0
+    printed: Printed | None = None
 
     @property
     def end(self) -> int:
@@ -74,6 +77,20 @@ class ReplayedFrames:
         self._graph: Graph = contract.system.graph
         self._computed: dict[str, FloatArray | None] = {}
         self._parts: dict[Any, Any] = {}
+        self._moved: list[ReplayedFrames] = []
+
+    def moved_by_printing(self, patterns: int) -> Sequence[ReplayedFrames]:
+        """The same frames with every recorded number moved by what printing lost, in several patterns of signs."""
+        if not self._moved and self.evidence.printed is not None:
+            rng, error = np.random.default_rng(0), self.evidence.printed.error
+            for pattern in range(patterns):
+                recorded = {
+                    name: (rows + sign_pattern(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
+                    for name, rows in self.recorded.items()
+                }
+                evidence = replace(self.evidence, recorded=recorded, printed=None)
+                self._moved.append(ReplayedFrames(evidence, self.contract))
+        return self._moved
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""
@@ -228,6 +245,11 @@ class ReplayedFrames:
         if start != "unknown":
             found[wanted < 0] = timeline[0] if start == "first" else 0.0
         return found
+
+
+def sign_pattern(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
+    """The signs of one pattern: all up, all down, or drawn."""
+    return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
 
 
 def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:

@@ -46,7 +46,7 @@ class Hypotheses:
 
     def _has_verdict(self, stage: str) -> bool:
         error = self.error(stage, {})
-        return error is not None and error.judged > 0
+        return error is not None and error.judged > 0 and error.blind < ENOUGH
 
     @property
     def frame_count(self) -> int:
@@ -105,10 +105,14 @@ class Hypotheses:
         return self.excess(stage, changes) <= 1.0
 
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether a stage is within its tolerance under the changes, and enough of its values can be judged."""
+        """Whether a stage is within its tolerance under the changes, and enough of its values can be judged.
+
+        A change must not fit because it makes values undetermined.
+        """
         error, before = self.error(stage, changes), self.error(stage, {})
-        enough = 0.0 if before is None else ENOUGH * before.judged
-        return self.may_fit(stage, changes) and error is not None and error.judged >= enough
+        if error is None or not self.may_fit(stage, changes):
+            return False
+        return before is None or (error.judged >= ENOUGH * before.judged and error.undetermined <= before.undetermined)
 
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
         """The judged stages that are beyond their tolerance, in loop order."""

@@ -86,9 +86,9 @@ def _ranges(subject: Subject, contract: Any) -> Iterator[Watch]:
     drive = subject.files.drive_of(subject.clip)
     frame = np.arange(drive(contract).steps)
     frames = ReplayedFrames(Evidence(frame, contract.fps or 1.0, "teacher", {}, drive), contract)
-    for name in contract.system.inputs:
+    for name in contract.system.network_inputs:
         rows = frames.computed(name)
-        if rows is not None:
+        if rows is not None and len(rows) > 1:
             mean, deviation = _statistics(frames, name, rows)
             yield Watch("envelope", name, samuelson_limit(len(rows)), _Deviations(name, mean, deviation))
 

@@ -21,8 +21,9 @@ def init(
 ) -> None:
     """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
 
-    With --contract: write contract.toml, a contract of your own to start from. Exit status 0; 2 if the file is there
-    already, or nothing that it can be made of.
+    Says at its end what can be judged, as `rigpact doctor` does. With --contract: write contract.toml, a contract of your
+    own to start from.
+    Exit status 0; 2 if the file is there already, or nothing that it can be made of.
     """
     if contract:
         _draft_contract(folder, is_forced=force)
@@ -47,6 +48,22 @@ def init(
     write_bytes(path, text.encode("utf-8"))
     for line in _summary(path, found):
         typer.echo(line)
+    _say_what_can_be_judged(path)
+    typer.echo("now: rigpact gate")
+
+
+def _say_what_can_be_judged(path: Path) -> None:
+    import contextlib
+    from datetime import datetime
+
+    from rigpact.contract.settings.configuration import read_configuration
+    from rigpact.reports.gate.setup.doctor import examine, print_examination
+    from rigpact.reports.terminal import stdout
+
+    configuration = read_configuration(path)
+    with contextlib.chdir(path.resolve().parent):
+        examination = examine(configuration.gate, datetime.now().astimezone().date())
+    print_examination(examination, stdout(), path)
 
 
 def _draft_contract(folder: Path, *, is_forced: bool) -> None:
@@ -91,4 +108,4 @@ def _summary(path: Path, found: FoundFiles) -> list[str]:
     }  # fmt: skip
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     notes = [f"note: {plain(note)}" for note in found.notes]
-    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes, "now: rigpact gate"]
+    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes]
