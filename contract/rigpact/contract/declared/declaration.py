@@ -18,6 +18,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.declared.whole_file import (
@@ -127,6 +128,10 @@ class _Reader:
         )
 
     @property
+    def _profile(self) -> Profile | None:
+        return known_profiles().get(self.root.get("profile", ""))
+
+    @property
     def _names(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(words) for name, words in self.root.get("names", {}).items()}
 
@@ -222,7 +227,7 @@ class _Reader:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
         fps = self.root.get("fps")
-        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network)
+        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network, self._profile)
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
