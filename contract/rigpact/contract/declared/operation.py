@@ -292,7 +292,7 @@ def _that_differ(readings: Mapping[str, Reading], value: FloatArray) -> dict[str
     seen: list[FloatArray] = []
     with np.errstate(all="ignore"):
         for name, reading in readings.items():
-            read = np.broadcast_to(reading(value), value.shape)
+            read = np.asarray(reading(value)).reshape(-1)  # one for all, or one for each
             if not any(np.allclose(read, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
                 kept[name] = reading
                 seen.append(read)

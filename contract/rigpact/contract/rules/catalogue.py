@@ -56,7 +56,7 @@ from rigpact.contract.rules.hosted import (
     system_loading,
     systems,
 )
-from rigpact.contract.rules.model import canary, model, model_graph, model_weights
+from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import across, history, prediction, rows_of_clip, teacher, teacher_rows
 
@@ -68,6 +68,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
         comparison, run, canary, baseline, gate, geometry, system_loading, systems, system_data,
         declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
+        stamp,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

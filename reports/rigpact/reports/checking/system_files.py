@@ -20,8 +20,8 @@ from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.hosted.declarations import check_declaration
 from rigpact.contract.rules.hosted.declared_checks import check_declared_model, check_meaning
-from rigpact.contract.rules.hosted.declared_metadata import check_stamp
 from rigpact.contract.rules.model import model_graph, model_weights
+from rigpact.contract.rules.model.stamp import check_stamp
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems

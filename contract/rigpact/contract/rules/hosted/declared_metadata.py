@@ -1,4 +1,4 @@
-"""RP768 to RP770: what a model's metadata says against the contract: joints, pose, factors, terms, and the contract's own hash.
+"""RP768 and RP769: what a model's metadata says against the contract: joints, pose, factors, terms.
 
 The keys are those that exporters of walking policies write: joint_names, default_joint_pos, action_scale, observation_names,
 observation_terms_history_length. Lists are text with commas, numbers have three decimals.
@@ -20,9 +20,6 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
 
-STAMP = "rigpact_contract_sha256"
-"""The key under which `rigpact stamp` writes a contract's hash into a model."""
-
 DIFFERS = Rule(
     code="RP768", name="model-metadata-differs", severity=Severity.WARNING,
     message="{key} in the model's metadata: {found}; the contract has {expected}",
@@ -35,28 +32,12 @@ ROUNDED = Rule(
     hint="take the numbers that training computed with, not those that an exporter printed",
     why="the network was trained with the exact factor: every command is off by that share",
 )  # fmt: skip
-OTHER_CONTRACT = Rule(
-    code="RP770", name="model-stamped-for-other-contract", severity=Severity.ERROR,
-    message="the model is stamped for the contract {found}, this one is {expected}",
-    hint="take the contract that the model was exported with; if this one is meant, `rigpact stamp` it again",
-    why="a model and a contract of different runs load together, and nothing crashes",
-)  # fmt: skip
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 Said = tuple[str, str, tuple[str, ...], FloatArray]
 """A key of the metadata, the parameter that it speaks of, the joints that its numbers follow, the numbers."""
-_HASH_CHARACTERS = 12
 _PRINTED = 0.5e-3
 """Metadata has three decimals: half a step of the last one."""
-
-
-def check_stamp(model: ModelSignature, sha256: str) -> Iterator[Finding]:
-    """Yield a finding where a stamped model belongs to another contract; one without a stamp says nothing."""
-    found = model.graph.metadata.get(STAMP) if model.graph is not None else None
-    if found is not None and found != sha256:
-        yield OTHER_CONTRACT.at(
-            model.path, json_pointer("metadata", STAMP), found=found[:_HASH_CHARACTERS], expected=sha256[:_HASH_CHARACTERS]
-        )  # fmt: skip
 
 
 def check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:

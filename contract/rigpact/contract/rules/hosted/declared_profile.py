@@ -20,7 +20,7 @@ CONTRADICTED = Rule(
 )  # fmt: skip
 JOINTS = Rule(
     code="RP757", name="declared-profile-of-other-joint-order", severity=Severity.WARNING,
-    message="{stage} has its joints in the order {found}, which goes {way}; the profile {profile} says {expected}: {other} does",
+    message="{stage} has its joints as {found}, which goes {way}; the profile {profile} says {expected}, as {other} goes",
     hint="compare both lists with the names that the network was exported with",
     why="every joint gets the command of another one, and each command is in range",
 )  # fmt: skip
