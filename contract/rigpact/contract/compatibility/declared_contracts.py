@@ -15,7 +15,9 @@ from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.contract_files import compare_fields
 from rigpact.contract.compatibility.declared_numbers import compare_declared_numbers
 from rigpact.contract.compatibility.values import UNDECLARED, same, short_of, text_of
+from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.reading import declaration_of
+from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import json_pointer
@@ -84,13 +86,39 @@ def _changed(kind: str, pointer: str, values: tuple[Any, ...], what: str) -> Cha
 
 def _compare_file(pair: Pair) -> Iterator[Change]:
     kinds = {
-        "fps": "frame-rate-changed", "profile": "convention-changed", "recordings": "recording-columns-changed",
-        "name": "bookkeeping-changed", "title": "bookkeeping-changed",
+        "fps": "frame-rate-changed", "recordings": "recording-columns-changed", "name": "bookkeeping-changed",
+        "title": "bookkeeping-changed",
     }  # fmt: skip
     for key, kind in kinds.items():
         values = pair.old.root.get(key, UNDECLARED), pair.new.root.get(key, UNDECLARED)
         if not same(*values):
             yield _changed(kind, json_pointer(key), values, key)
+    yield from _compare_profiles(pair.old.root.get("profile", UNDECLARED), pair.new.root.get("profile", UNDECLARED))
+
+
+_OF_A_STATEMENT = {
+    "handedness": "handedness-changed",
+    "up": "axes-changed",
+    "length": "units-changed",
+    "angle": "units-changed",
+}
+
+
+def _compare_profiles(old: Any, new: Any) -> Iterator[Change]:
+    """One change for each statement that two profiles make otherwise."""
+    if same(old, new):
+        return
+    if UNDECLARED in (old, new):
+        kind = "declaration-added" if old is UNDECLARED else "declaration-removed"
+        yield _changed(kind, "/profile", (old, new), "profile")
+        return
+    first, second = known_profiles()[old].says, known_profiles()[new].says
+    parting = [key for key in first if key in second and first[key] != second[key]]
+    for key in parting:
+        what = f"{key}, as the profiles {old} and {new} say it"
+        yield _changed(_OF_A_STATEMENT.get(key, "convention-changed"), "/profile", (first[key], second[key]), what)
+    if not parting:
+        yield _changed("spelled-differently", "/profile", (old, new), "profile")
 
 
 def _compare_vectors(pair: Pair) -> Iterator[Change]:
@@ -136,7 +164,7 @@ def _reordered(pair: Pair) -> Iterator[Change]:
     """One change for all vectors whose fields stand in another order in the same way."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for name in pair.shared:
-        if _is_reordered(pair, name):
+        if _is_reordered(pair, name) and pair.new.tables[name].get("operation") not in _ARRANGED:
             found.setdefault((pair.old.names(name), pair.new.names(name)), []).append(name)
     for (old, new), names in found.items():
         orders = [", ".join([*words[:4], "…"]) for words in (old, new)]
@@ -150,9 +178,14 @@ def _compare_layout(pair: Pair, name: str) -> Iterator[Change]:
     tables = pair.old.tables[name], pair.new.tables[name]
     if all(table.get("operation") in _ARRANGED for table in tables):
         return
+    found: dict[tuple[str, str, str], list[Change]] = {}
     for each in compare_fields(name, *layouts):
         if each.kind.name not in moves:
-            yield change(each.kind.name, pair.new.at(name), each.old, each.new, each.message)
+            alike = (each.kind.name, str(each.old), str(each.new))
+            found.setdefault(alike, []).append(each)
+    for (kind, _, _), (first, *more) in found.items():
+        said = first.message + (f", and so {len(more)} more of {name}" if more else "")
+        yield change(kind, pair.new.at(name), first.old, first.new, said)
 
 
 def _compare_stages(pair: Pair) -> Iterator[Change]:
@@ -168,14 +201,14 @@ def _compare_stages(pair: Pair) -> Iterator[Change]:
         elif operations[0] != operations[1]:
             yield _changed("stage-computed-otherwise", pair.new.at(name), operations, f"the operation of {name}")
         elif "operation" in new:
-            yield from _compare_words(pair, name, _words(old) | _words(new))
+            yield from _compare_words(pair, name, _words(pair.old, name) | _words(pair.new, name))
 
 
-def _words(table: Mapping[str, Any]) -> set[str]:
-    """Parameters that are words or whole numbers: choices. Numbers are compared elsewhere, names with the fields."""
-    return {
-        key for key, value in table.items() if key not in _OF_EVERY_STAGE | _NOTES | {"take"} and isinstance(value, str)
-    }
+def _words(view: DeclaredView, name: str) -> set[str]:
+    """The parameters of a stage that are choices: words, and what it leaves to its profile or its operation."""
+    operation = known_operations()[view.tables[name]["operation"]]
+    said = {key for key, value in view.tables[name].items() if isinstance(value, str)}
+    return (said | set(operation.choices)) - _OF_EVERY_STAGE - _NOTES - {"take"}
 
 
 def _compare_words(pair: Pair, name: str, keys: set[str]) -> Iterator[Change]:
@@ -216,7 +249,8 @@ def _compare_feedback(pair: Pair) -> Iterator[Change]:
         for key in ("carried", "start"):
             values = pair.old.tables[name].get(key, UNDECLARED), pair.new.tables[name].get(key, UNDECLARED)
             is_given = "operation" not in pair.old.tables[name] and "operation" not in pair.new.tables[name]
-            if is_given and not same(*values):
+            is_compared_as_numbers = key == "start" and UNDECLARED not in values
+            if is_given and not is_compared_as_numbers and not same(*values):
                 what = {"carried": f"{name} is taken over from", "start": f"{name} starts with"}[key]
                 yield _changed("convention-changed", pair.new.at(name), values, what)
 

@@ -33,7 +33,9 @@ def compare_declared_numbers(old: DeclaredView, new: DeclaredView) -> Iterator[C
     for stage in new.tables:
         if stage not in old.tables or old.tables[stage].get("operation") != new.tables[stage].get("operation"):
             continue
-        for key in sorted(_number_keys(old, stage) | _number_keys(new, stage)):
+        is_given = "operation" not in new.tables[stage]
+        is_fed_back = {"start"} if is_given and all("start" in each.tables[stage] for each in (old, new)) else set()
+        for key in sorted((_number_keys(old, stage) | _number_keys(new, stage)) - {"start"} | is_fed_back):
             found = _matched(old, new, stage, key)
             uses.setdefault(found.pointer, found).stages.append(f"{stage}.{key}")
     for use in uses.values():
@@ -67,7 +69,7 @@ def _matched(old: DeclaredView, new: DeclaredView, stage: str, key: str) -> _Use
 
 
 def _value(view: DeclaredView, stage: str, key: str) -> FloatArray:
-    value = view.numbers(stage, key)
+    value = np.zeros(1) if view.tables[stage].get(key) == "zeros" else view.numbers(stage, key)
     return np.array([_NEUTRAL.get(key, np.nan)]) if value is None else value
 
 

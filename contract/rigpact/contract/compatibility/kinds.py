@@ -107,7 +107,7 @@ KINDS: Mapping[str, ChangeKind] = {
         *_pair("angvel-statistics-merged", "angvel-statistics-unmerged", (_T,),
                "tools that read this file alone normalise the AngVel input otherwise"),
         *_pair("history-length-declared", "history-length-undeclared", (_C,), "undeclared, it follows from the model's width"),
-        ChangeKind("history-length-changed", _REBUILD, "the PoseHist input has another width"),
+        ChangeKind("history-length-changed", _REBUILD, "the input that holds the history has another width"),
         *_pair("array-mended", "array-broken", _REBUILD, "one version of this array cannot be read against its layout"),
         ChangeKind("array-unreadable", _REBUILD, "neither version of this array can be read against its layout"),
         ChangeKind("rotation-columns-changed", _RECOMPUTE, "the same six numbers are another rotation"),

@@ -29,6 +29,7 @@ from rigpact.contract.declared.whole_file import (
 )
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
@@ -125,6 +126,7 @@ class _Reader:
             numbers=flat_numbers,
             networks=self.networks,
             recordings=self.root.get("recordings", {}),
+            description=Description(facts=_facts),
         )
 
     @property
@@ -249,6 +251,15 @@ class _Reader:
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
             )  # fmt: skip
         raise _NotBuilt
+
+
+def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says of a declared contract before its tables: its profile."""
+    profile = known_profiles().get(root.get("profile", ""))
+    if profile is None:
+        return []
+    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
+    return [("profile", f"{profile.name}: {says}")]
 
 
 class _NotBuilt(Exception):
