@@ -18,6 +18,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.declared.whole_file import (
@@ -28,6 +29,7 @@ from rigpact.contract.declared.whole_file import (
 )
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
@@ -124,7 +126,12 @@ class _Reader:
             numbers=flat_numbers,
             networks=self.networks,
             recordings=self.root.get("recordings", {}),
+            description=Description(facts=_facts),
         )
+
+    @property
+    def _profile(self) -> Profile | None:
+        return known_profiles().get(self.root.get("profile", ""))
 
     @property
     def _names(self) -> dict[str, tuple[str, ...]]:
@@ -220,7 +227,7 @@ class _Reader:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
         fps = self.root.get("fps")
-        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network)
+        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network, self._profile)
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
@@ -242,6 +249,15 @@ class _Reader:
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
             )  # fmt: skip
         raise _NotBuilt
+
+
+def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says of a declared contract before its tables: its profile."""
+    profile = known_profiles().get(root.get("profile", ""))
+    if profile is None:
+        return []
+    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
+    return [("profile", f"{profile.name}: {says}")]
 
 
 class _NotBuilt(Exception):

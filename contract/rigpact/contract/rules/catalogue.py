@@ -45,8 +45,19 @@ from rigpact.contract.rules.bundle import (
 from rigpact.contract.rules.clips import angular_velocity, clip_condition, clip_rotations, clips, feet, root_motion
 from rigpact.contract.rules.family import Family
 from rigpact.contract.rules.files import json_text, structure
-from rigpact.contract.rules.hosted import system_data, system_loading, systems
-from rigpact.contract.rules.model import canary, model, model_graph, model_weights
+from rigpact.contract.rules.hosted import (
+    declarations,
+    declared_metadata,
+    declared_models,
+    declared_numbers,
+    declared_orders,
+    declared_profile,
+    declared_stages,
+    system_data,
+    system_loading,
+    systems,
+)
+from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import (
     across,
@@ -66,6 +77,8 @@ FAMILIES: tuple[Family, ...] = tuple(
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
         rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
+        declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
+        stamp,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

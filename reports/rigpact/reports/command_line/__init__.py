@@ -36,6 +36,7 @@ from rigpact.reports.command_line.making.neurarig import neurarig
 from rigpact.reports.command_line.making.operations import operations
 from rigpact.reports.command_line.making.rule import rule
 from rigpact.reports.command_line.making.run import run
+from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
 
@@ -50,7 +51,7 @@ app = typer.Typer(
 for _command in (
     init, doctor, gate, report, selftest,
     check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry,
-    systems, operations,
+    systems, operations, stamp,
 ):  # fmt: skip
     app.command()(_command)
 app.command("import")(import_contract)
