@@ -197,11 +197,17 @@ class Use:
             if given is _REQUIRED:
                 raise self.wrong(Wrong.MISSING, key, "a table without value", "value = NUMBERS")
         path = self._kept(key, given, width)
-        readings: dict[str, Reading] = {**(misread or {}), **self._other_orders(width)}
+        readings: dict[str, Reading] = {**(misread or {}), **self._by_position(given, width), **self._other_orders(width)}
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
         effects = _that_differ({"declared": _as_declared, **readings}, self._array((key,), given, width))
         return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}"))
+
+    def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
+        """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""
+        if not isinstance(given, str) or given not in self.numbers or self.numbers[given].value.size != width:
+            return {}
+        return {"as_given": _always(self.numbers[given].value)}
 
     def _other_orders(self, width: int | None) -> dict[str, Reading]:
         """Numbers for each field, read as if they stood in the order of another declared list of the same names."""
