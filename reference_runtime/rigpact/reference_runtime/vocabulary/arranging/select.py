@@ -25,7 +25,9 @@ def build(use: Use) -> Built:
     chosen = [source.fields[name] for name in names]
     if len(set(names)) != len(names):
         raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")
-    knob = use.knob("order", _orders(chosen, source.fields, use.names), f"the order of the fields in {use.stage}", _HINTS)
+    knob = use.knob(
+        "order", _orders(chosen, source.fields, use.names), f"the order of the fields in {use.stage}", _HINTS
+    )
 
     def compute(frames: Frames) -> FloatArray:
         return frames[source.name][:, knob.of(frames)]
@@ -41,9 +43,7 @@ _HINTS = {
 }
 
 
-def _orders(
-    chosen: Sequence[Field], source: FieldLayout, lists: Mapping[str, tuple[str, ...]]
-) -> dict[str, list[int]]:
+def _orders(chosen: Sequence[Field], source: FieldLayout, lists: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
     """The declared channels, and those of other readings where they differ. lists: the declared lists of names."""
     declared = _channels(chosen)
     orders = {"by_name": declared}

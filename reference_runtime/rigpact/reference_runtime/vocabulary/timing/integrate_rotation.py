@@ -12,10 +12,9 @@ from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    FROM_XYZW,
-    ORDER_OF,
     QUATERNIONS,
     order_knob,
+    order_written,
     product,
     split,
 )
@@ -49,7 +48,7 @@ def build(use: Use) -> Built:
         "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
     })  # fmt: skip
     angle = use.choice("angle", _ANGLES, "the part of the angle that goes into the exponential", default="half")
-    written = FROM_XYZW[next((ORDER_OF[each.kind] for each in quaternion.fields if each.kind in ORDER_OF), "xyzw")]
+    written = order_written(use, quaternion)
 
     def compute(frames: Frames) -> FloatArray:
         q = split(wide(frames, quaternion.name), order.of(frames))
