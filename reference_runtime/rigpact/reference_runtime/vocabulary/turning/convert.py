@@ -195,16 +195,20 @@ def build(use: Use) -> Built:
         rows = wide(frames, source.name)
         numbers, write, read = rows.reshape(len(rows), -1, size), writing.of(frames), reading.of(frames)
         turn, rng = sense.of(frames), np.random.default_rng(0)
-        exact = write.from_matrix(turn(read.to_matrix(numbers))).reshape(len(rows), -1)
-        largest = np.zeros(exact.shape)
+        matrix = turn(read.to_matrix(numbers))
+        sizes = np.maximum(np.abs(matrix).max(axis=(-1, -2), keepdims=True), 1.0)
+        exact = write.from_matrix(matrix).reshape(len(rows), -1)
+
+        def change(moved_matrix: FloatArray) -> FloatArray:
+            moved = write.from_matrix(moved_matrix).reshape(exact.shape)
+            return np.asarray(np.abs((same_hemisphere(exact, moved) if is_quaternion else moved) - exact))
+
+        largest = np.zeros((2, *exact.shape))  # the two kinds apart: together they may cancel
         for _ in range(_PATTERNS):
-            matrix = turn(read.to_matrix(numbers * (1.0 + gamma(_IN) * rng.choice((-1.0, 1.0), numbers.shape))))
-            sizes = np.maximum(np.abs(matrix).max(axis=(-1, -2), keepdims=True), 1.0)
-            moved = write.from_matrix(matrix + gamma(_BETWEEN) * sizes * rng.choice((-1.0, 1.0), matrix.shape))
-            moved = moved.reshape(exact.shape)
-            moved = same_hemisphere(exact, moved) if is_quaternion else moved
-            largest = np.fmax(largest, np.abs(moved - exact))
-        return np.asarray(largest + gamma(_OUT) * np.abs(exact))
+            signs = [rng.choice((-1.0, 1.0), shape) for shape in (numbers.shape, matrix.shape)]
+            largest[0] = np.fmax(largest[0], change(turn(read.to_matrix(numbers * (1.0 + gamma(_IN) * signs[0])))))
+            largest[1] = np.fmax(largest[1], change(matrix + gamma(_BETWEEN) * sizes * signs[1]))
+        return np.asarray(largest.sum(axis=0) + gamma(_OUT) * np.abs(exact))
 
     layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
     return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW)
