@@ -58,7 +58,7 @@ def answer_to(thread: Thread, seed: int = 0, *, is_wrong: bool = True) -> Answer
         except UnusableInput:
             return Answer("refused", (), tuple(rows))
         evidence = Evidence(
-            np.arange(FRAMES), contract.fps, "teacher", {name: rows[name] for name in _in_order(contract, rows)}
+            np.arange(FRAMES), 50.0, "teacher", {name: rows[name] for name in _in_order(contract, rows)}
         )
         diagnosis = diagnose(evidence, contract)
     causes = (changes for cause in diagnosis.causes for changes in (cause.changes, *cause.equivalents))

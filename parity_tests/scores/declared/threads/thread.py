@@ -40,13 +40,13 @@ def declared(thread: Thread) -> str:
 
 def drawn(random: np.random.Generator, width: int, size: float = 1.0) -> Array:
     """Random rows as a recording stores them."""
-    return (size * random.normal(size=(FRAMES, width))).astype(np.float32)
+    return np.asarray(size * random.normal(size=(FRAMES, width)), np.float32)
 
 
 def quaternions(random: np.random.Generator, order: str = "wxyz") -> Array:
     """Random rotations, stored in the order of components that is asked for."""
     q = random.normal(size=(FRAMES, 4))
-    q = (q / np.linalg.norm(q, axis=1, keepdims=True)).astype(np.float32)
+    q = np.asarray(q / np.linalg.norm(q, axis=1, keepdims=True), np.float32)
     return q if order == "wxyz" else q[:, [1, 2, 3, 0]]
 
 

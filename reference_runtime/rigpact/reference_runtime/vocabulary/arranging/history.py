@@ -44,11 +44,11 @@ def build(use: Use) -> Built:
     order = use.choice("order", _ORDERS, "the end of the history where the oldest frame stands", {
         "newest_first": "the buffer is read from its other end",
         "oldest_first": "the buffer is read from its other end",
-    }, shows=lambda taken: np.arange(length)[taken])  # fmt: skip
+    }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
     start = use.choice("start", _STARTS, "what stands before the first frame", {
         "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
         "first": "the buffer is filled with the first value: start it with zeros",
-    }, shows=lambda word: np.array([length > 1 and word == "zeros"]))  # fmt: skip
+    }, shows=lambda word: np.array([float(length > 1 and word == "zeros")]))  # fmt: skip
     delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is", {
         "one_frame": "the history is read before the current frame is pushed",
     })  # fmt: skip

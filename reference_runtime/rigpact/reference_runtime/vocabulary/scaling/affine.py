@@ -50,7 +50,7 @@ def build(use: Use) -> Built:
         return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)
 
     def combined(frames: Frames) -> Callable[..., FloatArray]:
-        return _ORDERS[own_order] if order is None else order.of(frames)  # type: ignore[no-any-return]
+        return _ORDERS[own_order] if order is None else order.of(frames)
 
     def compute(frames: Frames) -> FloatArray:
         return stored(combined(frames)(wide(frames, source.name), *parts(frames)))

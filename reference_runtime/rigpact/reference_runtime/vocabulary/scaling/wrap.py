@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
@@ -12,7 +14,7 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _TURNS = {"rad": 2.0 * np.pi, "deg": 360.0}
-_RANGES = {
+_RANGES: Mapping[str, Callable[..., FloatArray]] = {
     "symmetric": lambda rows, turn: rows - turn * np.ceil(rows / turn - 0.5),
     "positive": lambda rows, turn: rows - turn * np.floor(rows / turn),
     "none": lambda rows, _turn: rows,
@@ -23,7 +25,7 @@ _RANGES = {
 def build(use: Use) -> Built:
     """Angles of the declared unit into the declared range."""
     source = use.inputs[0]
-    own = _RANGES.get(str(use.table.get("range")), _RANGES["symmetric"])
+    own: Callable[..., FloatArray] = _RANGES.get(str(use.table.get("range")), _RANGES["symmetric"])
     probe = 100.0 * samples(1)
     unit = use.choice(
         "unit_of_angle", _TURNS, "the unit of the angle that is wrapped", shows=lambda turn: own(probe, turn)
