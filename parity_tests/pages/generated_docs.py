@@ -16,6 +16,7 @@ from rigpact.contract.files import write_bytes
 from .breaking_page import breaking_page
 from .configuration_page import configuration_page
 from .conventions_page import conventions_page
+from .operations_page import operations_page
 from .rules_page import rules_page
 from .trust_page import trust_page
 
@@ -23,6 +24,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "conventions.md": conventions_page,
     "breaking.md": breaking_page,
     "configuration.md": configuration_page,
+    "operations.md": operations_page,
     "rules.md": rules_page,
     "trust.md": trust_page,
 }

@@ -233,7 +233,7 @@ def test_a_bundle_that_does_not_load_fails(run_pytest: Run, demo_bundle: Path, e
 
     assert ran.status == 1
     assert ran.outcomes["rigpact::contract"] == "failed"
-    assert "expected a bundle that the engine can load" in ran.out
+    assert "expected a contract that the engine can load" in ran.out
     assert "Traceback" not in ran.out
 
 

@@ -1,7 +1,7 @@
 """What rigpact raises when a caller's input cannot be used.
 
     UnusableInput            a file, an argument or an artefact that nothing can be computed from (exit 2)
-      ContractRefused        a bundle that the engine itself would refuse to load; carries the findings
+      ContractRefused        a contract that the engine itself would refuse to load; carries the findings
       ModelFailed            a model that loads and fails when it runs
 
 A *finding* (findings.py) is something wrong inside a file that could be read; it is data, not an exception.
@@ -51,7 +51,7 @@ def disk_refusal(place: object, error: OSError) -> UnusableInput:
 
 
 class ContractRefused(UnusableInput):
-    """A bundle that `LoadSchemaAndStats` would refuse: the character would not initialise."""
+    """A contract that the engine would refuse to load: the character would not initialise."""
 
     def __init__(self, place: object, findings: Sequence[Finding]) -> None:
         """Describe the first finding and count the others; `findings` keeps them all."""
@@ -61,6 +61,6 @@ class ContractRefused(UnusableInput):
         super().__init__(
             f"{place}#{first.pointer}",
             f"{first.rule.code} {first.message}{others}",
-            "a bundle that the engine can load",
+            "a contract that the engine can load",
             "run `rigpact check` on it for every finding",
         )

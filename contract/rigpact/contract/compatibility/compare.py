@@ -34,7 +34,7 @@ def compare_contracts(
     if new.kind is Kind.BUNDLE:
         return compare_bundles(old, new, companions)
     if not new.kind.is_of_a_system:
-        raise UnusableInput(new.path, f"a {new.kind.words}", "a schema bundle or a system's contract file")
+        raise UnusableInput(new.path, f"a {new.kind.words}", "a schema bundle or a contract")
     if companions is not None:
         raise UnusableInput(
             "--companion", str(companions[1].path), "contract files alone", "this system has no such file"

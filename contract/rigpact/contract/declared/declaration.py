@@ -17,7 +17,7 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
@@ -295,5 +295,12 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
     needs = use.network.inputs if built.is_answer and use.network else tuple(each.name for each in use.inputs)
     return Stage(
         use.stage, layout, needs, built.compute, built.bound, tuple(use.knobs), built.measure,
-        is_answer=built.is_answer, is_propagated=built.is_propagated, source=shown(use.table["operation"]), reach=built.reach,
+        is_answer=built.is_answer, is_propagated=built.is_propagated, source=_answered_by(use) if built.is_answer else "",
+        reach=built.reach,
     )  # fmt: skip
+
+
+def _answered_by(use: Use) -> str:
+    """What has to be given so that a network's answer can be judged."""
+    name = "" if use.network is None else use.network.name
+    return f"give the model of the network {name}: --onnx FILE, or file = FILE in [networks.{name}]"

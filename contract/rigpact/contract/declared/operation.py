@@ -24,6 +24,8 @@ from rigpact.contract.systems.system import NetworkBinding
 
 Reading = Callable[[FloatArray], FloatArray]
 """What a side that reads a number in its own way makes of it."""
+Shows = Callable[[Any], FloatArray]
+"""What an effect of a choice makes of sample numbers."""
 _REQUIRED: Any = object()
 _SAME = 2.0**-22
 """Numbers this close, relative to their size, are the same float32 after two roundings."""
@@ -153,12 +155,12 @@ class Use:
 
     def choice(
         self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
-        *, default: str | None = None,
+        *, default: str | None = None, shows: Shows | None = None,
     ) -> Choice:  # fmt: skip
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
-        may be left out, and so it may where the declaration's profile says it.
+        may be left out, and so it may where the declaration's profile says it. shows: as in `knob`.
         """
         declared = self.table.get(key, default)
         if declared is None and self.profile is not None:
@@ -168,15 +170,22 @@ class Use:
             declared = next(iter(effects))
         if declared not in effects:
             raise self.not_one_of(key, effects)
-        choice = self.knob(key, {declared: effects[declared], **effects}, meaning, hints)
+        choice = self.knob(key, {declared: effects[declared], **effects}, meaning, hints, shows=shows)
         if is_open and choice.knob is not None:
             self.left_open.append((choice.knob, key))
         return choice
 
     def knob(
-        self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None
-    ) -> Choice:
-        """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another."""
+        self, key: str, effects: Mapping[str, Any], meaning: str, hints: Mapping[str, str] | None = None,
+        *, shows: Shows | None = None,
+    ) -> Choice:  # fmt: skip
+        """A place where sides differ, under its name in this contract; `knobs.KEY = "NAME"` gives it another.
+
+        shows: what an effect makes of sample numbers under this use's parameters. Effects that make the same of them are one
+        reading: to keep a history of one frame newest first or oldest first is no difference.
+        """
+        if shows is not None:
+            effects = _that_show(effects, shows)
         if len(effects) == 1:
             return Choice(next(iter(effects.values())))
         renamed = self.table.get("knobs", {}).get(key)
@@ -201,11 +210,21 @@ class Use:
             if given is _REQUIRED:
                 raise self.wrong(Wrong.MISSING, key, "a table without value", "value = NUMBERS")
         path = self._kept(key, given, width)
-        readings: dict[str, Reading] = {**(misread or {}), **self._other_orders(width)}
+        readings: dict[str, Reading] = {
+            **(misread or {}),
+            **self._by_position(given, width),
+            **self._other_orders(width),
+        }
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
         effects = _that_differ({"declared": _as_declared, **readings}, self._array((key,), given, width))
         return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}"))
+
+    def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
+        """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""
+        if not isinstance(given, str) or given not in self.numbers or self.numbers[given].value.size != width:
+            return {}
+        return {"as_given": _always(self.numbers[given].value)}
 
     def _other_orders(self, width: int | None) -> dict[str, Reading]:
         """Numbers for each field, read as if they stood in the order of another declared list of the same names."""
@@ -296,6 +315,19 @@ def _that_differ(readings: Mapping[str, Reading], value: FloatArray) -> dict[str
             if not any(np.allclose(read, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
                 kept[name] = reading
                 seen.append(read)
+    return kept
+
+
+def _that_show(effects: Mapping[str, Any], shows: Shows) -> dict[str, Any]:
+    """The effects that make other numbers of the samples than each one before them."""
+    kept: dict[str, Any] = {}
+    seen: list[FloatArray] = []
+    with np.errstate(all="ignore"):
+        for name, effect in effects.items():
+            shown_by = np.asarray(shows(effect), np.float64)
+            if not any(np.allclose(shown_by, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
+                kept[name] = effect
+                seen.append(shown_by)
     return kept
 
 

@@ -48,7 +48,7 @@ def system_of(document: Document) -> System:
         return _declared(document).system
     if document.kind is Kind.SYSTEM_CONTRACT:
         return find_system(str(document.data.get("system")), f"{document.path}#/system")
-    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a system's contract file")
+    raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a contract")
 
 
 def _declared(document: Document) -> SystemContract:

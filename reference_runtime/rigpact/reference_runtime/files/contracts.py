@@ -1,4 +1,4 @@
-"""Opens a contract: a schema bundle or a system's contract file. The content of the file decides."""
+"""Opens a contract: a schema bundle or a contract. The content of the file decides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ContractFiles:
 def open_contract(files: ContractFiles) -> AnyContract:
     """Read a contract. UnusableInput: the file is not a contract. ContractRefused: nothing can be computed from it."""
     if files.bundle is None:
-        raise UnusableInput("--bundle", "none", "the schema bundle or the system's contract file")
+        raise UnusableInput("--bundle", "none", "a schema bundle or a contract")
     document = read_document(files.bundle)
     if document.kind.is_of_a_system:
         if files.companion is not None:
@@ -44,7 +44,7 @@ def open_contract(files: ContractFiles) -> AnyContract:
             )
         return document_to_system_contract(document).with_conventions(files.changes)
     if document.kind is not Kind.BUNDLE:
-        raise UnusableInput(files.bundle, f"a {document.kind.words}", "a schema bundle or a system's contract file")
+        raise UnusableInput(files.bundle, f"a {document.kind.words}", "a schema bundle or a contract")
     companion = None if files.companion is None else read_document(files.companion, Kind.COMPANION)
     return document_to_contract(document, companion).with_conventions(files.changes)
 

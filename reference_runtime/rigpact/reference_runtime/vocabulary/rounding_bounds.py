@@ -38,6 +38,12 @@ def wide(frames: Frames, name: str) -> FloatArray:
     return np.asarray(frames[name], np.float64)
 
 
+def samples(width: int, count: int = 5) -> FloatArray:
+    """Numbers on which readings are told apart, (count, width): of both signs, below 1 and above, no two alike."""
+    steps = np.arange(1.0, count * width + 1.0) * 0.6180339887498949  # the golden ratio's: never a multiple of another
+    return np.asarray((steps % 1.0 - 0.5).reshape(count, width) * np.geomspace(0.5, 8.0, count)[:, None])
+
+
 def of_any_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:
     """The bound of a stage that was not recorded, for whichever frame is looked at: the largest of the run, by channel."""
     if name not in upstream or not len(upstream[name]):

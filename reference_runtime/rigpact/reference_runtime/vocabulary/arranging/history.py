@@ -15,7 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
-from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, samples
 
 Layout = Callable[[list[list[FloatArray]]], list[FloatArray]]
 """[term][place in time] -> the blocks in the order of the vector."""
@@ -34,19 +34,21 @@ def build(use: Use) -> Built:
     """`length` frames of every term; a run that begins fills the buffer as `start` says."""
     names = [each.name for each in use.inputs]
     length = use.whole("length", low=1)
+    widths = [each.fields.width for each in use.inputs]
+    blocks = [[sample[None] for sample in samples(width, length) + place] for place, width in enumerate(widths)]
     layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
         "term_major": "the frames of one term stand together, then the next term follows",
         "frame_major": "all terms of one frame stand together, then the next frame follows",
         "channel_major": "the frames of one channel stand together",
-    })  # fmt: skip
+    }, shows=lambda nest: np.hstack(nest(blocks)))  # fmt: skip
     order = use.choice("order", _ORDERS, "the end of the history where the oldest frame stands", {
         "newest_first": "the buffer is read from its other end",
         "oldest_first": "the buffer is read from its other end",
-    })  # fmt: skip
+    }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
     start = use.choice("start", _STARTS, "what stands before the first frame", {
         "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
         "first": "the buffer is filled with the first value: start it with zeros",
-    })  # fmt: skip
+    }, shows=lambda word: np.array([float(length > 1 and word == "zeros")]))  # fmt: skip
     delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is", {
         "one_frame": "the history is read before the current frame is pushed",
     })  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,7 +25,9 @@ def build(use: Use) -> Built:
     chosen = [source.fields[name] for name in names]
     if len(set(names)) != len(names):
         raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")
-    knob = use.knob("order", _orders(chosen, source.fields), f"the order of the fields in {use.stage}", _HINTS)
+    knob = use.knob(
+        "order", _orders(chosen, source.fields, use.names), f"the order of the fields in {use.stage}", _HINTS
+    )
 
     def compute(frames: Frames) -> FloatArray:
         return frames[source.name][:, knob.of(frames)]
@@ -41,8 +43,8 @@ _HINTS = {
 }
 
 
-def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]]:
-    """The declared channels, and those of other readings where they differ."""
+def _orders(chosen: Sequence[Field], source: FieldLayout, lists: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
+    """The declared channels, and those of other readings where they differ. lists: the declared lists of names."""
     declared = _channels(chosen)
     orders = {"by_name": declared}
     places = {each.name: place for place, each in enumerate(source)}
@@ -53,6 +55,9 @@ def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]
         others["inverse_map"] = [picked.index(place) for place in range(len(picked))]
     others["reversed"] = picked[::-1]
     others["swapped_sides"] = [places.get(_other_side(each.name), places[each.name]) for each in chosen]
+    for name, listed in lists.items():
+        if sorted(listed) == sorted(each.name for each in chosen):
+            others[f"in_order_of_{name}"] = [places[each] for each in listed]
     fields = tuple(source)
     for name, order in others.items():
         channels = _channels([fields[place] for place in order])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rigpact.contract.declared.operation import Built, Number, Operation, Readin
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 _SCALES: Mapping[str, Reading] = {
     "none": np.ones_like,
@@ -38,19 +38,26 @@ def build(use: Use) -> Built:
         raise use.missing("scale", "scale, and offset or subtract")
     constant, sign = found.get("offset", found.get("subtract")), -1.0 if "subtract" in found else 1.0
     own_order = "constant_first" if "subtract" in found else "scale_first"
-    is_ordered = "scale" in found and constant is not None
-    order = use.choice("order", _ORDERS, f"what comes first in {use.stage}", default=own_order) if is_ordered else None
+    order = None
+    if "scale" in found and constant is not None:
+        factor, added = use.value_of(found["scale"]).reshape(-1), use.value_of(constant).reshape(-1)
+        order = use.choice(
+            "order", _ORDERS, f"what comes first in {use.stage}", default=own_order,
+            shows=lambda combine: combine(samples(width), factor, added),
+        )  # fmt: skip
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray]:
         return _of(found.get("scale"), frames, 1.0), sign * _of(constant, frames, 0.0)
 
+    def combined(frames: Frames) -> Callable[..., FloatArray]:
+        return _ORDERS[own_order] if order is None else order.of(frames)
+
     def compute(frames: Frames) -> FloatArray:
-        combine = _ORDERS[own_order] if order is None else order.of(frames)
-        return stored(combine(wide(frames, source.name), *parts(frames)))
+        return stored(combined(frames)(wide(frames, source.name), *parts(frames)))
 
     def terms(frames: Frames) -> FloatArray:
-        factor, added = map(np.abs, parts(frames))
-        return np.asarray(np.abs(wide(frames, source.name)) * factor + added * np.maximum(factor, 1.0))
+        """The same with the sizes of the numbers: nothing cancels."""
+        return np.asarray(combined(frames)(np.abs(wide(frames, source.name)), *map(np.abs, parts(frames))))
 
     return Built(source.fields, compute, sum_of(3, terms))
 

@@ -9,7 +9,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import exact, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 
 def build(use: Use) -> Built:
@@ -21,23 +21,36 @@ def build(use: Use) -> Built:
         raise Misdeclared(
             Wrong.NUMBERS, use.at("lowest"), "a low end that is not below the high end", "lowest < highest"
         )
+    ends = [use.value_of(number).reshape(-1) for number in (low, high)]
+    probe = 8.0 * samples(width) * np.maximum(1.0, np.maximum(*map(np.abs, ends)))
     knob = use.knob("applied", _APPLIED, f"how {use.stage} keeps numbers in range", {
         "none": "nothing is clipped: keep the numbers between lowest and highest",
         "scaled_to_range": "-1 … 1 is stretched to the range: numbers are clamped, not scaled",
         "low_only": "only the low end is kept", "high_only": "only the high end is kept",
-    })  # fmt: skip
+    }, shows=lambda apply: apply(probe, *ends))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         ends = (number.of(frames).reshape(-1) for number in (low, high))
         return stored(knob.of(frames)(wide(frames, source.name), *ends))
 
-    return Built(source.fields, compute, exact)
+    def terms(frames: Frames) -> FloatArray:
+        """Kept numbers and ends are the same bits on both sides; only what is stretched to the range rounds."""
+        if knob.of(frames) is not _stretched:
+            return np.zeros((1, 1))
+        low_end, high_end = (np.abs(number.of(frames).reshape(-1)) for number in (low, high))
+        return np.asarray(low_end + (np.abs(wide(frames, source.name)) + 1.0) * 0.5 * (low_end + high_end))
+
+    return Built(source.fields, compute, sum_of(5, terms))
+
+
+def _stretched(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    return low + (rows + 1.0) * 0.5 * (high - low)
 
 
 _APPLIED = {
     "clamped": np.clip,
     "none": lambda rows, _low, _high: rows,
-    "scaled_to_range": lambda rows, low, high: low + (rows + 1.0) * 0.5 * (high - low),
+    "scaled_to_range": _stretched,
     "low_only": lambda rows, low, _high: np.maximum(rows, low),
     "high_only": lambda rows, _low, high: np.minimum(rows, high),
 }

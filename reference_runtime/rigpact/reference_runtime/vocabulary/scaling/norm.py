@@ -11,7 +11,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _MEASURES = {
     "euclidean": lambda vectors: np.sqrt(np.sum(vectors**2, axis=-1)),
@@ -30,7 +30,7 @@ def build(use: Use) -> Built:
         )
     measure = use.choice("measure", _MEASURES, f"how {use.stage} measures a vector", {
         "squared": "the square root is left out", "euclidean": "the square root is taken; the contract compares squares",
-    })  # fmt: skip
+    }, shows=lambda apply: apply(samples(size)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)

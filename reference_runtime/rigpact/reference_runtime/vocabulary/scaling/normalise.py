@@ -11,7 +11,7 @@ from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 _MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
 _STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
@@ -42,23 +42,34 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)
+    declared = (
+        use.value_of(mean).reshape(-1),
+        np.maximum(use.value_of(std).reshape(-1) + use.value_of(epsilon), use.value_of(floor)),
+    )
+
+    def repeated(rows: FloatArray, count: int, *statistics: FloatArray) -> FloatArray:
+        for _ in range(count):
+            rows = apply(rows, *statistics)
+        return rows
+
     times = use.knob("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
         "twice": "the statistics are applied outside the network and inside it: leave one out",
         "skipped": "the numbers reach the next step as they are: apply mean and std",
-    })  # fmt: skip
+    }, shows=lambda count: repeated(samples(width), count, *declared))  # fmt: skip
 
     def statistics(frames: Frames) -> tuple[FloatArray, FloatArray]:
         spread = np.maximum(std.of(frames).reshape(-1) + epsilon.of(frames), floor.of(frames))
         return mean.of(frames).reshape(-1), spread
 
     def compute(frames: Frames) -> FloatArray:
-        rows = wide(frames, source.name)
-        for _ in range(times.of(frames)):
-            rows = apply(rows, *statistics(frames))
-        return stored(rows)
+        return stored(repeated(wide(frames, source.name), times.of(frames), *statistics(frames)))
 
     def terms(frames: Frames) -> FloatArray:
-        return sizes(np.abs(wide(frames, source.name)), *statistics(frames))
+        """The sizes of the terms; where it is applied twice, the first time's are terms of the second."""
+        found = np.abs(wide(frames, source.name))
+        for _ in range(times.of(frames)):
+            found = sizes(found, *statistics(frames))
+        return np.asarray(found * max(times.of(frames), 1))
 
     return Built(source.fields, compute, sum_of(4, terms))
 

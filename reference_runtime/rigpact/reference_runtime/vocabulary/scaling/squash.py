@@ -11,7 +11,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
-from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 Function = Callable[[FloatArray], FloatArray]
 
@@ -53,19 +53,23 @@ def build(use: Use) -> Built:
     readings |= {other: FUNCTIONS[other] for other in _LIKELY if other != name}
     knob = use.knob("function", readings, f"the function of {use.stage}", {
         "none": f"{name} is left out", "twice": f"{name} is applied in the network and behind it: leave one out",
-    })  # fmt: skip
+    }, shows=lambda apply: apply(samples(source.fields.width)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         size = scale.of(frames).reshape(-1)
         return stored(knob.of(frames)(wide(frames, source.name) / size) * size)
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-        """The error of the argument's rounding through the slope, measured at both of its ends; then the library's own."""
+        """The error of the argument's rounding through the slope, measured at both of its ends; then the library's own.
+
+        A function that is written with exp may round at 1: log(1 + exp(x)) and exp(x) - 1 do, where x is far below 0.
+        """
         size, apply = scale.of(frames).reshape(-1), knob.of(frames)
         argument = wide(frames, source.name) / size
         step = 2.0 * UNIT_ROUNDOFF * np.abs(argument)
         slope = np.abs(apply(argument + step) - apply(argument - step)) * np.abs(size)
-        return np.asarray(slope + (_LIBRARY_ULP + 1.0) * UNIT_ROUNDOFF * np.abs(rows.astype(np.float64)))
+        own = (_LIBRARY_ULP + 1.0) * UNIT_ROUNDOFF * np.abs(rows.astype(np.float64))
+        return np.asarray(slope + own + 2.0 * UNIT_ROUNDOFF * np.abs(size))
 
     return Built(source.fields, compute, bound)
 

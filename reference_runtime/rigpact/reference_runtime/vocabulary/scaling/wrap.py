@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Frames
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _TURNS = {"rad": 2.0 * np.pi, "deg": 360.0}
-_RANGES = {
+_RANGES: Mapping[str, Callable[..., FloatArray]] = {
     "symmetric": lambda rows, turn: rows - turn * np.ceil(rows / turn - 0.5),
     "positive": lambda rows, turn: rows - turn * np.floor(rows / turn),
     "none": lambda rows, _turn: rows,
@@ -22,13 +25,26 @@ _RANGES = {
 def build(use: Use) -> Built:
     """Angles of the declared unit into the declared range."""
     source = use.inputs[0]
-    unit = use.choice("unit_of_angle", _TURNS, "the unit of the angle that is wrapped")
+    own: Callable[..., FloatArray] = _RANGES.get(str(use.table.get("range")), _RANGES["symmetric"])
+    probe = 100.0 * samples(1)
+    unit = use.choice(
+        "unit_of_angle", _TURNS, "the unit of the angle that is wrapped", shows=lambda turn: own(probe, turn)
+    )
     into = use.choice("range", _RANGES, "the range that angles are wrapped into")
 
     def compute(frames: Frames) -> FloatArray:
         return stored(into.of(frames)(wide(frames, source.name), unit.of(frames)))
 
-    return Built(source.fields, compute, sum_of(3, lambda frames: np.abs(wide(frames, source.name)) + unit.of(frames)))
+    def bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """A sum's; a whole turn where the angle is so near the end of the range that rounding decides on which side it is."""
+        angles, turn = wide(frames, source.name), unit.of(frames)
+        rounding = gamma(3) * (np.abs(angles) + turn)
+        end = 0.5 * turn if into.of(frames) is _RANGES["symmetric"] else 0.0
+        to_the_end = np.abs((angles - end) - turn * np.round((angles - end) / turn))
+        is_near = (to_the_end <= rounding) & (into.of(frames) is not _RANGES["none"])
+        return np.asarray(np.where(is_near, turn + rounding, rounding))
+
+    return Built(source.fields, compute, bound)
 
 
 OPERATION = Operation(

@@ -28,7 +28,7 @@ def build(use: Use) -> Built:
     })  # fmt: skip
     rate = use.choice("rate", _RATES, "whether the difference is of a second or of a frame", {
         "per_frame": f"multiply by {fps:g} frames a second", "per_second": "the difference of two frames, without the rate",
-    })  # fmt: skip
+    }, shows=lambda factor: np.array([factor(fps)]))  # fmt: skip
 
     def ends(frames: Frames) -> tuple[FloatArray, FloatArray]:
         earlier, later = span.of(frames)

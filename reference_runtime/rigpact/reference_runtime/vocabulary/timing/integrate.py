@@ -11,7 +11,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 STEP_READINGS: Mapping[str, Reading] = {
     "one": np.ones_like,
@@ -41,19 +41,21 @@ def build(use: Use) -> Built:
     step = use.number(
         "step", 1, default=None if use.fps is None else 1.0 / use.fps, meaning="the step", misread=STEP_READINGS
     )
+    probe = samples(1)
     means = use.choice("rate_means", _MEANINGS, f"what {rate.name} means", {
         "delta": "the numbers are added without the step: they are a rate per second",
         "absolute": "the numbers are taken as the new state: they are a rate",
-    }, default="derivative")  # fmt: skip
+    }, default="derivative", shows=lambda combine: combine(probe, probe[::-1], use.value_of(step).reshape(-1)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:
         rows = (wide(frames, each.name) for each in (state, rate))
         return stored(means.of(frames)(*rows, step.of(frames).reshape(-1)))
 
     def terms(frames: Frames) -> FloatArray:
-        return np.asarray(
-            np.abs(wide(frames, state.name)) + np.abs(wide(frames, rate.name)) * np.abs(step.of(frames).reshape(-1))
-        )
+        """The sizes of the two terms: what is left of each without the other."""
+        rows, rates = np.abs(wide(frames, state.name)), np.abs(wide(frames, rate.name))
+        combine, size = means.of(frames), step.of(frames).reshape(-1)
+        return np.asarray(np.abs(combine(rows, 0.0 * rates, size)) + np.abs(combine(0.0 * rows, rates, size)))
 
     return Built(state.fields, compute, sum_of(3, terms))
 

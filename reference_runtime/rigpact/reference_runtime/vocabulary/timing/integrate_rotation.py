@@ -12,10 +12,9 @@ from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    FROM_XYZW,
-    ORDER_OF,
     QUATERNIONS,
     order_knob,
+    order_written,
     product,
     split,
 )
@@ -24,6 +23,8 @@ _SIDES = {"left": product, "right": lambda turn, q: product(q, turn)}
 _ANGLES = {"half": 0.5, "full": 1.0, "quarter": 0.25, "negated": -0.5}
 """The factor of ω · step in the quaternion's exponential: half the angle of the turn."""
 _SMALL = 1e-8
+_OPERATIONS = 16
+"""Roundings of the exponential (length, a library's sine, a division) and of the product (four terms, storing)."""
 
 
 def exponential(half: FloatArray) -> FloatArray:
@@ -49,7 +50,7 @@ def build(use: Use) -> Built:
         "right": "the turn is about the body's own axes there: q ⊗ exp", "left": "the turn is about the world's axes: exp ⊗ q",
     })  # fmt: skip
     angle = use.choice("angle", _ANGLES, "the part of the angle that goes into the exponential", default="half")
-    written = FROM_XYZW[next((ORDER_OF[each.kind] for each in quaternion.fields if each.kind in ORDER_OF), "xyzw")]
+    written = order_written(use, quaternion)
 
     def compute(frames: Frames) -> FloatArray:
         q = split(wide(frames, quaternion.name), order.of(frames))
@@ -58,9 +59,13 @@ def build(use: Use) -> Built:
         return stored(side.of(frames)(turn, q)[..., written].reshape(len(q), -1))
 
     def terms(frames: Frames) -> FloatArray:
-        return np.asarray(4.0 * (1.0 + np.abs(wide(frames, rate.name) * step.of(frames)).max(axis=1, keepdims=True)))
+        """Four products with the sizes of two quaternions; the argument of sine and cosine rounds with the turn's size."""
+        q = split(wide(frames, quaternion.name), order.of(frames))
+        turn = wide(frames, rate.name).reshape(len(q), -1, 3) * step.of(frames) * angle.of(frames)
+        sizes = np.linalg.norm(q, axis=-1, keepdims=True) * (1.0 + np.linalg.norm(turn, axis=-1, keepdims=True))
+        return np.broadcast_to(sizes, q.shape).reshape(len(q), -1)
 
-    return Built(quaternion.fields, compute, sum_of(16, terms), measure=QUATERNIONS)
+    return Built(quaternion.fields, compute, sum_of(_OPERATIONS, terms), measure=QUATERNIONS)
 
 
 OPERATION = Operation(

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    FROM_XYZW,
-    ORDER_OF,
     QUATERNIONS,
     conjugate,
     order_knob,
+    order_written,
     product,
+    refuse_other_counts,
     split,
 )
 
@@ -34,17 +33,12 @@ def build(use: Use) -> Built:
     """first ⊗ second; the result has the fields of the second."""
     first, second = use.inputs
     orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
-    if second.fields.width % first.fields.width:
-        raise Misdeclared(
-            Wrong.WIDTH,
-            use.at("of"),
-            f"{first.fields.width} and {second.fields.width} numbers",
-            "one quaternion, or as many",
-        )
+    one, many = first.fields.width // 4, second.fields.width // 4
+    refuse_other_counts(use, one, many, "one quaternion, or as many as of the second")
     pick = use.choice("product", _PRODUCTS, "which rotation comes first", {
         "second_first": "the factors are exchanged: the first one turns last",
     })  # fmt: skip
-    written = FROM_XYZW[next((ORDER_OF[each.kind] for each in second.fields if each.kind in ORDER_OF), "xyzw")]
+    written = order_written(use, second, "second_quaternion_order")
 
     def compute(frames: Frames) -> FloatArray:
         pairs = zip((first, second), orders, strict=True)

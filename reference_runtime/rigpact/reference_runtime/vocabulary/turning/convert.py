@@ -16,18 +16,22 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.stage import RAW, Frames
-from rigpact.reference_runtime.operations.geometry import cross, rotation_vector
+from rigpact.contract.systems.stage import RAW, Bounds, Frames
+from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 from rigpact.reference_runtime.vocabulary.turning.euler import EULER
 from rigpact.reference_runtime.vocabulary.turning.quaternions import FROM_XYZW, QUATERNIONS, TO_XYZW
 
 Function = Callable[[FloatArray], FloatArray]
 _SMALL = 1e-8
 """What runtimes add to a length before they divide by it."""
-_OPERATIONS = 40
-"""Roundings of the longest chain: Gram-Schmidt, the branches of a quaternion, its normalisation."""
+_IN, _BETWEEN, _OUT = 4, 8, 8
+"""Roundings that the numbers count as before they are a matrix (products and sums of the axes, degrees), of an entry of the
+matrix (sines, products of three turns), and of the result (a library function counts as 4, its scaling, storing)."""
+_PATTERNS = 6
+"""Patterns of signs in which the roundings are tried."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,8 @@ _WORDS = {
     "quaternion_xyzw": FieldKind.QUATERNION_XYZW, "quaternion_wxyz": FieldKind.QUATERNION_WXYZ, "matrix": FieldKind.MATRIX,
     "rot6d": FieldKind.ROT6D, "rotation_vector": FieldKind.ROTATION_VECTOR, "euler": FieldKind.EULER_XYZ,
 }  # fmt: skip
+_EXAMPLE = EULER["xyz_deg"][0](np.array([[20.0, -35.0, 50.0], [110.0, 15.0, -70.0]]))
+"""Two rotations on which the ways to write one are told apart."""
 _SENSE = {"as_given": lambda matrix: matrix, "transposed": lambda matrix: matrix.swapaxes(-1, -2)}
 
 
@@ -167,8 +173,9 @@ def build(use: Use) -> Built:
         "reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings)
     )
     writing = use.choice(
-        "writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings)
-    )
+        "writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings),
+        shows=lambda variant: variant.from_matrix(_EXAMPLE),
+    )  # fmt: skip
     sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
         "transposed": "the matrix is transposed on the way: rows are taken for columns",
     })  # fmt: skip
@@ -179,11 +186,32 @@ def build(use: Use) -> Built:
         return stored(writing.of(frames).from_matrix(matrices).reshape(len(rows), -1))
 
     is_quaternion = _WORDS[str(wanted)] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
-    measure = QUATERNIONS if is_quaternion else RAW
+
+    def bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """How far the result moves when numbers and matrix are moved by their roundings; then the result's own.
+
+        Near the poles of Euler angles and half a turn, a rounding moves an angle far: no constant bound holds there.
+        """
+        rows = wide(frames, source.name)
+        numbers, write, read = rows.reshape(len(rows), -1, size), writing.of(frames), reading.of(frames)
+        turn, rng = sense.of(frames), np.random.default_rng(0)
+        matrix = turn(read.to_matrix(numbers))
+        sizes = np.maximum(np.abs(matrix).max(axis=(-1, -2), keepdims=True), 1.0)
+        exact = write.from_matrix(matrix).reshape(len(rows), -1)
+
+        def change(moved_matrix: FloatArray) -> FloatArray:
+            moved = write.from_matrix(moved_matrix).reshape(exact.shape)
+            return np.asarray(np.abs((same_hemisphere(exact, moved) if is_quaternion else moved) - exact))
+
+        largest = np.zeros((2, *exact.shape))  # the two kinds apart: together they may cancel
+        for _ in range(_PATTERNS):
+            signs = [rng.choice((-1.0, 1.0), shape) for shape in (numbers.shape, matrix.shape)]
+            largest[0] = np.fmax(largest[0], change(turn(read.to_matrix(numbers * (1.0 + gamma(_IN) * signs[0])))))
+            largest[1] = np.fmax(largest[1], change(matrix + gamma(_BETWEEN) * sizes * signs[1]))
+        return np.asarray(largest.sum(axis=0) + gamma(_OUT) * np.abs(exact))
+
     layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
-    return Built(
-        layout, compute, sum_of(_OPERATIONS, lambda frames: np.ones((len(frames[source.name]), 1))), measure=measure
-    )
+    return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW)
 
 
 def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:

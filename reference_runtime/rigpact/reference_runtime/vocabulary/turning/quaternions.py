@@ -34,6 +34,18 @@ def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Choice
     return use.choice(key, TO_XYZW, f"the order of the quaternion's components in {source.name}", _HINTS, default=own)
 
 
+def order_written(use: Use, source: Input, key: str = "quaternion_order") -> list[int]:
+    """From xyzw to the order in which a result with the fields of `source` is written: the declared one."""
+    own = next((ORDER_OF[each.kind] for each in source.fields if each.kind in ORDER_OF), "xyzw")
+    return FROM_XYZW[str(use.table.get(key, own))]
+
+
+def refuse_other_counts(use: Use, one: int, many: int, expected: str) -> None:
+    """Misdeclared unless there is one of something, or as many as of the others."""
+    if one not in (1, many):
+        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{one} and {many}", expected)
+
+
 def split(rows: FloatArray, order: list[int]) -> FloatArray:
     """(N, 4·B) to (N, B, 4), xyzw."""
     return np.asarray(rows.reshape(len(rows), -1, 4)[..., order])

@@ -10,7 +10,13 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
-from rigpact.reference_runtime.vocabulary.turning.quaternions import conjugate, order_knob, rotated, split
+from rigpact.reference_runtime.vocabulary.turning.quaternions import (
+    conjugate,
+    order_knob,
+    refuse_other_counts,
+    rotated,
+    split,
+)
 
 _DIRECTIONS = {
     "into_frame": lambda points, origin, q: rotated(conjugate(q), points - origin),
@@ -31,7 +37,9 @@ def build(use: Use) -> Built:
             raise Misdeclared(
                 Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "points, 3 each"
             )
-    order = order_knob(use, quaternion)
+    order, count = order_knob(use, quaternion), points.fields.width // 3
+    refuse_other_counts(use, origin.fields.width // 3, count, "one origin, or as many as points")
+    refuse_other_counts(use, quaternion.fields.width // 4, count, "one quaternion, or as many as points")
     direction = use.choice("direction", _DIRECTIONS, "how points and the frame are combined")
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -43,8 +51,9 @@ def build(use: Use) -> Built:
         return stored(result.reshape(len(result), -1))
 
     def terms(frames: Frames) -> FloatArray:
-        rows, place, _ = parts(frames)
-        sizes = np.sum(np.abs(rows) + np.abs(place), axis=-1, keepdims=True) * 5.0
+        rows, place, q = parts(frames)
+        scale = 1.0 + 4.0 * np.sum(q * q, axis=-1, keepdims=True)
+        sizes = np.sum(np.abs(rows) + np.abs(place), axis=-1, keepdims=True) * scale
         return np.broadcast_to(sizes, rows.shape).reshape(len(rows), -1)
 
     return Built(points.fields, compute, sum_of(_OPERATIONS, terms))

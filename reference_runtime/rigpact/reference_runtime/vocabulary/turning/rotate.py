@@ -11,7 +11,13 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
-from rigpact.reference_runtime.vocabulary.turning.quaternions import conjugate, order_knob, rotated, split
+from rigpact.reference_runtime.vocabulary.turning.quaternions import (
+    conjugate,
+    order_knob,
+    refuse_other_counts,
+    rotated,
+    split,
+)
 
 _DIRECTIONS = {"forward": lambda q: q, "inverse": conjugate, "none": lambda q: q * 0.0 + (0.0, 0.0, 0.0, 1.0)}
 _OPERATIONS = 14
@@ -34,6 +40,8 @@ def build(use: Use) -> Built:
             raise Misdeclared(
                 Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "vectors, 3 each"
             )
+        counts = quaternion.fields.width // 4, source.fields.width // 3
+        refuse_other_counts(use, *counts, "one quaternion, or as many as vectors")
         layout = source.fields
 
         def vectors(frames: Frames) -> FloatArray:
@@ -43,7 +51,7 @@ def build(use: Use) -> Built:
         constant = use.number("vector", 3, meaning="the vector that is turned", misread=_VECTOR_READINGS)
         if use.value_of(constant).size != 3:
             raise use.wrong(Wrong.WIDTH, "vector", f"{use.value_of(constant).size} numbers", "3")
-        layout = FieldLayout((Field(use.stage, 0, 3, FieldKind.DIRECTION),))
+        layout = FieldLayout((Field(use.stage, 0, quaternion.fields.width // 4 * 3, FieldKind.DIRECTION),))
 
         def vectors(frames: Frames) -> FloatArray:
             return constant.of(frames).reshape(1, 1, 3)

@@ -20,7 +20,7 @@ from rigpact.reports.command_line.options import (
 def adequacy(
     clips: Annotated[list[Path] | None, typer.Argument(metavar="CLIP…", help="Clips to compare engines on.")] = None,
     *,
-    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a system contract.")],
+    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract.")],
     synthesise: Annotated[
         Path | None, typer.Option("--synthesise", metavar="FILE", help="Write a short probe clip for this bundle.")
     ] = None,

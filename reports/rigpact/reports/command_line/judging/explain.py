@@ -22,7 +22,10 @@ def explain(
     ],
     *,
     bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="FILE", help="The schema bundle; only a log can do without it.")
+        Path | None,
+        typer.Option(
+            "--bundle", metavar="FILE", help="The schema bundle, or a contract; only a log can do without it."
+        ),
     ] = None,
     companion: Companion = None,
     clip: Annotated[

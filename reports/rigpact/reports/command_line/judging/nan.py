@@ -29,7 +29,7 @@ FRAMES = 600
 
 
 def nan(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
     *,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The model.")] = None,
     replay: Annotated[

@@ -11,9 +11,7 @@ from rigpact.reports.command_line.options import Companion, ConventionsFile, Set
 
 
 def codegen(
-    contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or another system's contract file.")
-    ],
+    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The header to write.")],
     namespace: Annotated[

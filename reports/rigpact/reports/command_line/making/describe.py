@@ -12,7 +12,7 @@ from rigpact.reports.command_line.options import Companion, ConventionsFile, Set
 
 def describe(
     contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or another system's contract file.")
+        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, or a contract.")
     ],
     *,
     companion: Companion = None,

@@ -28,7 +28,7 @@ class RunMode(StrEnum):
 
 
 def run(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
     *,
     clip: Annotated[
         Path,

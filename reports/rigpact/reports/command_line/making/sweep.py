@@ -53,7 +53,7 @@ RetryErrors = Annotated[
 
 
 def sweep(
-    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a system contract.")],
+    bundle: Annotated[Path, typer.Argument(help="The schema bundle, norm_template.json, or a contract.")],
     *,
     clip: Clips,
     onnx: Models,

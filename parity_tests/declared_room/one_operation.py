@@ -1,0 +1,157 @@
+"""One operation as a contract of one stage, and how its readings are judged against values that a test writes itself.
+
+A `Subject` says for every reading of every knob what comes out, as a function of the inputs that is written for any float type:
+in float64 it gives the expected values, in float32 it is another implementation, with another order of operations.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+
+Array = np.ndarray
+Oracle = Callable[..., Array]
+"""(inputs in the order of `given`, in one float type) -> the rows; every input is an array (frames, width)."""
+UNIT = 2.0**-24
+WIDEST = 50.0
+"""A bound wider than this many times the largest error of float32 would hide real mistakes."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A stage under test. given: lines of TOML tables. right: the declared reading; wrong: every other one, by knob and value.
+
+    draw: (random numbers, frames) -> the inputs by name, in order. is_rotation: q and -q are the same. is_moved: numbers are
+    moved only, so float32 gives the same bits. widest: how far the bound may exceed the errors, where not 50 times.
+    """
+
+    name: str
+    given: str
+    stage: str
+    draw: Callable[[np.random.Generator, int], Mapping[str, Array]]
+    right: Oracle
+    wrong: Mapping[str, Mapping[str, Oracle]] = field(default_factory=dict)
+    more: str = ""
+    is_rotation: bool = False
+    is_moved: bool = False
+    widest: float = WIDEST
+    fps: float = 50.0
+
+    @property
+    def readings(self) -> list[tuple[str, str, Oracle]]:
+        """Knob, value and oracle: the declared reading first, without a knob."""
+        others = [(knob, value, oracle) for knob, values in self.wrong.items() for value, oracle in values.items()]
+        return [("", "", self.right), *others]
+
+
+@cache
+def contract_of(given: str, stage: str, more: str = "", fps: float = 50.0) -> Any:
+    """The contract of one stage `result`."""
+    head = f'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = {fps}\n'
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "contract.toml"
+        text = f'{head}given = [{given}]\nstages = [{{ name = "result", {stage} }}]\n{more}'
+        path.write_text(text, encoding="utf-8")
+        return open_contract(ContractFiles(path))
+
+
+def offered(given: str, stage: str, more: str = "", fps: float = 50.0) -> dict[str, tuple[str, ...]]:
+    """The values of every knob of the stage; the declared one first. A knob of the key `order` is `order` here."""
+    knobs = contract_of(given, stage, more, fps).system.knobs
+    return {name.removeprefix("result."): tuple(map(str, knob.values)) for name, knob in knobs.items()}
+
+
+def replayed(subject: Subject, inputs: Mapping[str, Array], knob: str = "", value: str = "") -> ReplayedFrames:
+    """The stage's replay under one reading."""
+    contract = contract_of(subject.given, subject.stage, subject.more, subject.fps)
+    if knob:
+        contract = contract.with_conventions({f"result.{knob}": value})
+    count = len(next(iter(inputs.values())))
+    return ReplayedFrames(Evidence(np.arange(count), subject.fps, "teacher", dict(inputs)), contract)
+
+
+def result_of(subject: Subject, inputs: Mapping[str, Array], knob: str = "", value: str = "") -> tuple[Array, Array]:
+    """The rows that rigpact computes, and their bound."""
+    frames = replayed(subject, inputs, knob, value)
+    rows = frames.computed("result")
+    assert rows is not None
+    return np.asarray(rows, np.float64), np.asarray(replay_bound(frames, "result", rows))
+
+
+def evaluated(oracle: Oracle, inputs: Mapping[str, Array], kind: type) -> Array:
+    """The oracle's rows in one float type, stored as float32."""
+    with np.errstate(all="ignore"):
+        rows = np.asarray(oracle(*(values.astype(kind) for values in inputs.values())))
+    assert rows.dtype == kind, f"the oracle left {kind.__name__}"
+    return rows.reshape(len(rows), -1).astype(np.float64)
+
+
+def _as_near(rows: Array, like: Array) -> Array:
+    """Quaternions with the sign that is nearer to `like`."""
+    q, near = rows.reshape(len(rows), -1, 4), like.reshape(len(rows), -1, 4)
+    return np.where(np.sum(q * near, axis=-1, keepdims=True) < 0.0, -q, q).reshape(rows.shape)
+
+
+def judge_value(subject: Subject, knob: str, value: str, oracle: Oracle, inputs: Mapping[str, Array]) -> None:
+    """The rows are the oracle's, stored once; float64 leaves 1e-12 of the largest number, 1e-7 where it divides by 1e-8 more."""
+    rows, _ = result_of(subject, inputs, knob, value)
+    expected = evaluated(oracle, inputs, np.float64)
+    assert rows.shape == expected.shape
+    expected = _as_near(expected, rows) if subject.is_rotation else expected
+    known = np.isfinite(expected)
+    assert np.array_equal(known, np.isfinite(rows)), "known where the oracle is known"
+    slack = 0.0 if subject.is_moved else 1e-7 if "kind" in subject.given and "convert" in subject.stage else 1e-12
+    scale = max((float(np.nanmax(np.abs(expected))) if known.any() else 0.0), 1.0)
+    allowed = UNIT * np.abs(expected) + slack * scale
+    worst = np.where(known, np.abs(rows - expected) - allowed, 0.0)
+    assert worst.max() <= 0.0, (
+        f"{knob} = {value}: {rows.reshape(-1)[worst.argmax()]} for {expected.reshape(-1)[worst.argmax()]}"
+    )
+
+
+def ratio_of(subject: Subject, knob: str, value: str, oracle: Oracle, inputs: Mapping[str, Array]) -> float:
+    """The largest error of a float32 evaluation in bounds; 0 where no bit differs."""
+    rows, bound = result_of(subject, inputs, knob, value)
+    found = evaluated(oracle, inputs, np.float32)
+    found = _as_near(found, rows) if subject.is_rotation else found
+    with np.errstate(all="ignore"):
+        error = np.abs(found - rows)
+        ratio = np.where(error == 0.0, 0.0, error / bound)
+    return float(np.nanmax(ratio))
+
+
+def readings_of(subjects: tuple[Subject, ...]) -> Any:
+    """Parametrise a test with every reading of every subject."""
+    cases = [
+        pytest.param(subject, *reading, id=f"{subject.name}-{reading[0] or 'as'}-{reading[1] or 'declared'}")
+        for subject in subjects
+        for reading in subject.readings
+    ]
+    return pytest.mark.parametrize(("subject", "knob", "value", "oracle"), cases)
+
+
+def assert_every_reading_has_an_oracle(subject: Subject) -> None:
+    """The knobs and values that the operation offers are those that the test wrote expected values for."""
+    found = offered(subject.given, subject.stage, subject.more, subject.fps)
+    expected = {knob: set(values) for knob, values in subject.wrong.items()}
+    assert {knob: set(values[1:]) for knob, values in found.items()} == expected
+
+
+def assert_bound_holds_and_is_near(subject: Subject, knob: str, value: str, oracle: Oracle, frames: int = 4000) -> None:
+    """Float32 stays within the bound, and the bound is not far wider."""
+    inputs = subject.draw(np.random.default_rng(7), frames)
+    ratio = ratio_of(subject, knob, value, oracle, inputs)
+    assert ratio <= 1.0, f"float32 differs by {ratio:.2f} bounds"
+    if not subject.is_moved and ratio > 0.0:
+        assert ratio >= 1.0 / subject.widest, f"the bound is {1.0 / ratio:.0f} times the largest error"

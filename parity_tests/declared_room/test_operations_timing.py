@@ -1,0 +1,253 @@
+"""Every reading of the operations that look at other frames: history, difference, shift, integrate; the start, the end, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+
+from .one_operation import (
+    Array,
+    Oracle,
+    Subject,
+    assert_bound_holds_and_is_near,
+    assert_every_reading_has_an_oracle,
+    contract_of,
+    judge_value,
+    offered,
+    readings_of,
+)
+
+NAN = np.nan
+
+
+def drawn(**widths: int) -> Callable[[np.random.Generator, int], Mapping[str, Array]]:
+    return lambda random, count: {
+        name: random.normal(size=(count, width)).astype(np.float32) for name, width in widths.items()
+    }
+
+
+def history(
+    layout: str = "term_major",
+    *,
+    newest_first: bool = False,
+    zeros: bool = False,
+    delay: int = 0,
+    exchanged: bool = False,
+) -> Oracle:
+    """Three frames of `a` (2 numbers) and `b` (1 number), a number at a time."""
+
+    def at(rows: Array, frame: int) -> list[float]:
+        if frame >= 0:
+            return list(rows[frame])
+        return [rows.dtype.type(0)] * rows.shape[1] if zeros else list(rows[0])
+
+    def oracle(a: Array, b: Array) -> Array:
+        terms = [b, a] if exchanged else [a, b]
+        ages = [0, 1, 2] if newest_first else [2, 1, 0]
+        found = []
+        for frame in range(len(a)):
+            past = [[at(term, frame - age - delay) for age in ages] for term in terms]
+            if layout == "term_major":
+                row = [x for term in past for moment in term for x in moment]
+            elif layout == "frame_major":
+                row = [x for k in range(3) for term in past for x in term[k]]
+            else:
+                row = [term[k][channel] for term in past for channel in range(len(term[0])) for k in range(3)]
+            found.append(row)
+        return np.array(found, a.dtype)
+
+    return oracle
+
+
+TERMS = {name: history(exchanged=True) for name in ("a_and_b_exchanged",)}
+TWO = '{ name = "a", size = 2 }, { name = "b", size = 1 }'
+HISTORY = 'operation = "history", of = ["a", "b"], length = 3'
+
+
+def shifted(lag: int) -> Oracle:
+    """Another frame's row; the first stands before itself, and behind the last nothing is known."""
+
+    def oracle(x: Array) -> Array:
+        unknown = np.full(x.shape[1], NAN, x.dtype)
+        wanted = [frame + lag for frame in range(len(x))]
+        return np.array([x[max(at, 0)] if at < len(x) else unknown for at in wanted], x.dtype)
+
+    return oracle
+
+
+def rate(first: int, second: int, factor: float) -> Oracle:
+    """(x(t + second) - x(t + first)) · factor."""
+    return lambda x: (shifted(second)(x) - shifted(first)(x)) * x.dtype.type(factor)
+
+
+def integrated(step: float, meaning: str = "derivative") -> Oracle:
+    def oracle(s: Array, v: Array) -> Array:
+        size = s.dtype.type(step)
+        return {
+            "derivative": v * size + s, "absolute": v, "delta": v + s, "negated": s - v * size, "skipped": s,
+        }[meaning]  # fmt: skip
+
+    return oracle
+
+
+def joined(order: Sequence[int]) -> Oracle:
+    return lambda *vectors: np.array([[x for k in order for x in vectors[k][n]] for n in range(len(vectors[0]))])
+
+
+def picked(order: Sequence[int]) -> Oracle:
+    return lambda x: np.array([[row[k] for k in order] for row in x])
+
+
+X = '{ name = "x", size = 2 }'
+FPS = 50.0
+SUBJECTS = (
+    Subject("history", TWO, f'{HISTORY}, layout = "term_major", order = "oldest_first", start = "first"', drawn(a=2, b=1),
+        history(), {
+        "layout": {"frame_major": history("frame_major"), "channel_major": history("channel_major")},
+        "order": {"newest_first": history(newest_first=True)}, "start": {"zeros": history(zeros=True)},
+        "delay": {"one_frame": history(delay=1)}, "terms": TERMS,
+    }, is_moved=True),
+    Subject("history_zeros", TWO, f'{HISTORY}, layout = "channel_major", order = "newest_first", start = "zeros"',
+        drawn(a=2, b=1), history("channel_major", newest_first=True, zeros=True), {
+        "layout": {"term_major": history(newest_first=True, zeros=True),
+                   "frame_major": history("frame_major", newest_first=True, zeros=True)},
+        "order": {"oldest_first": history("channel_major", zeros=True)},
+        "start": {"first": history("channel_major", newest_first=True)},
+        "delay": {"one_frame": history("channel_major", newest_first=True, zeros=True, delay=1)},
+        "terms": {"a_and_b_exchanged": history("channel_major", newest_first=True, zeros=True, exchanged=True)},
+    }, is_moved=True),
+    Subject("difference", X, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', drawn(x=2),
+        rate(-1, 0, FPS), {
+        "span": {"forward": rate(0, 1, FPS), "reversed": rate(0, -1, FPS)},
+        "rate": {"per_frame": rate(-1, 0, 1.0), "inverse": rate(-1, 0, 1 / FPS)},
+    }),
+    Subject("shift_back", X, 'operation = "shift", of = "x", frames = -2', drawn(x=2), shifted(-2), {
+        "frames": {"+0": shifted(0), "-3": shifted(-3), "-1": shifted(-1), "+2": shifted(2)},
+    }, is_moved=True),
+    Subject("shift_ahead", X, 'operation = "shift", of = "x", frames = 1', drawn(x=2), shifted(1), {
+        "frames": {"+0": shifted(0), "+2": shifted(2), "-1": shifted(-1)},
+    }, is_moved=True),
+    Subject("integrate", '{ name = "s", size = 2 }, { name = "v", size = 2 }',
+        'operation = "integrate", of = ["s", "v"], step = 0.02', drawn(s=2, v=2), integrated(0.02), {
+        "rate_means": {name: integrated(0.02, name) for name in ("absolute", "delta", "negated", "skipped")},
+        "step": {"one": integrated(1.0), "twice": integrated(0.0004), "half": integrated(0.01), "inverse": integrated(50.0)},
+    }),
+    Subject("concatenate", f'{X}, {{ name = "y", size = 1 }}, {{ name = "c", size = 2 }}',
+        'operation = "concatenate", of = ["x", "y", "c"]', drawn(x=2, y=1, c=2), joined((0, 1, 2)), {"order": {
+        "x_and_y_exchanged": joined((1, 0, 2)), "x_and_c_exchanged": joined((2, 1, 0)), "y_and_c_exchanged": joined((0, 2, 1)),
+        "x_last": joined((1, 2, 0)), "c_first": joined((2, 0, 1)),
+    }}, is_moved=True),
+    Subject("select", '{ name = "x", names = ["left_hip", "left_knee", "right_hip", "right_knee", "waist"] }',
+        'operation = "select", of = "x", take = ["waist", "left_hip", "right_hip", "left_knee", "right_knee"]', drawn(x=5),
+        picked((4, 0, 2, 1, 3)), {"order": {
+        "as_given": picked((0, 1, 2, 3, 4)), "inverse_map": picked((1, 3, 2, 4, 0)), "reversed": picked((3, 1, 2, 0, 4)),
+        "swapped_sides": picked((4, 2, 0, 3, 1)), "in_order_of_sdk": picked((1, 0, 3, 2, 4)),
+    }}, more='[names]\nsdk = ["left_knee", "left_hip", "right_knee", "right_hip", "waist"]\n', is_moved=True),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+def test_every_reading_has_expected_values(subject: Subject) -> None:
+    """A reading that nobody wrote values for could compute anything, and explain an engine with it."""
+    assert_every_reading_has_an_oracle(subject)
+
+
+@readings_of(SUBJECTS)
+@given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 6))
+def test_readings_compute_what_they_say(
+    subject: Subject, knob: str, value: str, oracle: Oracle, seed: int, count: int
+) -> None:
+    """A reading that computes something else names an innocent convention; runs are as short as one frame here."""
+    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), count))
+
+
+@readings_of(SUBJECTS)
+def test_float32_stays_within_the_bound_and_the_bound_is_near(
+    subject: Subject, knob: str, value: str, oracle: Oracle
+) -> None:
+    """Below the errors of float32 the bound alarms on a correct engine; far above it passes a wrong one."""
+    assert_bound_holds_and_is_near(subject, knob, value, oracle)
+
+
+def _with_gaps(stage: str, given_: str, kept: Sequence[int], rows: Mapping[str, Array], **changes: str) -> Array:
+    """The stage where only the kept frames were recorded."""
+    contract = contract_of(given_, stage).with_conventions({f"result.{key}": value for key, value in changes.items()})
+    recorded = {name: values[list(kept)] for name, values in rows.items()}
+    found = ReplayedFrames(Evidence(np.array(kept), FPS, "teacher", recorded), contract).computed("result")
+    assert found is not None
+    return np.asarray(found, np.float64)
+
+
+@given(kept=st.sets(st.integers(0, 9), min_size=1), seed=st.integers(0, 2**32 - 1), is_filled=st.booleans())
+def test_a_history_with_gaps_is_known_where_its_frames_are(kept: set[int], seed: int, is_filled: bool) -> None:
+    """A recording that leaves frames out must not be judged with a neighbour's frame in the place of the missing one."""
+    frames = sorted(kept)
+    rows = drawn(a=2, b=1)(np.random.default_rng(seed), 10)
+    start = "first" if is_filled else "zeros"
+    stage = f'{HISTORY}, layout = "frame_major", order = "oldest_first", start = "{start}"'
+    found = _with_gaps(stage, TWO, frames, rows)
+    for row, frame in zip(found, frames, strict=True):
+        for place, age in enumerate((2, 1, 0)):
+            at = frame - age
+            block = row[3 * place : 3 * place + 3]
+            if at >= 0:
+                expected = [*rows["a"][at], *rows["b"][at]] if at in kept else [NAN] * 3
+            elif not is_filled:
+                expected = [0.0] * 3
+            else:
+                expected = [*rows["a"][0], *rows["b"][0]] if 0 in kept else [NAN] * 3
+            assert np.array_equal(block, np.array(expected, np.float64), equal_nan=True)
+
+
+@given(
+    kept=st.sets(st.integers(0, 9), min_size=1),
+    seed=st.integers(0, 2**32 - 1),
+    span=st.sampled_from(["backward", "forward"]),
+)
+def test_a_difference_over_a_gap_is_not_known(kept: set[int], seed: int, span: str) -> None:
+    """Over a gap a difference would be a velocity of several frames: an alarm about a correct engine."""
+    frames = sorted(kept)
+    rows = drawn(x=2)(np.random.default_rng(seed), 10)
+    found = _with_gaps(f'operation = "difference", of = "x", span = "{span}", rate = "per_frame"', X, frames, rows)
+    for row, frame in zip(found, frames, strict=True):
+        earlier, later = (frame - 1, frame) if span == "backward" else (frame, frame + 1)
+        ends = [max(earlier, 0), later]
+        if all(end in kept for end in ends):
+            expected = rows["x"][ends[1]].astype(np.float64) - rows["x"][ends[0]]
+            assert np.abs(row - expected).max() <= 2.0**-24 * np.abs(expected).max()
+        else:
+            assert np.isnan(row).all()
+
+
+@pytest.mark.parametrize(("frames", "reach"), [(-2, (3, 2)), (-1, (2, 1)), (0, (1, 1)), (1, (1, 2)), (2, (2, 3))])
+def test_a_shift_says_how_far_each_of_its_readings_looks(frames: int, reach: tuple[int, int]) -> None:
+    """The frames around a difference are cut out for the search; with too few, a reading is judged by what is missing."""
+    contract = contract_of(X, f'operation = "shift", of = "x", frames = {frames}')
+    assert contract.system.graph["result"].reach_of(contract) == reach
+
+
+@pytest.mark.parametrize(
+    ("given_", "stage", "fps", "left"),
+    [
+        (TWO, 'operation = "history", of = ["a", "b"], length = 1, layout = "term_major", order = "oldest_first", '
+         'start = "first"', FPS, {"delay": ("none", "one_frame"), "terms": ("as_declared", "a_and_b_exchanged")}),
+        (X, 'operation = "history", of = "x", length = 2, layout = "frame_major", order = "newest_first", start = "zeros"', FPS,
+         {"layout": ("frame_major", "channel_major"), "order": ("newest_first", "oldest_first"), "start": ("zeros", "first"),
+          "delay": ("none", "one_frame")}),
+        (X, 'operation = "difference", of = "x", span = "backward", rate = "per_second"', 1.0,
+         {"span": ("backward", "forward", "reversed")}),
+        ('{ name = "s", size = 2 }, { name = "v", size = 2 }', 'operation = "integrate", of = ["s", "v"], step = 1', FPS,
+         {"step": ("declared", "half"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
+    ],
+)  # fmt: skip
+def test_a_reading_that_changes_nothing_is_not_offered(
+    given_: str, stage: str, fps: float, left: Mapping[str, tuple[str, ...]]
+) -> None:
+    """A convention that is named and changes nothing sends a team to a place where nothing is wrong."""
+    assert offered(given_, stage, "", fps) == left

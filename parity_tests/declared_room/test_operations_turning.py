@@ -1,0 +1,326 @@
+"""Every reading of the operations on rotations, against scipy's rotations; Euler angles at their poles, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract.errors import UnusableInput
+
+from .one_operation import (
+    Array,
+    Oracle,
+    Subject,
+    assert_bound_holds_and_is_near,
+    assert_every_reading_has_an_oracle,
+    contract_of,
+    judge_value,
+    readings_of,
+    result_of,
+)
+
+XYZW = [0, 1, 2, 3]
+WXYZ_TO_XYZW = [1, 2, 3, 0]
+XYZW_TO_WXYZ = [3, 0, 1, 2]
+
+
+def units(random: np.random.Generator, count: int, each: int = 1) -> Array:
+    q = random.normal(size=(count, each, 4))
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return q.reshape(count, -1).astype(np.float32)
+
+
+def matrix(q: Array) -> Array:
+    """xyzw (..., 4) to (..., 3, 3) in the quaternion's own float type; not through scipy, which knows float64 only."""
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    two = q.dtype.type(2)
+    one = q.dtype.type(1)
+    rows = [
+        [one - two * (y * y + z * z), two * (x * y - z * w), two * (x * z + y * w)],
+        [two * (x * y + z * w), one - two * (x * x + z * z), two * (y * z - x * w)],
+        [two * (x * z - y * w), two * (y * z + x * w), one - two * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows, q.dtype), (0, 1), (-2, -1))
+
+
+def turned(m: Array, v: Array) -> Array:
+    return np.einsum("...ij,...j->...i", m, v)
+
+
+def rotations(q: Array, order: Sequence[int] = WXYZ_TO_XYZW) -> Array:
+    """(N, B, 3, 3) of rows (N, 4 B)."""
+    return matrix(q.reshape(len(q), -1, 4)[..., list(order)])
+
+
+def threes(v: Array) -> Array:
+    return v.reshape(len(v), -1, 3)
+
+
+def back(m: Array) -> Array:
+    return np.swapaxes(m, -1, -2)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_oracles_matrix_is_scipys(seed: int) -> None:
+    """The other tests of this file lean on it."""
+    q = units(np.random.default_rng(seed), 4).astype(np.float64)
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    assert np.abs(matrix(q) - Rotation.from_quat(q).as_matrix()).max() < 1e-14  # float64, a few roundings
+
+
+# ---- rotate, relative
+
+
+def drawn_vectors(each: int = 2, quaternions: int = 1) -> Callable[[np.random.Generator, int], Mapping[str, Array]]:
+    def draw(random: np.random.Generator, count: int) -> Mapping[str, Array]:
+        v = random.normal(size=(count, 3 * each)).astype(np.float32)
+        return {"q": units(random, count, quaternions), "v": v}
+
+    return draw
+
+
+def rotated(order: Sequence[int], *, is_inverse: bool) -> Oracle:
+    def oracle(q: Array, v: Array) -> Array:
+        m = rotations(q, order)
+        return turned(back(m) if is_inverse else m, threes(v))
+
+    return oracle
+
+
+def unturned(q: Array, v: Array) -> Array:
+    return v
+
+
+def gravity(order: Sequence[int] = WXYZ_TO_XYZW, factor: float = 1.0, *, is_inverse: bool = True) -> Oracle:
+    def oracle(q: Array) -> Array:
+        m = rotations(q, order)
+        return turned(back(m) if is_inverse else m, np.array([0.0, 0.5, -1.0]).astype(q.dtype) * q.dtype.type(factor))
+
+    return oracle
+
+
+def flat(q: Array) -> Array:
+    return np.tile(np.array([0.0, 0.5, -1.0], q.dtype), (len(q), 1))
+
+
+def drawn_frame(random: np.random.Generator, count: int) -> Mapping[str, Array]:
+    points, origin = (random.normal(size=(count, size)).astype(np.float32) for size in (6, 3))
+    return {"p": points, "o": origin, "q": units(random, count)}
+
+
+def framed(function: Callable[[Array, Array, Array], Array], order: Sequence[int] = WXYZ_TO_XYZW) -> Oracle:
+    return lambda p, o, q: function(threes(p), threes(o), rotations(q, order))
+
+
+def into(p: Array, o: Array, m: Array) -> Array:
+    return turned(back(m), p) - turned(back(m), o)
+
+
+def out(p: Array, o: Array, m: Array) -> Array:
+    return o + turned(m, p)
+
+
+Q, V = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "v", size = 6 }'
+FRAME_READINGS: Mapping[str, Oracle] = {
+    "into_frame": framed(into), "out_of_frame": framed(out),
+    "into_frame_origin_kept": framed(lambda p, o, m: turned(back(m), p)),
+    "into_frame_turned_forward": framed(lambda p, o, m: turned(m, p) - turned(m, o)),
+    "into_frame_not_turned": framed(lambda p, o, m: p - o), "out_of_frame_not_turned": framed(lambda p, o, m: o + p),
+}  # fmt: skip
+FRAME = f'{{ name = "p", size = 6 }}, {{ name = "o", kind = "position" }}, {Q}'
+
+
+def product(a: Array, b: Array) -> Array:
+    """Hamilton's, xyzw: the columns of the left multiplication matrix."""
+    x, y, z, w = np.moveaxis(a, -1, 0)
+    rows = [[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]]
+    return np.einsum("...ij,...j->...i", np.moveaxis(np.array(rows, a.dtype), (0, 1), (-2, -1)), b)
+
+
+def inverse(q: Array) -> Array:
+    return q * np.array([-1, -1, -1, 1], q.dtype)
+
+
+def composed(
+    function: Callable[[Array, Array], Array], one: Sequence[int] = WXYZ_TO_XYZW, other: Sequence[int] = XYZW
+) -> Oracle:
+    def oracle(a: Array, b: Array) -> Array:
+        left, right = a.reshape(len(a), -1, 4)[..., list(one)], b.reshape(len(b), -1, 4)[..., list(other)]
+        return np.broadcast_to(function(*np.broadcast_arrays(left, right)), right.shape)
+
+    return oracle
+
+
+PRODUCTS: Mapping[str, Oracle] = {
+    "second_first": composed(lambda a, b: product(b, a)), "inverse_of_first": composed(lambda a, b: product(inverse(a), b)),
+    "inverse_of_second": composed(lambda a, b: product(a, inverse(b))), "first_only": composed(lambda a, b: a),
+    "second_only": composed(lambda a, b: b),
+}  # fmt: skip
+
+
+def drawn_pair(random: np.random.Generator, count: int) -> Mapping[str, Array]:
+    return {"a": units(random, count), "b": units(random, count, 2)}
+
+
+def stepped(
+    step: float, angle: float = 0.5, order: Sequence[int] = WXYZ_TO_XYZW, *, on_the_right: bool = False
+) -> Oracle:
+    """exp(angle · step · ω) ⊗ q as sine and cosine; small angles by the first terms of the series."""
+
+    def oracle(q: Array, rate: Array) -> Array:
+        kind = q.dtype.type
+        h = threes(rate) * (kind(step) * kind(angle))
+        size = np.sqrt(np.sum(h * h, axis=-1, keepdims=True))
+        sine = np.where(
+            size > kind(1e-3), np.sin(size) / np.maximum(size, kind(1e-30)), kind(1) - size * size / kind(6)
+        )
+        turn = np.concatenate([h * sine, np.cos(size)], axis=-1)
+        own = q.reshape(len(q), -1, 4)[..., list(order)]
+        return (product(own, turn) if on_the_right else product(turn, own))[..., XYZW_TO_WXYZ]
+
+    return oracle
+
+
+def drawn_rate(random: np.random.Generator, count: int) -> Mapping[str, Array]:
+    return {"q": units(random, count, 2), "w": (3.0 * random.normal(size=(count, 6))).astype(np.float32)}
+
+
+INTEGRATED = '{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "w", size = 6 }'
+STEP = 0.02
+SUBJECTS = (
+    Subject("rotate", f"{Q}, {V}", 'operation = "rotate", of = ["q", "v"], direction = "forward"', drawn_vectors(),
+        rotated(WXYZ_TO_XYZW, is_inverse=False), {
+        "direction": {"inverse": rotated(WXYZ_TO_XYZW, is_inverse=True), "none": unturned},
+        "quaternion_order": {"xyzw": rotated(XYZW, is_inverse=False)},
+    }),
+    Subject("rotate_each", '{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 6 }',
+        'operation = "rotate", of = ["q", "v"], direction = "inverse"', drawn_vectors(2, 2),
+        rotated(WXYZ_TO_XYZW, is_inverse=True), {
+        "direction": {"forward": rotated(WXYZ_TO_XYZW, is_inverse=False), "none": unturned},
+        "quaternion_order": {"xyzw": rotated(XYZW, is_inverse=True)},
+    }),
+    Subject("gravity", Q, 'operation = "rotate", of = "q", vector = [0, 0.5, -1], direction = "inverse"',
+        lambda random, count: {"q": units(random, count)}, gravity(), {
+        "direction": {"forward": gravity(is_inverse=False), "none": flat},
+        "quaternion_order": {"xyzw": gravity(XYZW)},
+        "vector": {"negated": gravity(factor=-1.0), "times_9.81": gravity(factor=9.81)},
+    }),
+    Subject("relative", FRAME, 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"', drawn_frame,
+        FRAME_READINGS["into_frame"], {
+        "direction": {name: oracle for name, oracle in FRAME_READINGS.items() if name != "into_frame"},
+        "quaternion_order": {"xyzw": framed(into, XYZW)},
+    }),
+    Subject("relative_out", FRAME, 'operation = "relative", of = ["p", "o", "q"], direction = "out_of_frame"', drawn_frame,
+        FRAME_READINGS["out_of_frame"], {
+        "direction": {name: oracle for name, oracle in FRAME_READINGS.items() if name != "out_of_frame"},
+        "quaternion_order": {"xyzw": framed(out, XYZW)},
+    }),
+    Subject("compose", '{ name = "a", kind = "quaternion_wxyz" }, { name = "b", kind = "quaternion_xyzw", size = 8 }',
+        'operation = "compose", of = ["a", "b"], product = "first_second"', drawn_pair, composed(product), {
+        "product": PRODUCTS,
+        "quaternion_order": {"xyzw": composed(product, XYZW)},
+        "second_quaternion_order": {"wxyz": composed(product, WXYZ_TO_XYZW, WXYZ_TO_XYZW)},
+    }, is_rotation=True),
+    Subject("integrate_rotation", INTEGRATED, 'operation = "integrate_rotation", of = ["q", "w"], side = "left"', drawn_rate,
+        stepped(STEP), {
+        "side": {"right": stepped(STEP, on_the_right=True)},
+        "angle": {"full": stepped(STEP, 1.0), "quarter": stepped(STEP, 0.25), "negated": stepped(STEP, -0.5)},
+        "step": {"one": stepped(1.0), "twice": stepped(STEP**2), "half": stepped(STEP / 2), "inverse": stepped(1 / STEP)},
+        "quaternion_order": {"xyzw": stepped(STEP, order=XYZW)},
+    }, is_rotation=True),
+)  # fmt: skip
+"""What a side reads in another order of components it writes in the declared one."""
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
+def test_every_reading_has_expected_values(subject: Subject) -> None:
+    """A reading that nobody wrote values for could compute anything, and explain an engine with it."""
+    assert_every_reading_has_an_oracle(subject)
+
+
+@readings_of(SUBJECTS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_readings_compute_what_they_say(subject: Subject, knob: str, value: str, oracle: Oracle, seed: int) -> None:
+    """A reading that computes something else names an innocent convention."""
+    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), 4))
+
+
+@readings_of(SUBJECTS)
+def test_float32_stays_within_the_bound_and_the_bound_is_near(
+    subject: Subject, knob: str, value: str, oracle: Oracle
+) -> None:
+    """Below the errors of float32 the bound alarms on a correct engine; far above it passes a wrong one."""
+    assert_bound_holds_and_is_near(subject, knob, value, oracle)
+
+
+# ---- several rotations in one vector
+
+
+@pytest.mark.parametrize(
+    ("given_", "stage", "width"),
+    [
+        ('{ name = "q", kind = "quaternion_wxyz", size = 12 }',
+         'operation = "rotate", of = "q", vector = [0, 0, -1], direction = "inverse"', 9),
+        (f'{Q}, {V}', 'operation = "rotate", of = ["q", "v"], direction = "forward"', 6),
+        ('{ name = "a", kind = "quaternion_wxyz" }, { name = "b", kind = "quaternion_wxyz", size = 8 }',
+         'operation = "compose", of = ["a", "b"], product = "first_second"', 8),
+    ],
+)  # fmt: skip
+def test_a_stage_has_as_many_numbers_as_it_declares(given_: str, stage: str, width: int) -> None:
+    """Gravity in the frame of three sensors is nine numbers; with fields for three, the next stage reads the wrong ones."""
+    contract = contract_of(given_, stage)
+    assert contract.system.graph["result"].fields(contract).width == width
+    random = np.random.default_rng(0)
+    inputs = {
+        each.name: units(random, 3, each.fields(contract).width // 4)
+        if each.fields(contract).width % 4 == 0
+        else random.normal(size=(3, each.fields(contract).width)).astype(np.float32)
+        for each in contract.system.stages
+        if each.name != "result"
+    }
+    rows, _ = result_of(Subject("", given_, stage, drawn_pair, unturned), inputs)
+    assert rows.shape == (3, width)
+
+
+@pytest.mark.parametrize(
+    ("given_", "stage"),
+    [
+        ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 9 }',
+         'operation = "rotate", of = ["q", "v"], direction = "forward"'),
+        ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 3 }',
+         'operation = "rotate", of = ["q", "v"], direction = "forward"'),
+        ('{ name = "a", kind = "quaternion_wxyz", size = 8 }, { name = "b", kind = "quaternion_wxyz", size = 24 }',
+         'operation = "compose", of = ["a", "b"], product = "first_second"'),
+        (f'{{ name = "p", size = 3 }}, {{ name = "o", size = 6 }}, {Q}',
+         'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'),
+        ('{ name = "p", size = 6 }, { name = "o", size = 3 }, { name = "q", kind = "quaternion_wxyz", size = 12 }',
+         'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'),
+    ],
+)  # fmt: skip
+def test_counts_that_do_not_meet_are_refused(given_: str, stage: str) -> None:
+    """Two rotations for three vectors mean nothing; a traceback in the middle of a run would not say where."""
+    with pytest.raises(UnusableInput, match="one"):
+        contract_of(given_, stage)
+
+
+@pytest.mark.parametrize("operation", ["compose", "integrate_rotation"])
+def test_a_declared_order_of_components_is_written_too(operation: str) -> None:
+    """Read as w, x, y, z and written as x, y, z, w, the next frame turns about another axis."""
+    random = np.random.default_rng(3)
+    q = units(random, 4)
+    if operation == "compose":
+        identity = np.tile(np.array([1, 0, 0, 0], np.float32), (4, 1))
+        inputs = {"a": identity, "b": q}
+        given_ = '{ name = "a", kind = "quaternion_wxyz" }, { name = "b", size = 4 }'
+        stage = 'operation = "compose", of = ["a", "b"], product = "first_second", second_quaternion_order = "wxyz"'
+    else:
+        inputs = {"q": q, "w": np.zeros((4, 3), np.float32)}
+        given_ = '{ name = "q", size = 4 }, { name = "w", size = 3 }'
+        stage = 'operation = "integrate_rotation", of = ["q", "w"], side = "left", quaternion_order = "wxyz"'
+    rows, _ = result_of(Subject("", given_, stage, drawn_pair, unturned), inputs)
+    assert np.abs(rows - q).max() < 1e-7  # a turn by nothing, stored once
