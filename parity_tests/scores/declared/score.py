@@ -17,11 +17,13 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+
+from .plain import AS_WRITTEN, Maths
 
 Mistakes = Mapping[str, str]
-Record = Callable[[Mistakes, int], Mapping[str, FloatArray]]
-"""Mistakes and a seed -> what an engine with these mistakes records."""
+Record = Callable[[Mistakes, int, Maths], Mapping[str, FloatArray]]
+"""Mistakes, a seed and how the engine computes -> what an engine with these mistakes records."""
 _MOST_READINGS = 4096
 NAMED, LOCATED, UNSEEN, MISLEADING = "named", "located", "unseen", "misleading"
 
@@ -68,7 +70,7 @@ def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray])
 
 def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> str:
     """What the diagnosis makes of one recording."""
-    rows = subject.record(planted, seed)
+    rows = subject.record(planted, seed, AS_WRITTEN)
     planted = _that_show(subject, planted, seed, rows)
     diagnosis = diagnose(evidence_of(subject, contract, rows), contract)
     if diagnosis.verdict == "agrees":
@@ -86,7 +88,7 @@ def _that_show(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str
         return planted
     shown = {}
     for name, value in planted.items():
-        without = subject.record({other: planted[other] for other in planted if other != name}, seed)
+        without = subject.record({other: planted[other] for other in planted if other != name}, seed, AS_WRITTEN)
         if any(not np.array_equal(rows[stage], without[stage], equal_nan=True) for stage in subject.recorded):
             shown[name] = value
     return shown

@@ -8,6 +8,7 @@ added.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatA
             upstream |= {name: zeros for name, zeros in _nothing(each, frames).items() if name not in upstream}
             known = frames.computed(each.name)
             if known is not None:
-                upstream[each.name] = stage_bound(each, frames, known, upstream)
+                upstream[each.name] = frames.kept_bound(each.name, partial(stage_bound, each, frames, known, upstream))
     return stage_bound(graph[stage], frames, rows, upstream)
 
 

@@ -22,8 +22,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 
 Part = TypeVar("Part")
-Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
-"""Stage, conventions, function -> the rows of the stage, from the cache or computed."""
+Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
+"""Stage, conventions, function, `rows` or `bound` -> the stage's rows or their bound, from the cache or computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,14 @@ class ReplayedFrames:
             self._computed[stage] = (
                 self._compute(stage)
                 if self._keep is None
-                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage))
+                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage), "rows")
             )
         return self._computed[stage]
+
+    def kept_bound(self, stage: str, bound: Callable[[], FloatArray]) -> FloatArray:
+        """The bound of a folded stage, from the cache or derived: like its rows it depends on the knobs of its path alone."""
+        kept = bound() if self._keep is None else self._keep(stage, self.contract.conventions, bound, "bound")
+        return bound() if kept is None else kept
 
     def _compute(self, stage: str) -> FloatArray | None:
         compute = self._graph[stage].compute

@@ -38,6 +38,11 @@ def wide(frames: Frames, name: str) -> FloatArray:
     return np.asarray(frames[name], np.float64)
 
 
+def of_same_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """The bound of a stage at the frames that are evaluated: 0 where it was recorded."""
+    return np.broadcast_to(np.asarray(upstream.get(name, 0.0), np.float64), shape)
+
+
 def of_any_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:
     """The bound of a stage that was not recorded, for whichever frame is looked at: the largest of the run, by channel."""
     if name not in upstream or not len(upstream[name]):

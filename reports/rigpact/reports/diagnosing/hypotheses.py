@@ -78,16 +78,18 @@ class Hypotheses:
         except UnusableInput:
             return None
 
-    def _keep(self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None]) -> FloatArray | None:
-        """Store a computed stage that replays under different conventions share."""
+    def _keep(
+        self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
+    ) -> FloatArray | None:
+        """Store a computed stage, or its bound, that replays under different conventions share."""
         base = self.contract.conventions
         names = self._knobs_of[stage]
         changes = frozenset((name, conventions[name]) for name in names if conventions[name] != base[name])
-        if (stage, changes) in self._kept:
-            return self._kept[stage, changes]
+        if (what, stage, changes) in self._kept:
+            return self._kept[what, stage, changes]
         computed = compute()
         if len(changes) <= 1:
-            self._kept[stage, changes] = computed
+            self._kept[what, stage, changes] = computed
         return computed
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:

@@ -37,15 +37,17 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
     source = use.inputs[0]
     width = source.fields.width
-    mean = use.number("mean", width, meaning="the mean that is taken off", misread=_MEANS)
-    std = use.number("std", width, meaning="the standard deviation that divides", misread=_STDS)
-    added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table else None
+    is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
+    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else _MEANS)
+    std = use.number("std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS)
+    added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)
-    times = use.knob("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
+    times = use.choice("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
+        "once": "the network does it inside: hand it the numbers as they are",
         "twice": "the statistics are applied outside the network and inside it: leave one out",
         "skipped": "the numbers reach the next step as they are: apply mean and std",
-    })  # fmt: skip
+    }, default="once")  # fmt: skip
 
     def statistics(frames: Frames) -> tuple[FloatArray, FloatArray]:
         spread = np.maximum(std.of(frames).reshape(-1) + epsilon.of(frames), floor.of(frames))
@@ -68,6 +70,7 @@ _PARAMETERS = {
     "std": "the standard deviation of each number, or one for all",
     "epsilon": "what is added to std, 0 if left out",
     "floor": "the least std, 0 if left out",
+    "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
     "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward, sizes=_forward_terms), _PARAMETERS

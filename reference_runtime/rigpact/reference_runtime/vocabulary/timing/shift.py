@@ -25,7 +25,7 @@ def build(use: Use) -> Built:
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         return of_any_frame(upstream, source.name, rows.shape)
 
-    return Built(source.fields, compute, bound, reach=(max(1 - lag, 0), max(lag + 1, 0)), is_propagated=True)
+    return Built(source.fields, compute, bound, reach=(max(0, -min(near)), max(0, *near)), is_propagated=True)
 
 
 OPERATION = Operation(
