@@ -104,7 +104,7 @@ class ReplayedFrames:
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
-        before = self._shifted(self[source_of(stage, self)], -1)
+        before = self.shifted(self[source_of(stage, self)], -1)
         seed = self._seed(stage, before)
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
 
@@ -193,9 +193,10 @@ class ReplayedFrames:
         values = self.recorded.get(stage)
         if values is None:
             raise NotKnown(stage)
-        return self._shifted(values, lag)
+        return self.shifted(values, lag)
 
-    def _shifted(self, values: FloatArray, lag: int) -> FloatArray:
+    def shifted(self, values: FloatArray, lag: int) -> FloatArray:
+        """Rows of recorded frames, (T, width), `lag` frames later; NaN where that frame was not recorded."""
         wanted = self.frame + lag
         rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
         found = np.full(values.shape, np.nan, np.float32)
@@ -239,6 +240,19 @@ def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[
     """The stage, and the unrecorded stages that are folded into it."""
     unrecorded = [parent for parent in graph[stage].needs if parent not in recorded]
     return frozenset((stage,)).union(*(path_of(graph, parent, recorded) for parent in unrecorded))
+
+
+def path_over_frames(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
+    """The path of a stage, with the unrecorded stages of the frame before that a fed-back stage of it may take over."""
+    found: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        for name in path_of(graph, waiting.pop(), recorded) - found:
+            found.add(name)
+            knob = graph[name].source_knob
+            sources = (graph[name].carried,) if knob is None else knob.values
+            waiting += [str(source) for source in sources if source is not None and source not in recorded]
+    return frozenset(found)
 
 
 def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:

@@ -14,11 +14,6 @@ Terms = Callable[[Frames], FloatArray]
 """Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""
 
 
-def exact(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Numbers that are only moved: both sides hold the same bits."""
-    return np.zeros(rows.shape)
-
-
 def sum_of(operations: int, terms: Terms) -> Bound:
     """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to."""
 

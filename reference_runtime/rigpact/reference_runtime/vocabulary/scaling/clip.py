@@ -7,9 +7,10 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Frames
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import exact, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 
 
 def build(use: Use) -> Built:
@@ -31,13 +32,24 @@ def build(use: Use) -> Built:
         ends = (number.of(frames).reshape(-1) for number in (low, high))
         return stored(knob.of(frames)(wide(frames, source.name), *ends))
 
-    return Built(source.fields, compute, exact)
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """Nothing is rounded, but by a side that stretches: a sum, two products, a difference and the ends' own storing."""
+        if knob.of(frames) is not _stretched:
+            return np.zeros(rows.shape)
+        sizes = sum(np.abs(number.of(frames).reshape(-1)) for number in (low, high))
+        return np.asarray(gamma(6) * (1.0 + np.abs(wide(frames, source.name))) * sizes)
+
+    return Built(source.fields, compute, bound)
+
+
+def _stretched(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    return low + (rows + 1.0) * 0.5 * (high - low)
 
 
 _APPLIED = {
     "clamped": np.clip,
     "none": lambda rows, _low, _high: rows,
-    "scaled_to_range": lambda rows, low, high: low + (rows + 1.0) * 0.5 * (high - low),
+    "scaled_to_range": _stretched,
     "low_only": lambda rows, low, _high: np.maximum(rows, low),
     "high_only": lambda rows, _low, high: np.minimum(rows, high),
 }

@@ -9,9 +9,10 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Frames
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 
 _MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
 _STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
@@ -59,10 +60,15 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
             rows = apply(rows, *statistics(frames))
         return stored(rows)
 
-    def terms(frames: Frames) -> FloatArray:
-        return sizes(np.abs(wide(frames, source.name)), *statistics(frames))
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """Four roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
+        count = times.of(frames)
+        moved = np.abs(wide(frames, source.name))
+        for _ in range(count):
+            moved = sizes(moved, *statistics(frames))
+        return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
 
-    return Built(source.fields, compute, sum_of(4, terms))
+    return Built(source.fields, compute, bound)
 
 
 _PARAMETERS = {
