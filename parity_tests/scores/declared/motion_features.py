@@ -32,7 +32,7 @@ def drawn_motion(frames: int, seed: int) -> dict[str, Array]:
     heading = 0.9 * np.sin(4.0 * time[:, 0, 0] + rng.uniform(0.0, 6.0)) + 0.5 * time[:, 0, 0]
     lean = drawn_turns(1, frames, seed + 1, size=0.3)[:, 0]
     yaw = np.stack([np.cos(0.5 * heading), 0 * heading, np.sin(0.5 * heading), 0 * heading], axis=-1)
-    rest = rng.uniform(-0.6, 0.6, (1, 22, 3)) + (0.0, 1.0, 0.0)
+    rest = rng.uniform(-0.6, 0.6, (1, 22, 3)) + np.array([0.0, 1.0, 0.0])
     swing = 0.2 * np.sin(rng.uniform(1.0, 5.0, (22, 3)) * time + rng.uniform(0.0, 6.0, (22, 3)))
     travel = np.concatenate([1.3 * time, 0.05 * np.sin(3.0 * time), 0.7 * time**1.2], axis=-1)
     positions = rest + swing + travel

@@ -44,7 +44,8 @@ def run(
         published = {
             "stepper_out": rate, "decompressed": out,
             "features": state[:FEATURES], "latent": state[FEATURES:], "positions": out[:66],
-            "rotations": _decode(maths.real(out[66:198]).reshape(BONES, 6), wrong).reshape(-1), "root_velocity": moved, "root_turn": turned,
+            "rotations": _decode(maths.real(out[66:198]).reshape(BONES, 6), wrong).reshape(-1),
+            "root_velocity": moved, "root_turn": turned,
             "root_position": position, "root_rotation": rotation, "contacts": _contacts(out[336:338], wrong),
         }  # fmt: skip
         for name, value in published.items():

@@ -117,8 +117,8 @@ def _gated_controller(folder: Path) -> Subject:
         path, folder, {"gating": gated_controller.GATING, "motion": gated_controller.MOTION}
     )
     sparse = (
-        "trajectory", "input_normalised", "expert_weights", "output_normalised", "bones", "root_step", "root_turn", "root_position",
-        "root_rotation",
+        "trajectory", "input_normalised", "expert_weights", "output_normalised", "bones", "root_step", "root_turn",
+        "root_position", "root_rotation",
     )  # fmt: skip
     return Subject(path, record, networks, sparse)
 

@@ -78,6 +78,12 @@ class System:
         return Graph(self.stages)
 
     @cached_property
+    def network_inputs(self) -> tuple[str, ...]:
+        """The stages that its networks take, in the order of the loop's networks, each once."""
+        every = (self.inputs, *(each.inputs for each in self.networks.values()))
+        return tuple(dict.fromkeys(name for inputs in every for name in inputs))
+
+    @cached_property
     def knobs(self) -> Mapping[str, Knob]:
         """Every knob, in the order of the loop."""
         return self.graph.knobs() | {knob.name: knob for knob in self.benign_knobs}

@@ -187,10 +187,10 @@ class DeclaredFiles:
         return ()
 
     def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
-        """The ordinary size of what a free run feeds back, by its clip; None without a clip or without feedback."""
+        """The ordinary size of what a free run feeds back, by its clip; None without feedback, or for a clip of one row."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
-        if clip is None or fed_back is None or fed_back.name not in clip.stages:
-            return None
+        if clip is None or fed_back is None or len(clip.stages.get(fed_back.name, ())) < 2:
+            return None  # a single row only starts the run: nothing moves in it
         return ordinary_of_rows(fed_back, fed_back.fields(contract), clip.stages[fed_back.name])
 
     def drift_notes(
@@ -206,7 +206,14 @@ class DeclaredFiles:
 def network_of(contract: Any, onnx: Path | None) -> Any:
     """The model of an option, else the networks that the contract itself names, else None."""
     files = files_of(contract)
-    return files.own_network(contract) if onnx is None else files.network(onnx, contract)
+    if onnx is None:
+        return files.own_network(contract)
+    names = ", ".join(contract.system.networks)
+    if len(contract.system.networks) > 1:
+        raise UnusableInput(
+            "--onnx", f"{onnx.name} for {names}", "a file for each network, in the contract", 'file = "…" in [networks.NAME]'
+        )
+    return files.network(onnx, contract)
 
 
 def files_of(contract: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,10 @@ def _turns(layouts: Sequence[FieldLayout]) -> list[int]:
     ]
 
 
-_INTERLEAVED = {"end_to_end": lambda layouts: slice(None), "interleaved": _turns}
+_INTERLEAVED: Mapping[str, Callable[[Sequence[FieldLayout]], Any]] = {
+    "end_to_end": lambda _layouts: slice(None), "interleaved": _turns,
+}  # fmt: skip
+"""Layouts of the vectors -> the channels of the vectors end to end, in the order of the result."""
 
 
 def orders_of(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
