@@ -19,7 +19,7 @@ _SECTIONS = (
     "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
 )  # fmt: skip
 _OF_GIVEN = (
-    "name", "fields", "names", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
+    "name", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
 )  # fmt: skip
 
 

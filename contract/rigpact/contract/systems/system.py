@@ -82,9 +82,9 @@ class System:
 
     @cached_property
     def network_inputs(self) -> tuple[str, ...]:
-        """The stages that its networks read, of all of them; empty for a system without a network."""
-        of_each = (name for network in self.networks.values() for name in network.inputs)
-        return self.inputs or tuple(dict.fromkeys(of_each))
+        """The stages that its networks take, in the order of the loop's networks, each once."""
+        every = (self.inputs, *(each.inputs for each in self.networks.values()))
+        return tuple(dict.fromkeys(name for inputs in every for name in inputs))
 
     @cached_property
     def knobs(self) -> Mapping[str, Knob]:

@@ -205,7 +205,17 @@ class DeclaredFiles:
 def network_of(contract: Any, onnx: Path | None) -> Any:
     """The model of an option, else the networks that the contract itself names, else None."""
     files = files_of(contract)
-    return files.own_network(contract) if onnx is None else files.network(onnx, contract)
+    if onnx is None:
+        return files.own_network(contract)
+    names = ", ".join(contract.system.networks)
+    if len(contract.system.networks) > 1:
+        raise UnusableInput(
+            "--onnx",
+            f"{onnx.name} for {names}",
+            "a file for each network, in the contract",
+            'file = "…" in [networks.NAME]',
+        )
+    return files.network(onnx, contract)
 
 
 def files_of(contract: Any) -> Any:

@@ -11,6 +11,7 @@ added.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
-from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
@@ -173,8 +174,22 @@ def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> Flo
             upstream |= {name: zeros for name, zeros in _nothing(each, frames).items() if name not in upstream}
             known = frames.computed(each.name)
             if known is not None:
-                upstream[each.name] = stage_bound(each, frames, known, upstream)
+                bound = partial(_folded_bound, each, frames, known, upstream)
+                upstream[each.name] = frames.kept_bound(each.name, bound)
     return stage_bound(graph[stage], frames, rows, upstream)
+
+
+def _folded_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+    """The bound of a folded stage; a fed-back one has that of the unrecorded stage that it takes over."""
+    own = stage_bound(stage, frames, rows, upstream)
+    if stage.carried is None or frames.mode != "free":
+        return own
+    source = source_of(stage, frames)
+    handed_on = None if source in frames.recorded else frames.computed(source)
+    if handed_on is None:
+        return own
+    before = frames.shifted(replay_bound(frames, source, handed_on), -1)
+    return np.asarray(own + np.nan_to_num(before))
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:

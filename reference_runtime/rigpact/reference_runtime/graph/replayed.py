@@ -23,8 +23,8 @@ from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.recordings.printed_digits import Printed
 
 Part = TypeVar("Part")
-Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
-"""Stage, conventions, function -> the rows of the stage, from the cache or computed."""
+Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
+"""Stage, conventions, function, `rows` or `bound` -> the stage's rows or their bound, from the cache or computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +99,14 @@ class ReplayedFrames:
             self._computed[stage] = (
                 self._compute(stage)
                 if self._keep is None
-                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage))
+                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage), "rows")
             )
         return self._computed[stage]
+
+    def kept_bound(self, stage: str, bound: Callable[[], FloatArray]) -> FloatArray:
+        """The bound of a folded stage, from the cache or derived: like its rows it depends on the knobs of its path alone."""
+        kept = bound() if self._keep is None else self._keep(stage, self.contract.conventions, bound, "bound")
+        return bound() if kept is None else kept
 
     def _compute(self, stage: str) -> FloatArray | None:
         compute = self._graph[stage].compute
@@ -116,7 +121,7 @@ class ReplayedFrames:
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
-        before = self._shifted(self[source_of(stage, self)], -1)
+        before = self.shifted(self[source_of(stage, self)], -1)
         seed = self._seed(stage, before)
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
 
@@ -205,9 +210,10 @@ class ReplayedFrames:
         values = self.recorded.get(stage)
         if values is None:
             raise NotKnown(stage)
-        return self._shifted(values, lag)
+        return self.shifted(values, lag)
 
-    def _shifted(self, values: FloatArray, lag: int) -> FloatArray:
+    def shifted(self, values: FloatArray, lag: int) -> FloatArray:
+        """Rows of recorded frames, (T, width), `lag` frames later; NaN where that frame was not recorded."""
         wanted = self.frame + lag
         rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
         found = np.full(values.shape, np.nan, np.float32)
@@ -256,6 +262,19 @@ def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[
     """The stage, and the unrecorded stages that are folded into it."""
     unrecorded = [parent for parent in graph[stage].needs if parent not in recorded]
     return frozenset((stage,)).union(*(path_of(graph, parent, recorded) for parent in unrecorded))
+
+
+def path_over_frames(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
+    """The path of a stage, with the unrecorded stages of the frame before that a fed-back stage of it may take over."""
+    found: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        for name in path_of(graph, waiting.pop(), recorded) - found:
+            found.add(name)
+            knob = graph[name].source_knob
+            sources = (graph[name].carried,) if knob is None else knob.values
+            waiting += [str(source) for source in sources if source is not None and source not in recorded]
+    return frozenset(found)
 
 
 def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:

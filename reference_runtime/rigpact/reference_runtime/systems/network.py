@@ -5,10 +5,10 @@ Recorded outputs need no network: they are recorded stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,6 +41,13 @@ def answer_of(output: str) -> Compute:
 def bound_part(system: System, binding: NetworkBinding) -> System:
     """The system with one of its networks alone: what that network takes and gives."""
     return replace(system, inputs=binding.inputs, outputs=binding.outputs, networks={binding.name: binding})
+
+
+def each_network(network: Any, system: System) -> list[tuple[Any, System]]:
+    """Every network of an evaluation, each with the system reduced to what it takes and gives."""
+    if not isinstance(network, Mapping):
+        return [(network, system)]
+    return [(each, bound_part(system, system.networks[name])) for name, each in network.items()]
 
 
 class OnnxSystemNetwork:
