@@ -165,17 +165,17 @@ def _relative(
 
 
 def _root(motion: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str, Array]:
-    factors = {
+    factors: dict[str, tuple[float, float, float]] = {
         "none": (1, 1, 1),
         "inverse": (FPS, 0, FPS),
         "twice": (FPS**-2, 0, FPS**-2),
         "negated": (-1 / FPS, 0, -1 / FPS),
     }
     step = maths.real(motion) * maths.real(factors.get(wrong("root_step.scale") or "", (1 / FPS, 0, 1 / FPS)))
-    factors = {
+    turns: dict[str, tuple[float, float, float]] = {
         "none": (1, 1, 1), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0), "a_second": (0, 1, 0),
     }  # fmt: skip
-    angle = maths.real(motion) * maths.real(factors.get(wrong("yaw_of_frame.scale") or "", (0, 1 / FPS, 0)))
+    angle = maths.real(motion) * maths.real(turns.get(wrong("yaw_of_frame.scale") or "", (0, 1 / FPS, 0)))
     to_radians = {"radians": 1.0, "half_angle": 2.0}.get(wrong("root_turn.reads") or "", np.pi / 180.0)
     turn = _quaternion(maths.real(to_radians) * angle, maths)
     if wrong("root_turn.sense"):

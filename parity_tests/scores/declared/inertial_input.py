@@ -7,6 +7,7 @@ as knob and value of the contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
     leaves = sensed[LEAVES.get(wrong("leaf_accelerations.order") or "", slice(0, 5))]
     pelvis = sensed[PELVIS]
     q = w_last_taken_first(root) if wrong("leaf_acceleration_in_root.quaternion_order") else root
-    seen = {
+    seen: dict[str, Any] = {
         "out_of_frame": lambda: maths.rotate(q, leaves) + pelvis,
         "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), leaves),
         "into_frame_turned_forward": lambda: maths.rotate(q, leaves - pelvis),
@@ -94,7 +95,7 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
 def _orientations(leaves: Array, root: Array, wrong: Wrong, maths: Maths) -> Array:
     a = w_last_taken_first(root) if wrong("leaf_rotations_in_root.quaternion_order") else root
     b = w_last_taken_first(leaves) if wrong("leaf_rotations_in_root.second_quaternion_order") else leaves
-    seen = {
+    seen: dict[str, Any] = {
         "first_second": lambda: maths.product(a, b), "second_first": lambda: maths.product(b, a),
         "inverse_of_second": lambda: maths.product(a, conjugate(b)), "first_only": lambda: np.broadcast_to(a, b.shape),
         "second_only": lambda: b,

@@ -7,6 +7,7 @@ wrong, as knob and value of the contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _yaw_speed(following: Array, facing: Array, wrong: Wrong, maths: Maths) -> A
         return _arcsin(_arcsin(sine))
     if reading == "doubled":
         return maths.real(2.0) * _arcsin(sine)
-    others = {
+    others: dict[str, Any] = {
         "none": lambda x: x, "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "softmax": np.ones_like, "exp": np.exp,
     }  # fmt: skip
     return others.get(reading or "", _arcsin)(sine)

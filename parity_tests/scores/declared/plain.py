@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 F = np.float32
-Array = np.ndarray
+Array = Any
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
