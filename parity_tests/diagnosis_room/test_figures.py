@@ -93,4 +93,4 @@ def test_a_search_for_pairs_stays_small_and_quick() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 150e6  # every pair of changes remembered would be gigabytes
-    assert time.process_time() - started < 120.0  # seconds of a busy machine, traced; about 10 on a quiet one
+    assert time.process_time() - started < 300.0  # seconds of a busy machine, traced, on all its cores

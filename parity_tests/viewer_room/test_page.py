@@ -153,12 +153,14 @@ def test_every_figure_stands_in_a_table_too(drawn: Drawn) -> None:
 def test_the_three_verdicts_are_told_apart_by_word_and_sign() -> None:
     """Colour-blind people cannot separate red and green."""
 
-    def headline(compared: int, declared: int) -> list[str]:
-        part = Part("check", "Check", FindingsReport((), Ledger(declared, compared)))
+    wrong = (ALL_RULES[0].at("bundle.json", key="fps"),)
+
+    def headline(compared: int, *findings: Finding) -> list[str]:
+        part = Part("check", "Check", FindingsReport(findings, Ledger(3, compared)))
         text = render_html(GateReport((part,), {}))
         return re.findall(r'aria-hidden="true">(.)</div>|<h1 id="verdict-word">(\w+)</h1>', text)
 
-    verdicts = [headline(3, 3), headline(2, 3), headline(0, 3)]
+    verdicts = [headline(3), headline(3, *wrong), headline(0)]
     signs, names = zip(*[(sign[0], word[1]) for sign, word in verdicts], strict=True)
     assert names == ("Pass", "Fail", "Undetermined")
     assert len(set(signs)) == 3

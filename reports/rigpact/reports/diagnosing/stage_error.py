@@ -56,8 +56,9 @@ class StageError:
 
     @property
     def undetermined(self) -> int:
-        """Number of values that differ, but have a tolerance that spans their whole range."""
-        return int(np.count_nonzero(np.isnan(self.excess) & np.isinf(self.tolerance)))
+        """Number of values with a known replay that differ, but have a tolerance that spans their whole range."""
+        unjudged = np.isnan(self.excess) & np.isinf(self.tolerance)
+        return int(np.count_nonzero(unjudged & ~np.isnan(self.replayed)))
 
     @property
     def worst_excess(self) -> float:
