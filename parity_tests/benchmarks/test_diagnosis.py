@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rigpact.fixtures.mutants import Scene, generated_scene
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.terminal import stdout
 
 from ..scores.diagnosis_score import Figure, all_figures, evidence_of, print_figures

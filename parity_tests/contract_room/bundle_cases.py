@@ -32,6 +32,12 @@ def renamed_contacts(sample: Any) -> None:
     layout["Contact"] = layout.pop("Contacts")
 
 
+def swapped_means(sample: Any) -> None:
+    """Two numbers of one bone's mean that changed places; the nearest rotation is less than 30 degrees away."""
+    means = sample.bundle["MuY"]
+    means[8], means[10] = means[10], means[8]
+
+
 def flipped_mean(sample: Any) -> None:
     """Turn the mean output pose of thigh_r by half a turn: both columns negated."""
     for index in range(12, 15):
@@ -93,6 +99,8 @@ CASES = (
     Case("RP105", "bundle", "/StdY/6", put(1e-7, "bundle", "StdY", 6), "thigh_l"),
     Case("RP106", "bundle", "/tanh_scales_angvel/8", put(0.0, "bundle", "tanh_scales_angvel", 8), "thigh_r"),
     Case("RP107", "bundle", "/tanh_scales_rootvel/1", put(1e-4, "bundle", "tanh_scales_rootvel", 1), "0.0001"),
+    Case("RP118", "bundle", "/MuY/8", swapped_means, "standard deviations apart"),
+    Case("RP206", "bundle", "/meta", drop(*META, "handedness"), "meta.handedness is absent: readers take a left-handed"),
     Case("RP200", "bundle", "/meta/rot6d_spec", drop(*SPEC, "columns")),
     Case("RP201", "bundle", "/meta/rot6d_spec/columns", put(["X", "X"], *SPEC, "columns"), "X"),
     Case("RP202", "bundle", "/meta/rot6d_spec", drop(*SPEC, "output_mode"), "speaks against"),
@@ -148,6 +156,8 @@ CASES = (
     Case("RP243", "bundle", "/meta/axes/x", put({"x": "right", "y": "backward", "z": "up"}, *META, "axes"), "90° from"),
     Case("RP244", "bundle", "/meta/root_motion/root_yaw_units", put("degrees", *META, "root_motion", "root_yaw_units")),
     Case("RP245", "bundle", "/meta/alignment/x_to_y/offset", put(2, *META, "alignment", "x_to_y", "offset"), "is 2"),
+    Case("RP244", "bundle", "/meta/root_motion/root_yaw_units", put(4, *META, "root_motion", "root_yaw_units"), "a number 4"),
+    Case("RP245", "bundle", "/meta/alignment/x_to_y/mode", put("same", *META, "alignment", "x_to_y", "mode"), "is 'same'"),
     Case("RP246", "bundle", "/meta/spaces/bone_rotations", put("component_6d", *META, "spaces", "bone_rotations")),
     Case("RP247", "bundle", "/meta/trajectory/seconds",
          put([0.3, 0.15, 0.0, -0.15, -0.3], *META, "trajectory", "seconds"), "[0.3, 0.15, 0, -0.15, -0.3]"),

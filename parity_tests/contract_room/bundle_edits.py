@@ -260,7 +260,7 @@ PAIRS = (
     Pair("StdX doubled", scale("StdX", 2.0, 9), "input-std-moved", "MRT"),
     Pair("StdX two per cent off", scale("StdX", 1.02, 9), "input-std-drifted", "MT"),
     Pair("StdX one float32 step off", one_step("StdX", 9), "input-std-rounded", "C"),
-    Pair("StdX negated", scale("StdX", -1.0, 9), "input-std-rounded", "C"),
+    Pair("StdX negated", scale("StdX", -1.0, 9), "input-std-moved", "MRT"),
     Pair("StdX below the floor", put(1e-9, "StdX", 9), "input-std-moved", "MRT"),
     # statistics of the output
     Pair("MuY moved, residual", add("MuY", 9, 0.5), "recorded-mean-moved", "T"),
@@ -292,12 +292,14 @@ PAIRS = (
     Pair("history one frame longer", longer_history, "history-length-changed", "ERT"),
     Pair("history length left out", drop("pose_hist_len"), "history-length-undeclared", "C"),
     # declarations
+    Pair("history length left out, and nothing it follows from", drop("pose_hist_len"), "history-length-changed", "ERT"),
     Pair("columns X and Y", put(["X", "Y"], *SPEC, "columns"), "rotation-columns-changed", "MRT"),
     Pair("columns in small letters", put(["x", "z"], *SPEC, "columns"), "spelled-differently", "C"),
     Pair("columns left out", drop(*SPEC, "columns"), "declaration-removed", "C"),
     Pair("residual becomes delta", put("delta", *SPEC, "output_mode"), "output-mode-changed", "MRT"),
     Pair("residual becomes undeclared, which is delta", drop(*SPEC, "output_mode"), "output-mode-changed", "MRT"),
     Pair("residual becomes absolute", put("absolute", *SPEC, "output_mode"), "output-mode-changed", "MRT"),
+    Pair("output mode in capitals, which no reader knows", put("Residual", *SPEC, "output_mode"), "output-mode-changed", "MRT"),
     Pair("matrix layout declared", put("columns_are_axes", *SPEC, "matrix_layout"), "declaration-added", "C"),
     Pair("rows in place of columns", put("rows_are_axes", *SPEC, "matrix_layout"), "rotation-spec-changed", "MRT"),
     Pair("second column first", put("B_then_A", *SPEC, "order"), "rotation-spec-changed", "MRT"),
@@ -321,12 +323,16 @@ PAIRS = (
     Pair("trajectory seconds in float32", put([-0.30000001192092896, 0, 0.30000001192092896], "meta", "trajectory", "seconds"),
          "spelled-differently", "C"),
     Pair("yaw in degrees", put("degrees", "meta", "root_motion", "root_yaw_units"), "root-motion-changed", "MRT"),
+    Pair("forward axis turned", put(-90, "meta", "root_motion", "forward_axis_offset_deg"), "root-motion-changed", "MRT"),
+    Pair("a right-handed character that says so", put("right", "meta", "handedness"), "handedness-changed", "MRT"),
+    Pair("handedness left out, which is left", drop("meta", "handedness"), "declaration-removed", "C"),
     Pair("basis change applied", put(True, "meta", "asset_to_ue", "applied"), "basis-changed", "MRT"),
     # notes
     Pair("notes", put("a better walk", "notes"), "bookkeeping-changed", "C"),
     Pair("bundle version", put(3, "bundle_version"), "bookkeeping-changed", "C"),
     Pair("effective scales", put([1.0] * 35, "s_eff_X"), "bookkeeping-changed", "C"),
-    Pair("a key that nobody reads", put({"by": "me"}, "exported"), "unknown-key-changed", "C"),
+    Pair("a key that nobody can judge", put({"by": "me"}, "exported"), "unjudged-change", "MRT"),
+    Pair("an empty map of alignments", put({}, "meta", "alignment"), "declaration-added", "C"),
     Pair("several things at once", both(put("x", "notes"), put(30, "fps"), add("MuY", 9, 0.5), with_bones(("hips", 0), L, R)),
          "bookkeeping-changed frame-rate-changed recorded-mean-moved bone-renamed", "EMRTC"),
 )  # fmt: skip
@@ -384,6 +390,9 @@ BEFORE: dict[str, Edit] = {
     "MuX too short in both": lambda bundle: bundle["MuX"].pop(),
     "rows in place of columns": put("columns_are_axes", *SPEC, "matrix_layout"),
     "second column first": put("A_then_B", *SPEC, "order"),
+    "an empty map of alignments": drop("meta", "alignment"),
+    "a right-handed character that says so": drop("meta", "handedness"),
+    "history length left out, and nothing it follows from": lambda bundle: [bundle.pop(key) for key in HISTORY],
     "outputs written back elsewhere": put([0, 1], "meta", "y_to_x_map"),
 }
 """Pairs whose old bundle differs from the common base."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from .rule_cases import Case, Edit, both, drop, each_frame, put
+from .rule_cases import META, Case, Edit, both, drop, each_frame, put
+from .small_character import rot6d, swing_rad
 
 CLIP_SKELETON = ("clip", "meta", "skeleton")
 FOOT = "/Frames/{}/FootEvidence/{}/{}"
@@ -95,9 +96,13 @@ CASES = (
     Case("RP512", "clip", "/Frames/4/BoneRotations/1", bone(4, 1, lambda x, z: [*x, 0.0, 0.0, 0.0]), "column 2 has no length"),
     Case("RP512", "clip", "/Frames/4/BoneRotations/1", bone(4, 1, lambda x, z: [*x, *x]), "parallel"),
     Case("RP513", "clip", "/Frames/6/BoneRotations/2", bone(6, 2, lambda x, z: [*times(-1, x), *z]), "turns 1"),
+    Case("RP513", "clip", "/Frames/6/BoneRotations/2",
+         put(rot6d(swing_rad(2, 6) + math.radians(60.0)), "clip", "Frames", 6, "BoneRotations", 2), "and back in the next"),
     Case("RP514", "clip", "/Frames/5/BoneRotations", repeated_frame, "1 such frames of 13"),
     Case("RP515", "clip", "/Frames/6/RootPosition", each_frame(
          lambda index, frame: add(2.0 if index >= 6 else 0.0, frame["RootPosition"], 1)), "m in one frame"),
+    Case("RP515", "clip", "/Frames/6/RootPosition", lambda s: add(2.0, s.clip["Frames"][6]["RootPosition"], 1), "and back"),
+    Case("RP516", "clip", "/Frames/6/RootYaw", put(1.5, "clip", "Frames", 6, "RootYaw"), "in one frame and back in the next"),
     Case("RP516", "clip", "/Frames/6/RootYaw", each_frame(
          lambda index, frame: frame.update(RootYaw=1.5 if index >= 6 else 0.5)), "turns 57.3°"),
     Case("RP517", "clip", "/Frames/0/RootYaw", each_frame(lambda _, frame: frame.update(RootYaw=45.0)), "7.2 turns"),
@@ -114,6 +119,8 @@ CASES = (
     Case("RP528", "clip", "/Frames/0/ActionBits", put("EAction::Run", "clip", "ClipAction"), "say walk"),
     Case("RP529", "clip", "/Frames/3/TrajectoryDir", put([[1.0, 0.0]] * 6, "clip", "Frames", 3, "TrajectoryDir"), "6 entries"),
     Case("RP530", "clip", "/Frames/4", drop("clip", "Frames", 4, "FootEvidence"), "1 of 13"),
+    Case("RP530", "clip", "/Frames/0", both(drop(*META, "state_layout", "Contacts"),
+         each_frame(lambda _, frame: frame.pop("FootEvidence"))), "13 of 13"),
     Case("RP531", "clip", FOOT.format(4, "L", "soft_contact_score"), foot(4, "L", soft_contact_score=1.5), "= 1.5"),
     Case("RP532", "clip", FOOT.format(4, "L", "dist_to_ground_m"),
          foot(4, "L", soft_contact_score=0.9, hit_flag=1), "0.90 at 86"),

@@ -108,6 +108,7 @@ CASES: tuple[tuple[str, str, Edit, str], ...] = (
     ("RP420", "", model(refusal="No such operator"), "No such operator"),
     ("RP421", "/opset_import", graph(opsets={"": 6}), "6"),
     ("RP422", "/opset_import", graph(opsets={"": 21, "com.acme": 1}), "21"),
+    ("RP450", "/opset_import", graph(opsets={"": 9}), "operator set 9"),
     ("RP423", "/opset_import", graph(opsets={"com.acme": 1}), "no version"),
     ("RP424", "/graph/input", batches("B", "B", 1, "B", "B"), "contacts 1"),
     ("RP425", "/graph/input/1", joined("state contacts angvel pose_hist"), "cond"),

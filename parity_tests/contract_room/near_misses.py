@@ -9,10 +9,11 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from . import model_cases
 from .clip_cases import add, foot, planted, spinning, times
-from .rule_cases import META, SKELETON, Edit, both, drop, each_frame, only, put, scaled
+from .rule_cases import META, SKELETON, Edit, both, drop, each_frame, put, scaled
 from .small_character import predicted_pose, rot6d, swing_rad
-from .teacher_cases import condition, predicting, remembered
+from .teacher_cases import condition, others_output, predicting, recorded_output, remembered, residual_prediction
 
 
 def three_decimals(sample: Any) -> None:
@@ -32,6 +33,11 @@ def quick_turn(sample: Any) -> None:
         sample.clip["Frames"][index]["BoneRotations"][2] = rot6d(swing_rad(2, index) + 1.3)
 
 
+def pushed_bone(angle_deg: float) -> Edit:
+    """One bone leaves its motion for one frame."""
+    return put(rot6d(swing_rad(2, 6) + math.radians(angle_deg)), "clip", "Frames", 6, "BoneRotations", 2)
+
+
 def forward_differences(sample: Any) -> None:
     frames = sample.clip["Frames"]
     for frame, following in pairwise(frames):
@@ -41,6 +47,13 @@ def forward_differences(sample: Any) -> None:
 
 def turned(angle_deg: float) -> list[float]:
     return [math.cos(math.radians(angle_deg)), math.sin(math.radians(angle_deg))]
+
+
+def of_the_next_frame(sample: Any) -> None:
+    """Condition rows of the frame that `cond_to_y` declares, shifted within the file."""
+    sample.bundle["meta"]["alignment"]["cond_to_y"] = {"mode": "match_y", "offset": 1}
+    for rows in (sample.batch["teacher"], sample.prediction["teacher"]):
+        rows["cond"] = [*rows["cond"][1:], rows["cond"][-1]]
 
 
 NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
@@ -58,6 +71,7 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP112", "just below half a turn a frame", put(188.0, "bundle", "tanh_scales_angvel", 3)),
     ("RP114", "all but one", put([0.0] * 8 + [0.01], "bundle", "MuAngVel")),
     ("RP116", "a deviation of 0.3 for 0.25", put(0.3, "bundle", "StdX", 6)),
+    ("RP118", "a third of a deviation", lambda sample: add(0.08, sample.bundle["MuY"], 6)),
     ("RP131", "six digits", put(3.14159, "bundle", "s_eff_X", 5)),
     ("RP134", "on the declared floor", put(1e-3, "bundle", "StdY", 3)),
     ("RP228", "a giant of 9 m", scaled(10.0, *SKELETON, "ref_local_offsets_m")),
@@ -75,12 +89,16 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP525", "no direction at rest", put([0.0, 0.0], "clip", "Frames", 3, "TrajectoryDir", 1)),
     ("RP526", "40 degrees aside", each_frame(lambda _, f: f.update(TrajectoryDir=[turned(40.0)] * 5))),
     ("RP528", "an action that has no bit", put("EAction::Swim", "clip", "ClipAction")),
-    ("RP530", "evidence that nobody reads", both(only("bundle", "clip"), drop(*META, "state_layout", "Contacts"),
-        each_frame(lambda _, f: f.pop("FootEvidence")))),
+    ("RP513", "40 degrees there and back", pushed_bone(40.0)),
+    ("RP515", "4 cm there and back", lambda sample: add(0.04, sample.clip["Frames"][6]["RootPosition"], 1)),
+    ("RP516", "9 degrees there and back", put(0.5 + math.radians(9.0), "clip", "Frames", 6, "RootYaw")),
+    ("RP530", "a score that is a whole number", foot(4, "L", soft_contact_score=0)),
     ("RP532", "no ground, so no distance", foot(4, "L", soft_contact_score=0.9, hit_flag=0, dist_to_ground_m=1e7)),
     ("RP533", "two frames of landing", planted(3, 5, vxy_mps=1.2)),
     ("RP550", "one percent", spinning(lambda _, v: times(1.01, v))),
+    ("RP450", "the contract's own operator set", model_cases.graph(opsets={"": 18})),
     ("RP613", "exactly 16", put(16.0, "batch", "teacher", "state_norm", 5, 0)),
+    ("RP613", "a graph that cuts nothing", both(model_cases.graph(), put(17.0, "batch", "teacher", "state_norm", 5, 0))),
     ("RP616", "two decimals of a walk", condition(lambda c: [*c[:6], round(c[6], 2)])),
     ("RP617", "five degrees", condition(lambda c: [*c[:4], *turned(math.degrees(0.5) + 5), c[6]])),
     ("RP632", "a pose without y_raw", put(None, "prediction", "prediction", "y_raw")),
@@ -91,5 +109,13 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP644", "the engine's own start", remembered(lambda f: (max(f - 1, 0), f))),
     ("RP902", "half a millimetre", put([0.0, -0.1005, 0.0], "clip", "meta", "skeleton", "ref_local_offsets_m", 1)),
     ("RP904", "nine deviations", each_frame(lambda _, f: add(8.0, f["RootPosition"], 0))),
+    ("RP907", "the declared frame t+1, the last row repeated", of_the_next_frame),
+    ("RP908", "the declared frame t+1, the last row repeated", of_the_next_frame),
+    ("RP616", "the declared frame t+1, the last row repeated", of_the_next_frame),
+    ("RP621", "a residual that is called one", residual_prediction),
+    ("RP622", "output and poses in one order", recorded_output),
+    ("RP624", "output and poses in one order", recorded_output),
+    ("RP624", "the output of another network", others_output),
+    ("RP620", "a pose as it should be", predicting(predicted_pose)),
     ("RP908", "nothing declared", drop(*META, "alignment", "cond_to_y")),
 )  # fmt: skip

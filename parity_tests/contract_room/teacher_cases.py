@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from . import model_cases
 from .clip_cases import Vector, add, times
-from .rule_cases import META, Case, Edit, aux_at_root, both, only, put, scaled
+from .rule_cases import META, SPEC, Case, Edit, aux_at_root, both, only, put, scaled
 from .small_character import FRAMES, STD, angvel_row, history_row, pose, predicted_pose, swing_rad, whitened
 
 AUX = "/teacher/aux_inputs"
@@ -23,6 +24,42 @@ def residual_prediction(sample: Any) -> None:
     answer["y_raw"] = None
 
 
+def recorded_output(sample: Any) -> None:
+    """Make a prediction file of the batch: the network's residuals for the poses of the sample's prediction."""
+    rows = []
+    for frame in range(FRAMES):
+        steps = [0.9 * (swing_rad(bone, frame + 1) - swing_rad(bone, frame)) for bone in range(3)]
+        columns = [[math.cos(step) - 1, math.sin(step), 0.0, 0.0, 0.0, 0.0] for step in steps]
+        rows.append([number / STD for column in columns for number in column])
+    sample.batch |= {"model": "demo", "prediction": {"y_norm": rows, "y_raw": None}}
+
+
+def reversed_output(sample: Any) -> None:
+    recorded_output(sample)
+    sample.batch["prediction"]["y_norm"].reverse()
+
+
+def rounded_output(sample: Any) -> None:
+    """The network's output with two decimals."""
+    recorded_output(sample)
+    answer = sample.batch["prediction"]
+    answer["y_norm"] = [[round(number, 2) for number in row] for row in answer["y_norm"]]
+
+
+def others_output(sample: Any) -> None:
+    """The rounded output of another network than that of the poses beside it."""
+    rounded_output(sample)
+    sample.batch["model"] = "an earlier checkpoint"
+
+
+def late_poses(sample: Any) -> None:
+    """The poses of the prediction come a frame late, beside the network's own output."""
+    recorded_output(sample)
+    answer = sample.prediction["prediction"]
+    for rows in (answer["y_norm"], answer["y_raw"]):
+        rows.insert(0, rows.pop())
+
+
 def predicting(answer: Callable[[int], Vector]) -> Edit:
     """An edit that lets the network have answered these poses."""
 
@@ -31,6 +68,17 @@ def predicting(answer: Callable[[int], Vector]) -> Edit:
         sample.prediction["prediction"] = {"y_norm": [whitened(row) for row in rows], "y_raw": rows}
 
     return edit
+
+
+def pose_as_it_is(sample: Any) -> None:
+    """Record the pose itself where its normalised form belongs."""
+    answer = sample.prediction["prediction"]
+    answer["y_norm"], answer["y_raw"] = [predicted_pose(frame) for frame in range(FRAMES)], None
+
+
+def narrow_graph(sample: Any) -> None:
+    """A graph that clamps the state to four deviations."""
+    model_cases.clipped("state low high", low=-4.0, high=4.0)(sample)
 
 
 def stretched_pose(sample: Any) -> None:
@@ -103,10 +151,19 @@ CASES = (
     Case("RP610", "prediction", "/aux_inputs", aux_at_root, "pose_hist_norm"),
     Case("RP630", "prediction", "/prediction/y_raw/1/6", put(0.5, "prediction", "prediction", "y_raw", 1, 6), "thigh_l"),
     Case("RP631", "prediction", "/prediction/y_norm", residual_prediction, "misses the next teacher pose by 0.00°"),
+    Case("RP620", "prediction", "/prediction/y_norm", pose_as_it_is, "as it stands it misses the next teacher pose by 0."),
+    Case("RP621", "bundle", "/meta/rot6d_spec/output_mode", both(residual_prediction, put("absolute", *SPEC, "output_mode")),
+         "recorded in prediction.json is a residual"),
+    Case("RP622", "batch", "/prediction/y_norm", reversed_output, "in the reverse order: 12 of 12 rows"),
+    Case("RP622", "prediction", "/prediction/y_norm", late_poses, "of the row 1 later: 12 of 12 rows"),
+    Case("RP624", "batch", "/prediction/y_norm/0", rounded_output, "only roughly: row 0, pelvis is 0.0"),
+    Case("RP623", "batch", "", put("demo", "batch", "model"), "(model)"),
     Case("RP606", "batch", "/dims/Dx", put(34, "batch", "dims", "Dx"), "ends at 35"),
     Case("RP611", "batch", "/teacher/target_norm/0", own_targets, "the row's own pose"),
     Case("RP612", "batch", "/teacher/state_norm/3", lambda s: add(2.0, s.batch["teacher"]["state_norm"][3], 6), "pelvis"),
     Case("RP613", "batch", "/teacher/state_norm/5/0", put(17.0, "batch", "teacher", "state_norm", 5, 0), "RootPosition"),
+    Case("RP613", "batch", "/teacher/state_norm/5/0",
+         both(narrow_graph, put(5.0, "batch", "teacher", "state_norm", 5, 0)), "the graph clamps its input to [-4, 4]"),
     Case("RP614", "batch", "/teacher/cond/2", put([0.5, 0.5, 0, 0], "batch", "teacher", "cond", 2, slice(0, 4)), "0.5"),
     Case("RP615", "batch", "/teacher/cond/4", put([2.0, 0.0], "batch", "teacher", "cond", 4, slice(4, 6)), "is 2 long"),
     Case("RP616", "batch", "/teacher/cond/0/6", condition(lambda c: [*c[:6], 100 * c[6]]), "it is in cm/s"),

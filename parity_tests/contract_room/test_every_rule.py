@@ -21,10 +21,21 @@ import pytest
 import rigpact.contract.rules
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.rules import ALL_RULES, FAMILIES, RETIRED, check
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, run
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.bundle.loading import refusals
-from rigpact.contract.rules.hosted import system_data, system_loading, systems
-from rigpact.contract.rules.model import canary
+from rigpact.contract.rules.hosted import (
+    declarations,
+    declared_metadata,
+    declared_models,
+    declared_numbers,
+    declared_orders,
+    declared_profile,
+    declared_stages,
+    system_data,
+    system_loading,
+    systems,
+)
+from rigpact.contract.rules.model import canary, stamp
 
 from . import bundle_cases, clip_cases, model_cases, signature_cases, teacher_cases
 from .near_misses import NEAR_MISSES
@@ -70,11 +81,22 @@ ELSEWHERE = {
     "contract_room/test_configuration.py": baseline.RULES,
     "trust_room/test_run_measures.py": run.RULES,
     "gate_room/test_gate_rules.py": gate.RULES,
+    "trust_room/test_files_of_a_commit.py": reading.RULES,
     "geometry_room/defects.py": tuple(rule for rule in geometry.RULES if rule is not geometry.GRADIENT_NOT_FINITE),
     "geometry_room/torch_defects.py": (geometry.GRADIENT_NOT_FINITE,),
     "systems_room/system_rule_cases.py": (*system_loading.RULES, *systems.RULES, *system_data.RULES),
+    "declared_room/declared_rule_cases.py": (
+        *declarations.RULES,
+        *declared_profile.RULES,
+        *declared_orders.RULES,
+        *declared_numbers.RULES,
+        *declared_stages.RULES,
+        *declared_models.RULES,
+        *declared_metadata.RULES,
+        *stamp.RULES,
+    ),
 }
-"""Rules about two recordings, a model that runs, waivers, a whole project and functions have their cases there."""
+"""Rules about two recordings, a model that runs, waivers, a whole project, a commit and functions have their cases there."""
 HERE = {rule.code for rule in ALL_RULES} - {rule.code for rules in ELSEWHERE.values() for rule in rules}
 
 

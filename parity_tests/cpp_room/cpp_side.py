@@ -59,7 +59,8 @@ class ClipStruct(c.Structure):
 class HeaderStruct(c.Structure):
     _fields_ = (
         ("producer", c.c_char_p), ("producer_version", c.c_char_p), ("bundle_sha256", c.c_char_p),
-        ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p),
+        ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p), ("companion_sha256", c.c_char_p),
+        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p),
     )  # fmt: skip
 
 
@@ -180,8 +181,9 @@ class CppLoop:
         pointers = (FLOATS * len(out))(*(array.ctypes.data_as(FLOATS) for array in out))
         present = np.zeros((frames, len(STAGE_NAMES)), np.uint8)
         header = HeaderStruct(
-            b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode()
-        )
+            b"cpp_room", b"1", contract.sha256.encode(), clip.fps, mode.encode(), clip.path.stem.encode(), None,
+            str(contract.hashes["meaning_sha256"]).encode(), str(contract.hashes["conventions_sha256"]).encode(),
+        )  # fmt: skip
         run = RunStruct(
             c.pointer(kept.contract(contract)), c.pointer(kept.conventions(contract)), c.pointer(kept.clip(clip, contract)),
             mode == "teacher", frames, network or NETWORK(), kept.floats(replay), kept.ints(bound),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes as c
+import hashlib
 import json
 import re
 import shutil
@@ -35,7 +36,8 @@ SPEC = {"columns": ["X", "Z"], "output_mode": "residual"}
 class EngineStruct(c.Structure):
     _fields_ = (
         ("bundle_bytes", c.c_char_p), ("bundle_size", c.c_size_t), ("contract", ContractStruct),
-        ("bone_names", c.POINTER(c.c_char_p)), ("conventions", ConventionsStruct),
+        ("bone_names", c.POINTER(c.c_char_p)), ("conventions", ConventionsStruct), ("companion_bytes", c.c_char_p),
+        ("companion_size", c.c_size_t),
     )  # fmt: skip
 
 
@@ -313,6 +315,18 @@ def test_a_bundle_that_changed_after_the_build_is_refused(example, demo_bundle, 
     changed.write_bytes((demo_bundle / "norm_template.json").read_bytes() + b"\n")
     done = run_example(example, "rigpact_example", changed, tmp_path / "run.trace.jsonl", 5)
     assert (done.returncode, "SHA-256" in done.stderr) == (1, True)
+
+
+def test_a_companion_that_changed_after_the_build_is_refused(any_compiler, demo_bundle, tmp_path):
+    """The bundle is the same, and the history is normalised with last month's statistics."""
+    paths = [demo_bundle / name for name in ("norm_template.json", "pretrain_template.json")]
+    (tmp_path / "contract.hpp").write_text(contract_header(load_contract(*paths)), encoding="utf-8")
+    out = compiled(any_compiler, ROOM / "stale_companion.cpp", tmp_path / "stale", "-O1", include=[tmp_path])
+
+    accepted, digest = ran(out, *paths).stdout.splitlines()
+
+    assert accepted == "1 0 SHA-256 of the companion"
+    assert digest == hashlib.sha256(paths[1].read_bytes()).hexdigest()
 
 
 def test_a_step_allocates_nothing_and_the_sanitizers_find_nothing(any_compiler, demo_header, tmp_path):

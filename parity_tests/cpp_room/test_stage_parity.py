@@ -151,15 +151,23 @@ def test_degenerate_outputs_take_the_same_way_out(cpp, character):
     rotations = contract.output["BoneRotations6D"]
     std = contract.output_statistics.std[rotations.range].reshape(-1, 6)
     wanted = np.array([[0, 0, 0, 0, 0, 1], [1, 0, 0, 2, 0, 0], [1e-5, 5e-5, 0, 0, 0, 0]], np.float64)
-    identity = np.array([1, 0, 0, 0, 0, 1])
-    outputs[:, rotations.range] = ((wanted - identity) / std).reshape(-1)
-    for policy in KNOBS["degenerate_axis"].values:
-        changed = contract.with_conventions({"degenerate_axis": policy, "output_mode": "residual"})
+    starts = {
+        "residual": np.array([1, 0, 0, 0, 0, 1]),
+        "absolute": contract.output_statistics.mean[rotations.range].reshape(-1, 6),
+    }
+    for policy, (mode, start) in itertools.product(KNOBS["degenerate_axis"].values, starts.items()):
+        outputs[:, rotations.range] = ((wanted - start) / std).reshape(-1)
+        changed = contract.with_conventions({"degenerate_axis": policy, "output_mode": mode})
         expected = run_frames(
             start_run(changed, ReplayNetwork(outputs), clip, "teacher"), range(3), None, "teacher"
         ).stages
         found = cpp.run(changed, clip, "teacher", 3, replay=outputs).stages
-        np.testing.assert_allclose(found["delta6d"], expected["delta6d"], atol=1e-5)
+        for name in ("delta6d", "y_out") if mode == "residual" else ("y_out",):
+            np.testing.assert_allclose(found[name], expected[name], atol=1e-5)
+        if mode == "residual" and policy in ("previous_frame", "canonical"):  # ΔR is decoded: coordinate axes
+            np.testing.assert_allclose(
+                found["delta6d"].reshape(3, -1, 6)[:, :2], [[[1, 0, 0, 0, 0, 1]] * 2] * 3, atol=1e-6
+            )
 
 
 def test_denormalising_a_state_agrees(cpp, demo_bundle):

@@ -57,6 +57,9 @@ def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_
     read = read_trace(path)
     assert read.frame.tolist() == list(range(50))
     assert read.header.bundle_sha256 == contract.sha256
+    assert read.header.meaning_sha256 == contract.hashes["meaning_sha256"]
+    assert read.header.conventions_sha256 == contract.hashes["conventions_sha256"]
+    assert (read.header.companion_sha256, read.header.model_sha256) == (None, None)
     np.testing.assert_allclose(read.time_s, np.arange(50) / clip.fps, atol=1e-6)
     for name, rows in answer.stages.items():
         np.testing.assert_array_equal(read.stages[name], rows)

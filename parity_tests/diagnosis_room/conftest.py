@@ -12,7 +12,8 @@ from rigpact.fixtures.mutants import Scene, generated_scene
 from rigpact.reference_runtime import Trace
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 Changes = dict[str, Any]
 

@@ -15,7 +15,6 @@ NOISE = (
     "[2025.11.16-10.20.30:124][ 42]LogAnimation: Display: Montage ended",
     PREFIX + "[TDbg][BuildCondVector] useTeacher=1 Dim=7 Raw=0,1,0,0,1.00,0.00,1.20 Out=0,1,0,0,1.00,0.00,1.20",
     PREFIX + "[Probe-CS] pelvis P=(0.1,0.2,95.3) R=(P=1.00 Y=-90.00 R=2.00)",
-    PREFIX + "[TDbg][StepModel] y_reproj[0..11]=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.1,1.2 (len=276)",
 )
 
 
@@ -56,6 +55,12 @@ def lines(*, reverse: bool = False, deltas: list[Matrix] | None = None, poses: l
     return found
 
 
+def published_line(pose: Matrix) -> str:
+    """The published numbers of two bones: axes X and Z of the pose, and no rotation."""
+    numbers = [pose[row][axis] for axis in (0, 2) for row in range(3)] + [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    return PREFIX + f"[TDbg][StepModel] y_reproj[0..11]={','.join(f'{number:.3f}' for number in numbers)} (len=276)"
+
+
 def explained(command: Any, path: Path, *more: object) -> dict[str, Any]:
     answer = command("explain", path, *more, "--format", "json")
     document: dict[str, Any] = json.loads(answer.out)
@@ -81,7 +86,10 @@ def test_the_composition_order_is_told_from_the_lines_alone(
     command: Any, paste: Any, reverse: bool, ending: str, prefix: str
 ) -> None:
     """The one question every team asks first, answered from a log that is already on disk."""
-    body = [text for line in lines(reverse=reverse) for text in (NOISE[0], prefix + line, *NOISE[1:])]
+    body = []
+    for line, previous, delta in zip(lines(reverse=reverse), POSES, DELTAS, strict=True):
+        following = product(previous, delta) if reverse else product(delta, previous)
+        body += [NOISE[0], prefix + line, *NOISE[1:], published_line(following)]
     document = explained(command, paste(ending.join(body)))
     if reverse:
         assert document["verdict"] == "explained"

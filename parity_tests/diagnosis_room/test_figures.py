@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.fixtures.mutants import generated_scene, interacting_pairs, random_pairs
-from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence
 
 from ..scores.diagnosis_score import (
     Figure,

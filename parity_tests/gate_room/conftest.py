@@ -22,6 +22,8 @@ from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.gate.run_gate import measure_gate
 
+from ..engine_recordings import ENGINE
+
 DAY = date(2030, 6, 1)
 CLIP, TRACE, FREE = "clips/Sneak_Turn.json", "engine/Sneak_Turn.trace.safetensors", "engine/free.trace.safetensors"
 FILES = f"""[gate]
@@ -42,11 +44,14 @@ Command = Callable[..., Any]
 
 
 def record(folder: Path, name: str, mode: Mode = "teacher", frames: int = 32, **changes: Any) -> Trace:
-    """What an engine with these conventions records on the clip."""
-    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json", changes)
+    """What an engine with these conventions records on the clip; it does not say that they are not the contract's own."""
+    agreed = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    contract = agreed.with_conventions(changes)
     clip = read_clip(folder / CLIP)
     runner = start_run(contract, OnnxNetwork(folder / "model.onnx", contract), clip, mode)
-    trace = run_frames(runner, range(frames), clip.path.stem, mode)
+    ran = run_frames(runner, range(frames), clip.path.stem, mode)
+    claims = None if changes else agreed.hashes["conventions_sha256"]
+    trace = replace(ran, header=replace(ran.header, producer=ENGINE, conventions_sha256=claims))
     (folder / name).parent.mkdir(exist_ok=True)
     write_trace(trace, folder / name)
     return trace

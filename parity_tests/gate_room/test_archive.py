@@ -60,7 +60,9 @@ def zipped(path: Path, members: Mapping[str, bytes], *, rehash: bool = True, met
         manifest["members"] = {
             name: hashlib.sha256(content).hexdigest() for name, content in whole.items() if name != "manifest.json"
         }
-        whole["manifest.json"] = json.dumps(manifest).encode()
+        said = {key: value for key, value in manifest.items() if key != "sha256"}
+        canonical = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        whole["manifest.json"] = json.dumps(said | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}).encode()
     with zipfile.ZipFile(path, "w", method) as file:
         for name, content in whole.items():
             file.writestr(name, content)
@@ -150,10 +152,12 @@ def test_other_thresholds_give_another_verdict_without_running(kept: Any, projec
 
     waiver = '[[gate.waive]]\npart = "engine-trace/sneak"\nowner = "A"\nreason = "r"\nexpires = "2999-01-01"\n'
     assert verdict("")[0] == 1
-    assert verdict("[gate.thresholds]\ntolerance-factor = 1e9\n")[0] == 0
-    assert verdict(waiver)[0] == 0
-    status, strict = verdict("[gate.thresholds]\ntolerance-factor = 1e9\npose-deg = 1\n")
+    status, lax = verdict("[gate.thresholds]\ntolerance-factor = 8000\n")
     assert status == 1
+    assert verdict(waiver)[0] == 0
+    status, strict = verdict("[gate.thresholds]\ntolerance-factor = 8000\npose-deg = 1\n")
+    assert status == 1
+    assert "RP964" not in {finding["code"] for part in lax["parts"] for finding in part["findings"]}
     assert {finding["code"] for part in strict["parts"] for finding in part["findings"]} >= {"RP964"}
 
 
@@ -235,7 +239,7 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     ),
     "no verdict": altered(lambda members: {name: each for name, each in members.items() if name != "verdict.json"}),
     "another format": altered(edited_json("manifest.json", lambda document: document.update(format="other"))),
-    "another version": altered(edited_json("manifest.json", lambda document: document.update(version=2))),
+    "another version": altered(edited_json("manifest.json", lambda document: document.update(version=1))),
     "no system": altered(edited_json("manifest.json", lambda document: document.update(system=""))),
     "a class that is not ours": altered(edited_json("measured.json", lambda document: document["parts"][0].update(
         metrics={"x": {"$Popen": {"args": "id"}}}
@@ -334,7 +338,7 @@ def test_two_archives_are_compared(kept: Any, honest_project: Path, tmp_path: Pa
     assert change["parts"]["engine-trace/sneak"] == {"before": "pass", "after": "fail"}
     assert (
         {finding["code"] for finding in change["appeared"]}
-        == {"RP801", "RP961"}
+        == {"RP801", "RP811", "RP961"}  # the worse engine does not say which conventions it has
         == {finding["code"] for finding in json.loads(up.out)["vanished"]}
     )
     figures = {figure["name"]: figure["change"] for figure in change["figures"]}

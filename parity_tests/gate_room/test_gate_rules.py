@@ -5,10 +5,12 @@ golden/ holds the finding of each rule. RIGPACT_REGENERATE=1 writes them anew; r
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,17 @@ import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
+from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.parts import free_run
+from rigpact.reports.gate.run_gate import other_files
 from rigpact.reports.nonfinite.investigation import Investigation
 
-from .conftest import CLIP, FILES, FREE, TRACE, codes, gated, record, respoil
+from .conftest import CLIP, DAY, FILES, FREE, TRACE, codes, gated, measured, record, respoil
 
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
@@ -89,6 +95,24 @@ def beyond_factor(folder: Path) -> GateReport:
     return gated(folder, FILES + "[gate.thresholds]\ntolerance-factor = 2\n")
 
 
+def let_be(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    pose = trace.stages["y_out"].copy()
+    pose[FRAME, 6 * BONE] += 0.0001
+    respoil(folder, trace, TRACE, {"y_out": pose})
+    return gated(folder, FILES + "[gate.thresholds]\ntolerance-factor = 8000\n")
+
+
+def archived(folder: Path) -> GateReport:
+    """Measured, then the bundle changed: the archive is judged beside another file."""
+    measurement = measured(folder, ONLY_FILES)
+    bundle = json.loads((folder / "norm_template.json").read_text(encoding="utf-8"))
+    bundle["StdX"][17] = 0
+    (folder / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
+    with contextlib.chdir(folder):
+        return judge_gate(measurement, read_configuration(Path("rigpact.toml")), DAY, tuple(other_files(measurement)))
+
+
 def not_finite(folder: Path) -> GateReport:
     model = folder / "model.onnx"
     model.write_bytes(edited_model(model.read_bytes(), MODEL_EDITS["a NaN in one weight"]))
@@ -127,8 +151,21 @@ SWALLOWED = (
 
 def outside_envelope(folder: Path) -> GateReport:
     nudged(folder, FREE, mode="free", frames=20)
-    text = FILES.replace(TRACE, FREE) + "frames = 20\n"
+    text = FILES.replace(TRACE, FREE) + 'frames = 20\nmode = "free"\n'
     return gated(folder, text)
+
+
+def by_ourselves(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    write_trace(replace(trace, header=replace(trace.header, producer="rigpact")), folder / TRACE)
+    return gated(folder, FILES)
+
+
+def playback(folder: Path) -> GateReport:
+    trace = record(folder, TRACE)
+    stages = {name: trace.stages[name] for name in ("y_out", "quat")}
+    write_trace(replace(trace, header=replace(trace.header, mode="playback"), stages=stages), folder / TRACE)
+    return gated(folder, FILES)
 
 
 def breaking(folder: Path) -> GateReport:
@@ -187,6 +224,11 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP974": waived,
     "RP975": waived_too_long,
     "RP976": lambda folder: gated(folder, FILES + WAIVER),
+    "RP977": lambda folder: gated(folder, ONLY_FILES + "[gate.thresholds]\ntolerance-factor = 1e30\n"),
+    "RP978": let_be,
+    "RP979": archived,
+    "RP980": by_ourselves,
+    "RP981": playback,
 }
 
 
@@ -234,9 +276,9 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "verdict"),
-    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"),
-     ("RP986", "pass"), ("RP971", "pass"), ("RP974", "pass"),
-     ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail")],
+    [("RP960", "undetermined"), ("RP961", "fail"), ("RP970", "pass"), ("RP985", "fail"), ("RP986", "pass"),
+     ("RP971", "pass"), ("RP974", "pass"), ("RP975", "fail"), ("RP976", "pass"), ("RP973", "fail"), ("RP977", "fail"),
+     ("RP978", "pass"), ("RP979", "fail")],
 )  # fmt: skip
 def test_the_verdict_follows(project: Path, code: str, verdict: str) -> None:
     """Information must not stop a build, and a part that could not be judged must not pass it."""
@@ -260,10 +302,10 @@ def test_a_factor_lets_what_is_within_it_pass(project: Path) -> None:
     """A platform whose half-precision is known and accepted must not fail for ever; something larger still must."""
     trace = record(project, TRACE)
     pose = trace.stages["y_out"].copy()
-    pose[FRAME, 6 * BONE] += 0.01
+    pose[FRAME, 6 * BONE] += 0.0001
     respoil(project, trace, TRACE, {"y_out": pose})
-    lax = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 1e6\n")
-    strict = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 10\n")
+    lax = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 8000\n")
+    strict = gated(project, FILES + "[gate.thresholds]\ntolerance-factor = 2\n")
 
     assert (lax.verdict, strict.verdict) == ("pass", "fail")
     assert "RP965" in codes(strict)

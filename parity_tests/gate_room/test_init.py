@@ -13,6 +13,7 @@ import pytest
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.contract.settings.gate import KEYS, RecordedRun
 
+from ..engine_recordings import ENGINE
 from .conftest import CLIP, FREE, TRACE, Command, record
 
 
@@ -41,9 +42,10 @@ def test_everything_that_lies_there_is_asked(project: Path, command: Command) ->
     assert (prediction.clip, batch.clip) == (CLIP, CLIP)
     assert (batch.stages, prediction.stages[-1]) == (("state", "cond"), "y_out")
     traces = {run.file: run for run in settings.traces}
-    assert traces[TRACE] == RecordedRun(TRACE, "Sneak_Turn", CLIP, traces[TRACE].stages, None)
+    stages = traces[TRACE].stages
+    assert traces[TRACE] == RecordedRun(TRACE, "Sneak_Turn", CLIP, stages, None, "teacher", ENGINE)
     assert len(traces[TRACE].stages) == 15
-    assert (traces[FREE].frames, traces[FREE].clip) == (20, CLIP)
+    assert (traces[FREE].frames, traces[FREE].clip, traces[FREE].mode) == (20, CLIP, "free")
 
 
 def test_what_is_not_there_is_explained(project: Path, command: Command) -> None:

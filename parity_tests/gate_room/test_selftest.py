@@ -19,6 +19,7 @@ from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS
 from rigpact.reports.gate.selftest.slips import SLIPS
 
+from ..engine_recordings import as_engine
 from .conftest import FILES, Command
 
 TEACHER = """[[gate.teacher]]
@@ -60,8 +61,11 @@ def test_damaged_predictions_and_models_are_noticed(project: Path, command: Comm
 
 
 def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Command) -> None:
-    """The configuration is what is tested: one line in it can make the gate blind."""
-    deaf = 'ignore = ["RP"]\n' + FILES + "[gate.thresholds]\ntolerance-factor = 1e30\n"
+    """The configuration is what is tested: a few entries in it can make the gate blind."""
+    debt = 'owner = "Ana"\nreason = "later"\nexpires = "2999-01-01"\n'
+    codes = ("RP307", "RP801", "RP810", "RP961", "RP962")
+    lowered = [f'[[lower]]\nrule = "{code}"\nto = "ignore"\n{debt}' for code in codes]
+    deaf = FILES + "".join(lowered)
 
     status, document = told(command, project, deaf, "training", "companion")
 
@@ -154,6 +158,7 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         project, run, replace(read_trace(run.file), header=replace(read_trace(run.file).header, mode="teacher"))
     )
     write_trace(trace, "engine.trace.safetensors")
+    as_engine("engine.trace.safetensors")
     return tmp_path
 
 

@@ -14,8 +14,9 @@ import pytest
 from rigpact.contract.findings import FindingsReport
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.geometry_parity.calling import user_functions
+from rigpact.reports.geometry_parity.declared import asked_functions
 from rigpact.reports.geometry_parity.examination import examine
+from rigpact.reports.geometry_parity.loading import Found
 
 SUBJECTS = Path(__file__).parent / "subjects"
 
@@ -67,8 +68,10 @@ def examined() -> Callable[..., FindingsReport]:
     """Examine one function in its role."""
 
     def run(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
-        found = {role: (function.__name__, function)}
+        asked = asked_functions(
+            [Found(function.__name__, function, (role,))], ModuleType("m"), "their_geometry.py", library
+        )
         residual = enemy_conventions({"output_mode": "residual"})
-        return examine("their_geometry.py", user_functions(found, ModuleType("m"), library), residual, seed)
+        return examine("their_geometry.py", asked, residual, seed)
 
     return run

@@ -50,17 +50,29 @@ def inverse(R: Any) -> Any:
 # --- what is computed -------------------------------------------------------------------------------------------------
 
 
-@defect("RP850", "so3_log_map", "KeyError: 'skeleton'")
+@defect("RP850", "so3_log_map", "raises IndexError: four rotations, please for the check of rows", alone=False)
+def log_of_many(R):
+    if 0 < len(R) < 4:
+        raise IndexError("four rotations, please")
+    return sound.so3_log_map(R)
+
+
+@defect("RP883", "so3_log_map", "KeyError: 'skeleton'")
 def log_that_needs_a_skeleton(R):
     return {}["skeleton"]
 
 
-@defect("RP850", "so3_log_map", "a list where an array is expected")
+@defect("RP883", "so3_log_map", "a list where an array is expected")
 def log_as_a_list(R):
     return sound.so3_log_map(R).tolist()
 
 
-@defect("RP851", "geodesic_R", "returns the shape [] for input")
+@defect("RP851", "geodesic_R", "returns the shape [] for float32 input")
+def mean_distance_of_singles(a, b):
+    return sound.geodesic_R(a, b) if a.dtype != np.float32 else np.mean(sound.geodesic_R(a, b))
+
+
+@defect("RP883", "geodesic_R", "returns the shape []")
 def mean_distance(a, b):
     return np.mean(sound.geodesic_R(a, b)) if np.ndim(a) > 2 else np.ones(3)
 
@@ -250,11 +262,6 @@ def central_velocity(R_seq, fps):
     return np.concatenate([middle[:1], middle, middle[-1:]])
 
 
-@defect("RP865", "angvel_vec_from_R_seq", "one row fewer", alone=False)
-def velocity_of_the_steps_alone(R_seq, fps):
-    return sound.angvel_vec_from_R_seq(R_seq, fps)[:-1]
-
-
 @defect("RP866", "so3_log_map", "an angle beyond half a turn", alone=False)
 def unwrapped_log(R):
     q = sound.matrix_to_quat(R)
@@ -266,6 +273,100 @@ def unwrapped_log(R):
 @defect("RP882", "wrap_to_pi", "angles come back as they were")
 def unwrapped_yaw(angle):
     return angle + 0.0
+
+
+@defect("RP862", "quat_mul", "orders quaternions wxyz, the contract xyzw")
+def product_scalar_first(a, b):
+    return sound.quat_mul(a[..., [1, 2, 3, 0]], b[..., [1, 2, 3, 0]])[..., [3, 0, 1, 2]]
+
+
+@defect("RP862", "quat_inverse", "orders quaternions wxyz")
+def inverse_scalar_first(q):
+    return q * np.array([1, -1, -1, -1], q.dtype)
+
+
+@defect("RP855", "quat_rotate", "it turns vectors by the inverse: Rᵀ·v")
+def rotated_backwards(q, v):
+    return sound.quat_rotate_inverse(q, v)
+
+
+@defect("RP855", "quat_rotate_inverse", "it turns vectors forwards: R·v")
+def rotated_forwards(q, v):
+    return sound.quat_rotate(q, v)
+
+
+@defect("RP855", "quat_inverse", "its own input")
+def no_inverse(q):
+    return q + 0
+
+
+@defect("RP854", "axis_angle_to_quat", "takes twice the angle")
+def quat_of_the_whole_angle(v):
+    return sound.axis_angle_to_quat(2 * v)
+
+
+@defect("RP853", "quat_to_axis_angle", "returns half the angle")
+def half_angle_of_quat(q):
+    return sound.quat_to_axis_angle(q) / 2
+
+
+@defect("RP854", "so3_exp_map", "takes degrees")
+def exp_of_degrees(axis, angle):
+    return sound.so3_exp_map(axis * np.radians(angle)[..., None])
+
+
+@defect("RP854", "euler_to_matrix", "takes degrees")
+def euler_of_another_unit_xyz(angles):
+    return sound.euler_to_matrix(np.radians(angles), "XYZ")
+
+
+@defect("RP856", "quat_to_rot6d", "uses columns X and Y, not columns X and Z")
+def xy_of_quat(q):
+    return first_two_columns(sound.quat_to_matrix(q))
+
+
+@defect("RP857", "rot6d_to_quat", "uses rows X and Y")
+def quat_of_rows(x):
+    return sound.matrix_to_quat(inverse(xy_columns(x)))
+
+
+@defect("RP864", "angvel_from_quat_seq", "per frame, not per second")
+def quat_velocity_per_frame(q_seq, fps):
+    return sound.angvel_from_quat_seq(q_seq, 1)
+
+
+@defect("RP864", "angvel_from_rot6d_seq", "per frame, not per second")
+def flat_velocity_per_frame(x_seq, fps):
+    pairs = x_seq.reshape(*x_seq.shape[:2], -1, 6)
+    return np.moveaxis(sound.angvel_from_rot6d_seq(np.moveaxis(pairs, 1, 0), 1), 0, 1)
+
+
+@defect("RP884", "euler_to_matrix", "R = Rz(a) · Rx(c) · Ry(b)")
+def wrong_order(angles, order="ZYX"):
+    first, second, third = (sound._turn(order[i], angles[..., i]) for i in range(3))
+    return first @ third @ second
+
+
+@defect("RP884", "quat_to_euler", "its order is xyz (its own name)")
+def euler_xyz_from_quat(q):
+    R = sound.quat_to_matrix(q)  # R = Ry(a) Rx(b) Rz(c)
+    middle = np.arctan2(-R[..., 1, 2], np.hypot(R[..., 1, 0], R[..., 1, 1]))
+    return np.stack([np.arctan2(R[..., 0, 2], R[..., 2, 2]), middle, np.arctan2(R[..., 1, 0], R[..., 1, 1])], axis=-1)
+
+
+@defect("RP855", "euler_to_quat", "it computes R = (")
+def transposed_euler_xyz(angles):
+    return sound.quat_inverse(sound.euler_to_quat(angles, "XYZ"))
+
+
+@defect("RP885", "quat_mul", "computes b · a (a turns first)")
+def product_swapped(a, b):
+    return sound.quat_mul(b, a)
+
+
+@defect("RP886", "euler_to_matrix", "no order is declared")
+def euler_of_no_order(angles):
+    return sound.euler_to_matrix(angles, "ZXY")
 
 
 # --- where formulas break down ----------------------------------------------------------------------------------------
@@ -349,7 +450,7 @@ def scaled_by_the_batch(flat):
     return sound.reproject_rot6d(flat) * (np.abs(flat).max() / max(1e-30, np.abs(flat).reshape(-1, 6)[0].max())) ** 0.1
 
 
-@defect("RP873", "reproject_rot6d", "four bones stand in one flat vector", alone=False)
+@defect("RP873", "reproject_rot6d", "several bones stand in one flat vector", alone=False)
 def one_bone_only(flat):
     return np.concatenate([sound.reproject_rot6d(flat[..., :6]), flat[..., 6:]], axis=-1)
 
@@ -367,7 +468,7 @@ def rows_by_the_first_axis(x):
     return sound.rot6d_to_matrix(np.concatenate([a, b])) if x.shape == (6,) else np.zeros((len(a), 3))
 
 
-@defect("RP874", "matrix_to_rot6d", "input of 4 × 2 × 8 × 3 × 3 numbers")
+@defect("RP874", "matrix_to_rot6d", "input of the shape (B, T, J, 3, 3)")
 def one_leading_axis(R):
     if R.ndim != 3:
         raise ValueError("(N, 3, 3), please")

@@ -80,7 +80,7 @@ PAIRS = [(role, name) for role in ROLES for name in WRONG]
 
 @pytest.mark.parametrize(("role", "name"), PAIRS, ids=[f"{role}-{name}" for role, name in PAIRS])
 def test_a_wrong_function_is_a_finding(examined: Any, role: str, name: str) -> None:
-    """A broken function must not stop the checks of the other functions, and must not pass."""
+    """A broken function must not stop the checks of the other functions, and must not pass: 2 where no call of it answers."""
     wrong = WRONG[name](getattr(sound_numpy, role))
     if ROLES[role].timed and name != "no parameter":
         plain = wrong
@@ -90,6 +90,7 @@ def test_a_wrong_function_is_a_finding(examined: Any, role: str, name: str) -> N
 
     report = examined(wrong, role)
 
-    assert report.exit_code() == 1
+    assert report.exit_code(strict=True) in (1, 2)
+    assert report.findings
     assert all(finding.message for finding in report.findings)
     report.to_json()

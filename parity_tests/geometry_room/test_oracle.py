@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.degenerate import half_turns
+from rigpact.reports.geometry_parity.checks.degenerate import half_turns
 from rigpact.reports.geometry_parity.samples import vectors
 
 ANGLES = (0.0, 1e-12, 1e-7, 1e-4, 0.01, 0.5, 1.5, 2.9, 3.1, np.pi - 1e-6)

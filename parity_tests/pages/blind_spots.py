@@ -12,7 +12,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
-from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.recordings import ask_traces
 from rigpact.reports.gate.project import Project
 
@@ -153,7 +153,7 @@ def _scene(network: Network | None) -> Scene:
 def write_naively(path: Path, trace: Trace, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a trace as a simple recorder does, which checks nothing that it writes."""
     widths = {name: int(rows.shape[1]) for name, rows in arrays.items()}
-    lines: list[Any] = [trace.header.to_json(widths)]
+    lines: list[Any] = [replace(trace.header, producer="MyEngine").to_json(widths)]
     for index in range(len(next(iter(arrays.values())))):
         stages = {name: [_number(value) for value in rows[index].tolist()] for name, rows in arrays.items()}
         lines.append({"frame": index, "time": index / trace.header.fps, "stages": stages})
@@ -172,7 +172,7 @@ def gate_on(spot: Spot) -> GateReport:
     project = Project(settings, verdict_only=True)
     if spot.on_both_sides:  # an engine and a reference with the same broken network
         project.network = _broken(OnnxNetwork(MODEL, load_contract(BUNDLE, COMPANION)), spot)
-    measured = tuple(answer for answer in ask_traces(project) if isinstance(answer, Measured))
+    measured = tuple(answer.answered() for answer in ask_traces(project) if isinstance(answer, Question))
     measurement = GateMeasurement(project.system.name, measured, {}, {})
     return judge_gate(measurement, Configuration(Path("rigpact.toml"), gate=settings), DAY)
 

@@ -29,6 +29,10 @@ _SENSE = f"""
 - A bone with another name and the same statistics at the same place was renamed; with other statistics it was replaced. Names
   that moved while the numbers stayed were relabelled; names that moved with their numbers were reordered.
 - MuY of a residual bundle is not added to any pose, so moving it concerns recordings only.
+- A declaration that says what every reader assumes without it (metres, left-handed, 60 frames a second) may come and go. A
+  declaration whose absence has no such meaning counts as changed.
+- A key that rigpact does not know is `unjudged-change`, which breaks everybody: the engine or the training side may read it. An
+  entry in the change record acknowledges it.
 
 ## Contract files of the other systems
 - Stages and fields are matched by name. A stage that is gone and one that is new with the same fields, or two fields at the

@@ -37,7 +37,8 @@ This page is generated: `python -m parity_tests.pages.gate_page docs/gate.md` (e
 | `breaking` | whom does the change break? (`rigpact breaking`) | `base`, or `--base REV` |
 | `adequacy` | which conventions can the clips not show? Warnings (`rigpact adequacy`) | `clips` |
 | `budget` | is the model within its budget? | `[gate.budget]` |
-| `waivers` | have waivers expired, or become needless? | `baseline`, `[[gate.waive]]` |
+| `waivers` | what do the settings let be? Is a threshold beyond reason? | `baseline`, `[[lower]]`, `[[gate.waive]]` |
+| `archive` | are the files here those that the archive measured? | `--from`, and only where they differ |
 
 The keys are in configuration.md. The gate works in the folder of its configuration: it gives the same answer wherever it is
 started from. What the project does not ask for stands in the answer as not asked, with the reason; it is no pass and no failure.
@@ -45,8 +46,8 @@ started from. What the project does not ask for stands in the answer as not aske
 ## How it answers
 
 - **Exit status** 0: all that was asked was judged and is well. 1: findings. 2: something that was asked could not be judged.
-- **The account**: every value that either side declares is compared, waived or missing. One that is missing fails its part;
-  a part in which nothing was compared is undetermined; nothing compared at all is never a pass.
+- **The account**: every value that either side declares is compared, waived or missing. A part in which
+  one is missing, for want of a package, a file or time, is undetermined, which is never a pass.
 - **Next steps**: at most three, the causes that the diagnosis names first. A stage that inherits an error that has a name is
   no step of its own.
 - **`--format`** text, json, junit, sarif, gitlab, github, markdown; **`--report FILE`** writes further answers, by suffix or as
@@ -58,7 +59,9 @@ started from. What the project does not ask for stands in the answer as not aske
 
 ## Waivers
 `[[gate.waive]]` takes a part, or one stage of a recording, out of the verdict until a day; `baseline` does so for single findings
-(configuration.md). Each has an owner and a reason, counts as waived in the account, and fails the gate the day after it expires.
+(configuration.md), `[[lower]]` for one rule. Each has an owner and a reason, shows in every answer, and fails the gate the day
+after it expires. What a `tolerance-factor` lets be shows too (RP978). A convention that explains a difference to within rounding
+is no matter of tolerance, and fails whatever the factor.
 
 ```toml
 [[gate.waive]]
@@ -86,7 +89,9 @@ $ rigpact report today.rigpact.zip --against last.rigpact.zip   # what got bette
 Inside are JSON and .npy arrays, stored without compression, times or pickles: for each recording the poses of both sides, the
 error of every bone and frame in degrees and centimetres, every stage's error in tolerances, the skeleton, the findings with their
 values, the diagnosis. The same results give the same bytes. A reader checks hashes, names and sizes before it allocates, and
-writes nothing to disk. `--from` refuses a configuration that asks something else than what was measured.
+writes nothing to disk. An archive that was edited is refused: its manifest holds a hash of every member and of itself. Who
+writes all hashes anew can forge one: sign the file where that matters. `--from` refuses a configuration that asks something else
+than what was measured. A file that lies here and is another than the one that was measured is an error, RP979.
 
 ## Would it notice?
 `rigpact selftest` plants known defects, one at a time, in copies of the project's own files: in bundle, companion, clip, model,

@@ -8,9 +8,9 @@ from rigpact.reports.describing.rule_section import rule_section
 
 _HEAD = """# Rules
 
-What `rigpact check` finds; RP80x are of the comparing commands, RP82x of `rigpact run`, RP85x to RP88x of `rigpact
+What `rigpact check` finds; RP80x and RP81x are of the comparing commands, RP82x of `rigpact run`, RP85x to RP88x of `rigpact
 geometry`, RP96x to RP98x of `rigpact gate`. Codes are never reused. `rigpact rule RP104` prints one of these sections;
-`rigpact.toml` selects, ignores and re-grades them (see configuration.md).
+`rigpact.toml` raises and lowers them (see configuration.md).
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it. The examples
 come from the tests of the rules.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
+from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.gate.answer.report import GateReport, Part
 
 HOSTILE = (
@@ -71,7 +72,11 @@ def hostile_gate() -> GateReport:
         "configuration": {
             "waived": [
                 dict.fromkeys(("code", "file", "pointer", "owner", "reason", "expires"), text) for text in HOSTILE
-            ]
+            ],
+            "lowered": [
+                dict.fromkeys(("to", "owner", "reason", "expires"), text) | {"code": rule.code}
+                for text, rule in zip(HOSTILE, ALL_RULES, strict=False)
+            ],
         },
     }
     parts = [part(*found, **summary), *(part(name=text, title=text) for text in HOSTILE)]

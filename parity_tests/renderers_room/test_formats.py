@@ -126,7 +126,7 @@ def test_junit_lists_what_passed_what_was_waived_and_what_was_not_judged(reposit
         finding("zero", pointer="/StdX/1"),
         finding("odd", severity=Severity.WARNING),
         files=[{"path": "bundle.json", "kind": "bundle"}],
-        configuration={"waived": [waiver], "left_out": 1, "left_out_rules": ["RP070"]},
+        configuration={"waived": [waiver], "lowered": [waiver | {"code": "RP070", "to": "ignore"}]},
     )
     differing = finding("turns", "run.trace.jsonl", "/stages/quat/3")
     stages = [{"stage": "quat", "ok": False}, {"stage": "y_out", "ok": True}]
@@ -145,6 +145,7 @@ def test_junit_lists_what_passed_what_was_waived_and_what_was_not_judged(reposit
     assert cases["RP991 made-up-warning"][0].tag == "system-out"
     assert "Ana: re-export" in cases["RP104 bundle.json#/StdX/1"][0].get("message")
     assert cases["RP070 fps-absent"][0].tag == "skipped"
+    assert "Ana: re-export" in cases["RP070 fps-absent"][0].get("message")
     tags = {name: [child.tag for child in case] for name, case in suites["trace"].items()}
     assert tags == {
         "everything declared was judged": [], "stage quat": ["failure"], "stage y_out": [], "stage x_raw": ["skipped"],

@@ -46,6 +46,7 @@ def test_a_probe_separates_everything_by_ten_tolerances(command: Any, demo_bundl
         ("reproject", "before"),
         ("denorm", "std_only"),
         ("degenerate_axis", "canonical"),
+        ("degenerate_axis", "previous_frame_for_delta"),
         ("degenerate_axis", "zero"),
     }
     assert command("check", demo_bundle / "norm_template.json", probe).status == 0

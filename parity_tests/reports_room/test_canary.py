@@ -246,6 +246,32 @@ def test_a_prediction_of_another_model_confirms_nothing(
     assert (status, codes, summary["fitting"]) == (0, ["RP417"], [])
 
 
+@pytest.mark.parametrize("recording", ["prediction", "clip"])
+def test_a_meaning_of_the_output_that_the_model_contradicts_is_named(
+    command: Any, demo_bundle: Path, prediction: Path, tmp_path: Path, recording: str
+) -> None:
+    """Every bone goes to its residual as if it were a pose: the character collapses in its first frame."""
+    document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    document["meta"]["rot6d_spec"]["output_mode"] = "absolute"
+    bundle = tmp_path / "absolute.json"
+    bundle.write_text(json.dumps(document), encoding="utf-8")
+    beside = prediction if recording == "prediction" else demo_bundle / "clips" / "Walk_Spin.json"
+    words = (
+        "--companion",
+        demo_bundle / "pretrain_template.json",
+        "--onnx",
+        demo_bundle / "model.onnx",
+        "--canary",
+        beside,
+    )
+
+    answer = command("check", bundle, *words, "--format", "json")
+
+    found = {finding["code"]: finding["message"] for finding in json.loads(answer.out)["findings"]}
+    assert answer.status == 1
+    assert "read as 'residual' it is within" in found["RP451"]
+
+
 def test_an_input_that_changes_nothing_is_named(
     command: Any, demo_bundle: Path, model: Any, prediction: Path, tmp_path: Path
 ) -> None:
@@ -269,7 +295,7 @@ def test_a_probe_that_was_wanted_and_failed_is_no_pass(command: Any, demo_bundle
 
     status, summary, _ = checked(command, demo_bundle, demo_bundle / "model.onnx", *words)
 
-    assert status == 1
+    assert status == 2
     assert "not_probed" in summary
 
 
@@ -277,5 +303,5 @@ def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle:
     """The most common wrong call."""
     answer = command("check", demo_bundle / "norm_template.json", "--canary", prediction)
 
-    assert answer.status == 1
+    assert answer.status == 2
     assert "expected a bundle and --onnx FILE" in answer.out

@@ -51,7 +51,32 @@ def not_a_number(lines: Lines) -> None:
 
 
 def other_bundle(lines: Lines) -> None:
-    lines[0]["contract"]["bundle_sha256"] = "0" * 64
+    lines[0]["contract"] = {"bundle_sha256": "0" * 64}
+
+
+def other_model(lines: Lines) -> None:
+    lines[0]["contract"]["model_sha256"] = "0" * 64
+
+
+def says_nothing(lines: Lines) -> None:
+    lines[0]["contract"] = {"bundle_sha256": None, "model_sha256": lines[0]["contract"].get("model_sha256")}
+
+
+def twice_as_slow(lines: Lines) -> None:
+    for line in lines[1:]:
+        line["time"] *= 2.0
+
+
+def with_a_gap(lines: Lines) -> Lines:
+    lines[0]["mode"] = "free"
+    return [*lines[:5], *lines[7:]]
+
+
+def at_the_threshold(lines: Lines) -> None:
+    """A first axis of ΔR of length 1e-4, where one engine keeps it and another replaces it."""
+    stages = lines[4]["stages"]
+    stages["y_raw"][:3] = [-1.0, 1e-4, 0.0]
+    stages["delta6d"][:6] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 
 
 EDITS: dict[str, Callable[[Lines], Lines | None]] = {
@@ -62,6 +87,12 @@ EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP805": narrower,
     "RP806": lambda lines: lines[0].update(fps=30),
     "RP807": other_bundle,
+    "RP830": at_the_threshold,
+    "RP810": other_model,
+    "RP811": says_nothing,
+    "RP812": twice_as_slow,
+    "RP813": lambda lines: lines[0].update(fps=30),
+    "RP814": with_a_gap,
 }
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from ..engine_recordings import as_engine
+
 CONSOLE = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```\n")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 EXPECTED_STATUS = {"check": 1, "run": 0, "diff": 1, "explain": 1}
@@ -39,6 +41,7 @@ def readers_files(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: 
     words = "run norm_template.json --companion pretrain_template.json --onnx model.onnx --clip walk.json"
     engine = f"{words} --set output_mode=residual --set compose_order=prev_delta -o engine.trace.jsonl"
     assert command(*engine.split()).status == 0
+    as_engine("engine.trace.jsonl")
     return tmp_path
 
 

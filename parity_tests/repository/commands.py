@@ -72,6 +72,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "adequacy", ("adequacy", of.clip, *judged)
     yield "sweep", ("sweep", *contract, *files, "--frames", FRAMES, "--processes", 1, "--out", aside / "swept")
     yield "init", ("init",)
+    yield "doctor", ("doctor",)
     yield "gate", ("gate", "--archive", aside / "kept.rigpact.zip")
     yield "report --html", ("report", aside / "kept.rigpact.zip", "--html", aside / "page.html")
     yield "selftest --only bundle", ("selftest", "--only", "bundle")

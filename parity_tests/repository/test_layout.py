@@ -29,13 +29,13 @@ HEAVY_HOMES = {
     "distributed": ("reports/rigpact/reports/sweep/cluster.py",),
     "torch": (
         "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/systems/neurarig",
-        "reports/rigpact/reports/geometry_parity/torch_backend.py",
+        "reports/rigpact/reports/geometry_parity/calling/torch_backend.py",
     ),
     "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),
     "onnx": (
         "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/mutants", "contract/rigpact/contract",
-        "reports/rigpact/reports/nonfinite",
+        "reports/rigpact/reports/nonfinite", "reports/rigpact/reports/importing/stacks/weights_file.py",
     ),
     "onnxruntime": (
         "contract/rigpact/contract/model/signature.py", "fixtures/training/rigpact/training",

@@ -14,6 +14,7 @@ import pytest
 
 from rigpact.contract.systems.layout import FieldKind
 
+from ..engine_recordings import as_engine
 from .outside_project import Rigpact, keep_stages
 
 pytestmark = pytest.mark.repository
@@ -52,6 +53,7 @@ def gated(recorded: Rigpact, tmp_path_factory: pytest.TempPathFactory) -> Rigpac
     for name in ("policy.json", "policy.onnx", "walk.trace.jsonl", "turn.trace.jsonl"):
         shutil.copyfile(recorded.folder / name, project.folder / name)
     shutil.copyfile(recorded.folder / "taught.trace.jsonl", project.folder / "engine.trace.jsonl")
+    as_engine(project.folder / "engine.trace.jsonl")
     says(project("init"), 0, "rigpact.toml written for policy.json: 2 clips", "1 engine traces")
     says(project("gate", "--archive", "kept.rigpact.zip"), 0, "PASS: ", "Free run", "Engine recording")
     return project
@@ -225,6 +227,7 @@ def test_the_gate_names_the_convention(gated: Rigpact, recorded: Rigpact, tmp_pa
     shutil.copytree(gated.folder, wrong.folder)
     run = ("run", "policy.json", *CLIP, *MODEL, "--set", "target_origin=zero", "--out", "engine.trace.jsonl")
     says(wrong(*run), 0)
+    as_engine(wrong.folder / "engine.trace.jsonl")
     says(wrong("gate"), 1, "FAIL", "target_origin", "add the default pose")
 
 

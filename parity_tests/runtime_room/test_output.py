@@ -190,17 +190,31 @@ def test_quaternion_components_stand_in_their_order(contract, order, places):
         np.testing.assert_allclose(oracle.quat_to_matrix(xyzw), rotation, rtol=0, atol=16 * STORE)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_axis_that_the_network_lost_is_taken_from_the_last_published_pose(contract, mode):
-    """The engine holds the bone's old axis; identity instead would snap the limb to its rest pose."""
-    stages = OutputStages(contract.with_conventions({"output_mode": mode, "denorm": "std_and_mean"}))
+def without_axes(contract, mode, **conventions):
+    """The stages of a network output whose first bone has no axis at all."""
+    stages = OutputStages(contract.with_conventions({"output_mode": mode, "denorm": "std_and_mean", **conventions}))
     wanted = np.zeros(6) if mode != "residual" else -np.array(IDENTITY)
     mean = np.zeros(6) if mode == "residual" else np.array(columns("MuY")[:6])
     y_norm = np.zeros(18, np.float32)
     y_norm[:6] = (wanted - mean) / np.array(columns("StdY")[:6])
-    got = stages(y_norm, PREVIOUS, PUBLISHED)
-    name = "y_out" if mode == "absolute" else "delta6d"
-    np.testing.assert_allclose(got[name][:6], PUBLISHED[:6], rtol=0, atol=8 * STORE)
+    return stages(y_norm, PREVIOUS, PUBLISHED)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_bone_whose_axes_the_network_lost_holds_its_pose(contract, mode):
+    """Spec 01 section 8: a pose takes the axes published before; ΔR is decoded, and its coordinate axes are no turn."""
+    got = without_axes(contract, mode)
+    if mode != "absolute":
+        np.testing.assert_array_equal(got["delta6d"][:6], IDENTITY)
+    held = PUBLISHED if mode == "absolute" else PREVIOUS
+    np.testing.assert_allclose(got["y_out"][:6], held[:6], rtol=0, atol=8 * STORE)
+
+
+@pytest.mark.parametrize("mode", ["delta", "residual"])
+def test_turn_can_take_the_axes_of_the_pose_by_mistake(contract, mode):
+    """`Reproject6D` called on ΔR with the previous pose turns a bone by its whole pose."""
+    got = without_axes(contract, mode, degenerate_axis="previous_frame_for_delta")
+    np.testing.assert_allclose(got["delta6d"][:6], PUBLISHED[:6], rtol=0, atol=8 * STORE)
 
 
 def test_before_the_first_frame_the_fallback_is_the_identity(contract):

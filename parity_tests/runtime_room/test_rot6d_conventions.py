@@ -169,14 +169,14 @@ def column(rotation, name):
 
 @pytest.mark.parametrize("packing", ["columns", "interleaved"])
 @pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical"])
+@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, policy):
     """The engine keeps a bone's old axis; any other choice makes the bone jump for a frame."""
     rot6d = codec(columns, packing, degenerate=policy)
     b = [0.2, 0.9, -0.5]
     last = np.array(six_numbers(LAST, columns, packing))
     got = rot6d.reproject(rot6d.join(np.zeros((1, 3)), np.array([b])), last)
-    first = column(LAST if policy == "previous_frame" else oracle.EYE, columns[0])
+    first = column(oracle.EYE if policy == "canonical" else LAST, columns[0])
     second = oracle.perpendicular(b, first)
     second = oracle.times(1 / oracle.length(second), second)
     np.testing.assert_allclose(got, rot6d.join(np.array([first]), np.array([second])), atol=1e-15)
@@ -184,14 +184,14 @@ def test_lost_first_axis_is_replaced_and_the_second_kept(columns, packing, polic
 
 @pytest.mark.parametrize("packing", ["columns", "interleaved"])
 @pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical"])
+@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_lost_second_axis_is_replaced_and_the_first_kept(columns, packing, policy):
     """Two parallel columns still give one direction: the bone must keep it."""
     rot6d = codec(columns, packing, degenerate=policy)
     a = [0.6, 0.0, 0.8]
     last = np.array(six_numbers(LAST, columns, packing))
     got = rot6d.reproject(rot6d.join(np.array([a]), np.array([oracle.times(-2.5, a)])), last)
-    old = column(LAST if policy == "previous_frame" else oracle.EYE, columns[1])
+    old = column(oracle.EYE if policy == "canonical" else LAST, columns[1])
     second = oracle.perpendicular(old, a)
     second = oracle.times(1 / oracle.length(second), second)
     np.testing.assert_allclose(got, rot6d.join(np.array([a]), np.array([second])), atol=1e-14)
@@ -205,7 +205,7 @@ def test_zero_policy_leaves_both_axes_zero():
 
 
 @pytest.mark.parametrize("columns", PAIRS)
-@pytest.mark.parametrize("policy", ["previous_frame", "canonical"])
+@pytest.mark.parametrize("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
 def test_decode_paths_fall_back_on_coordinate_axes_under_both_policies(columns, policy):
     """Previous pose, delta and seed have no frame before them: the engine takes (1,0,0) and (0,0,1) there."""
     got = codec(columns, degenerate=policy).decode(np.zeros(6))[0]

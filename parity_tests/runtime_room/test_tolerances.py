@@ -247,11 +247,44 @@ def test_bound_of_reprojection_grows_as_the_columns_fall_together(plain, angle_d
     assert 0.3 * gain < bound[3] / square[3] < 3.0 * gain + 2.0
 
 
-def test_lost_axis_has_a_bound_of_the_whole_range(plain):
-    """Below the engine's threshold the two sides differ by design: both are right."""
-    y_raw = np.array([[-1, 0, 0, 0, 0, 0] * 3], np.float32)
-    stages = {"y_norm": np.ones((1, 18), np.float32), "y_raw": y_raw, "delta6d": np.ones((1, 18), np.float32)}
-    assert (stage_tolerances(plain, stages)["delta6d"] == 2.0).all()
+def _bound_of_delta(contract, first_axis):
+    """The bound of ΔR where a residual gives this first axis, and Z as the second."""
+    six = [*np.subtract(first_axis, (1, 0, 0)), 0, 0, 0]
+    y_raw = np.array([six * 3], np.float32)
+    known = {"y_norm": np.zeros((1, 18), np.float32), "y_raw": y_raw, "delta6d": np.ones((1, 18), np.float32)}
+    return stage_tolerances(contract, known)["delta6d"].reshape(3, 6)
+
+
+def test_axis_that_both_sides_replace_has_a_bound_of_rounding(plain):
+    """The replacement is a coordinate axis: a limb that takes another axis turns by degrees, and must be seen."""
+    assert (_bound_of_delta(plain, (0, 0, 0)) < 100 * UNIT).all()
+    assert (_bound_of_delta(plain, (5e-5, 0, 0)) < 100 * UNIT).all()
+
+
+def test_axis_at_the_threshold_of_replacing_cannot_be_judged(plain):
+    """One side may replace it and the other not: both are right, so nothing there may count as agreed."""
+    assert np.isposinf(_bound_of_delta(plain, (np.float32(1e-4), 0, 0))).all()
+
+
+@given(
+    lost=st.sampled_from([(0, 0, 0, 0, 0, 1), (1, 0, 0, 2, 0, 0), (0, 0, 0, 0, 0, 0), (0, 0, 0, 0.3, -0.4, 0.5)]),
+    mode=st.sampled_from(["residual", "absolute"]),
+    policy=st.sampled_from(KNOBS["degenerate_axis"].values),
+)
+@settings(max_examples=60)
+def test_float32_maths_never_alarms_where_an_axis_is_lost(plain, lost, mode, policy):
+    """A dead output of a network is legal; UE 4 and UE 5 must agree on what replaces it."""
+    base = plain.with_conventions({"output_mode": mode, "degenerate_axis": policy})
+    identity = (1, 0, 0, 0, 0, 1) if mode == "residual" else (0,) * 6
+    statistics = base.output_statistics
+    mean = statistics.mean if mode == "absolute" else np.zeros(18)
+    y_norm = ((np.subtract(lost, identity).tolist() * 3 - mean) / statistics.std).astype(np.float32)[None]
+    previous = np.array([[n for r in tiny.pose(1) for n in oracle.encode_xz(r)]], np.float32)
+    wide, narrow = (
+        OutputStages(base.with_conventions({"math": math_mode}))(y_norm, previous, previous)
+        for math_mode in ("f64", "f32")
+    )
+    assert alarms(base, wide, narrow) == set()
 
 
 # --- narrow enough ----------------------------------------------------------------------------------------------------

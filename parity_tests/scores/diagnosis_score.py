@@ -37,7 +37,8 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.terminal import stdout, table
 
 from .benign import Benign, benign_variants

@@ -12,7 +12,8 @@ from rigpact.contract.systems.system import System, SystemContract
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 Rows = Mapping[str, np.ndarray]
 

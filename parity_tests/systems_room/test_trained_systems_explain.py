@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from rigpact.contract.systems.reading import read_system_contract
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reports.diagnosing.diagnose import Diagnosis
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from . import declared_runs
 from .blender_ik_mutants import DEFECTS as IK_DEFECTS

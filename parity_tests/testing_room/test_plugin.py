@@ -280,14 +280,15 @@ def test_a_warning_fails_where_it_is_asked_to(run_pytest: Run, demo_bundle: Path
 
 
 def test_a_configuration_leaves_rules_out(run_pytest: Run, demo_bundle: Path, edited: Any, folder: Path) -> None:
-    """A rule that the project left out is skipped, with the name of the configuration file."""
+    """A rule that the project lowered is skipped, with the file, the owner, the reason and the day."""
     bundle = edited(demo_bundle / "norm_template.json", lambda document: document["StdX"].__setitem__(17, 0.0))
-    (folder / "rigpact.toml").write_text('ignore = ["RP104"]\n')
+    debt = 'owner = "Ana"\nreason = "later"\nexpires = "2999-01-01"\n'
+    (folder / "rigpact.toml").write_text(f'[[lower]]\nrule = "RP104"\nto = "info"\n{debt}')
 
     ran = run_pytest(*QUICK, f"--rigpact-bundle={bundle}", "--rigpact-config=rigpact.toml", "-k", "check")
 
     assert ran.status == 0
-    assert "left out by rigpact.toml" in ran.out
+    assert "lowered in rigpact.toml until 2999-01-01 by Ana: later" in ran.out
 
 
 def test_fixtures_give_the_files_to_own_tests(run_pytest: Run, demo_words: list[Any], folder: Path) -> None:
@@ -313,8 +314,8 @@ def test_fixtures_give_the_files_to_own_tests(run_pytest: Run, demo_words: list[
     assert "no --rigpact-bundle" in without.out
 
 
-def test_properties_are_skipped_without_hypothesis(run_apart: Run, demo_words: list[Any], folder: Path) -> None:
-    """hypothesis is an extra; the other tests run without it."""
+def test_properties_fail_without_hypothesis(run_apart: Run, demo_words: list[Any], folder: Path) -> None:
+    """hypothesis is an extra; the other tests run without it, but what was not judged is no pass."""
     (folder / "conftest.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'hypothesis' else find(name, *rest)\n"
@@ -323,7 +324,7 @@ def test_properties_are_skipped_without_hypothesis(run_apart: Run, demo_words: l
     ran = run_apart(*QUICK, "-p", "no:hypothesispytest", *demo_words, "-k", "property or signature")
 
     properties = {outcome for name, outcome in ran.outcomes.items() if "::property::" in name}
-    assert (ran.status, ran.outcomes["rigpact::signature"], properties) == (0, "passed", set())
+    assert (ran.status, ran.outcomes["rigpact::signature"], properties) == (1, "passed", {"failed"})
     assert "hypothesis is not installed: pip install 'rigpact[testing]'" in ran.out
 
 

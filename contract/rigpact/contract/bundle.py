@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROTATIONS, Layout, json_to_layout
+from rigpact.contract.meaning import Meaning, conventions_sha256
 from rigpact.contract.rules.bundle.loading import refusals
 from rigpact.contract.rules.bundle.view import DEFAULT_FPS, BundleView
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
@@ -40,7 +41,7 @@ class Contract:
     """What both sides agreed on: layouts, statistics, skeleton, conventions. Immutable.
 
     `pose_history` and `angular_velocity` are None when neither the bundle nor the companion has them;
-    `pose_history_length` is then None too, and the network's own width gives it.
+    `pose_history_length` is then None too, and the network's own width gives it. sha256, companion_sha256: of the files' bytes.
     """
 
     path: Path
@@ -58,6 +59,8 @@ class Contract:
     angular_velocity: SquashedStatistics | None
     skeleton: Skeleton | None
     conventions: Conventions
+    companion_sha256: str | None = None
+    meaning: Meaning | None = None
 
     @property
     def bone_count(self) -> int:
@@ -80,6 +83,16 @@ class Contract:
     def system(self) -> System:
         """The system that a schema bundle is a contract of."""
         return find_system(ENEMY_ANIMATION)
+
+    @property
+    def hashes(self) -> dict[str, str | None]:
+        """What a recording says of its contract: hashes of the files' bytes, of their meaning, and of the conventions."""
+        return {
+            "bundle_sha256": self.sha256 or None,
+            "companion_sha256": self.companion_sha256,
+            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
+            "conventions_sha256": conventions_sha256(self.conventions),
+        }
 
     @property
     def numbers(self) -> Contract:
@@ -142,7 +155,7 @@ def document_to_contract(document: Document, companion: Document | None = None) 
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
     sources = (companion, document) if companion else (document,)
     angvel = _squashed(sources, "angvel", "AngVel")
-    return Contract(
+    contract = Contract(
         path=document.path,
         sha256=document.file.sha256,
         fps=float(root.get("fps", DEFAULT_FPS)),
@@ -158,7 +171,38 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         angular_velocity=angvel,
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
         conventions=_declared_conventions(BundleView(document), has_angvel_statistics=angvel is not None),
+        companion_sha256=None if companion is None else companion.file.sha256,
     )
+    return replace(contract, meaning=Meaning(partial(_meaning, contract)))
+
+
+def _meaning(contract: Contract) -> dict[str, Any]:
+    """Everything that is computed with, under the names of docs/trace-format.md; conventions have a hash of their own."""
+    skeleton = contract.skeleton
+    return {
+        "fps": contract.fps,
+        "bone_names": contract.bone_names,
+        "state": _places(contract.state),
+        "output": _places(contract.output),
+        "MuX": contract.state_statistics.mean,
+        "StdX": contract.state_statistics.std,
+        "MuY": contract.output_statistics.mean,
+        "StdY": contract.output_statistics.std,
+        "tanh_scales_rootvel": contract.rootvel_scales,
+        "tanh_scales_angvel": contract.angvel_scales,
+        "pose_hist_len": contract.pose_history_length,
+        "pose_hist": _squashed_values(contract.pose_history),
+        "angvel": _squashed_values(contract.angular_velocity),
+        "skeleton": None if skeleton is None else [skeleton.names, skeleton.parents, skeleton.offsets_m],
+    }
+
+
+def _places(layout: Layout) -> dict[str, list[int]]:
+    return {"": [0, layout.width]} | {entry.name: [entry.start, entry.size] for entry in layout}
+
+
+def _squashed_values(found: SquashedStatistics | None) -> list[NDArray[np.float32]] | None:
+    return None if found is None else [found.scale, found.statistics.mean, found.statistics.std]
 
 
 def _statistics(root: Mapping[str, Any], letter: str) -> Statistics:

@@ -75,6 +75,19 @@ def kind_of(root: dict[str, Any]) -> Kind | None:
     return next((kind for kind, is_marked in _MARKS if is_marked(root)), None)
 
 
+_MARKING_KEYS = (
+    "rigpact-system", "Frames", "prediction", "teacher", "MuX", "MuY", "state_layout", "output_layout", "MuPoseHist",
+    "MuAngVel", "pose_hist_len",
+)  # fmt: skip
+"""What the marks above look for, as text."""
+
+
+def is_marked_text(content: bytes) -> bool:
+    """Whether text that is no JSON holds a key of an artefact, in UTF-8 or UTF-16: an artefact that was damaged."""
+    text = content.replace(b"\0", b"")
+    return any(f'"{key}"'.encode() in text for key in _MARKING_KEYS)
+
+
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput if its kind is unknown or not the expected one."""
     reads = read_toml if Path(path).suffix.lower() == ".toml" else read_json

@@ -10,6 +10,7 @@ Anything else that escapes is a defect of rigpact (exit 3).
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,15 @@ class UnusableInput(Exception):
 
 class ModelFailed(UnusableInput):
     """A model that loads, but fails on inputs of the right widths: a fixed batch, a reshape that does not fit."""
+
+
+DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""Errors of a disk that is full, beyond a quota, read-only or broken: no defect of rigpact."""
+
+
+def disk_refusal(place: object, error: OSError) -> UnusableInput:
+    """The error of a disk that takes no more bytes."""
+    return UnusableInput(place, f"a disk that refuses ({error.strerror})", "room to write", "nothing was kept of it")
 
 
 class ContractRefused(UnusableInput):

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 import orjson
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
 from rigpact.contract.json_pointer import json_containers, json_pointer
 
 MAX_FILE_BYTES = 2 << 30
@@ -251,9 +251,11 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
             yield stream
         part.chmod(0o666 & ~_umask())
         part.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             part.unlink()
+        if isinstance(error, OSError) and error.errno in DISK_REFUSES:
+            raise disk_refusal(path, error) from None
         raise
 
 

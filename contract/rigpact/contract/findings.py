@@ -63,8 +63,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """A name for this finding that stays the same under other paths and changed numbers."""
-        identity = "\0".join((self.rule.code, PurePath(self.file).name, self.pointer))
-        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return fingerprint_of(self.rule.code, self.file, self.pointer)
 
     def to_json(self) -> dict[str, Any]:
         """The finding in the shape of the `rigpact-findings` format."""
@@ -78,6 +77,12 @@ class Finding:
             "hint": self.rule.hint,
             "fingerprint": self.fingerprint,
         }
+
+
+def fingerprint_of(code: str, file: str, pointer: str) -> str:
+    """The fingerprint of a finding of that code at that place; of the file's path, only its name counts."""
+    identity = "\0".join((code, PurePath(file).name, pointer))
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -117,17 +122,16 @@ class FindingsReport:
 
     @property
     def verdict(self) -> Verdict:
-        """`undetermined` when nothing was compared, `fail` on an error or an incomplete ledger, else `pass`."""
-        if self.ledger.compared == 0:
-            return "undetermined"
-        return "pass" if self.ledger.complete and not self.count(Severity.ERROR) else "fail"
+        """`undetermined` when nothing was compared; else `fail` on an error, `undetermined` where something is missing."""
+        if self.ledger.compared and self.count(Severity.ERROR):
+            return "fail"
+        return "pass" if self.ledger.complete else "undetermined"
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """Exit status of the command: 0 pass, 1 findings, 2 nothing could be judged."""
-        if self.verdict == "undetermined":
-            return EXIT_CANNOT_JUDGE
-        failed = self.verdict == "fail" or (strict and self.count(Severity.WARNING) > 0)
-        return EXIT_FINDINGS if failed else EXIT_PASS
+        """Exit status of the command: 0 pass, 1 findings, 2 something that was declared could not be judged."""
+        if self.verdict == "fail" or (strict and self.ledger.compared and self.count(Severity.WARNING)):
+            return EXIT_FINDINGS
+        return EXIT_PASS if self.verdict == "pass" else EXIT_CANNOT_JUDGE
 
     def to_json(self) -> dict[str, Any]:
         """The `rigpact-findings` document, version 1."""

@@ -114,3 +114,80 @@ def wrap_to_pi(angle):
     angle = _floating(np.asarray(angle))
     two_pi = np.asarray(2 * np.pi, angle.dtype)
     return angle - two_pi * np.round(angle / two_pi)
+
+
+def angvel_from_quat_seq(q_seq, fps):
+    return angvel_vec_from_R_seq(quat_to_matrix(q_seq), fps)
+
+
+def angvel_from_rot6d_seq(x_seq, fps):
+    return angvel_vec_from_R_seq(rot6d_to_matrix(x_seq), fps)
+
+
+def rot6d_to_quat(x):
+    return matrix_to_quat(rot6d_to_matrix(x))
+
+
+def quat_to_rot6d(q):
+    return matrix_to_rot6d(quat_to_matrix(q))
+
+
+def quat_to_axis_angle(q):
+    q = _floating(q)
+    v, w = q[..., :3], q[..., 3:]
+    sine = np.sqrt(np.sum(v * v, axis=-1, keepdims=True))
+    small = sine < 1e-15
+    return v * np.where(small, 2, 2 * np.arctan2(sine, w) / np.where(small, 1, sine)).astype(q.dtype)
+
+
+def axis_angle_to_quat(v):
+    v = _floating(v)
+    half = np.sqrt(np.sum(v * v, axis=-1, keepdims=True)) / 2
+    return np.concatenate([v * (np.sinc(half / np.asarray(np.pi, v.dtype)) / 2), np.cos(half)], axis=-1)
+
+
+def quat_mul(a, b):
+    u, v, s, t = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
+    return np.concatenate([s * v + t * u + np.cross(u, v), s * t - np.sum(u * v, axis=-1, keepdims=True)], axis=-1)
+
+
+def quat_inverse(q):
+    return q * np.array([-1, -1, -1, 1], q.dtype)
+
+
+def quat_rotate(q, v):
+    u, w = q[..., :3], q[..., 3:]
+    t = 2 * np.cross(u, v)
+    return v + w * t + np.cross(u, t)
+
+
+def quat_rotate_inverse(q, v):
+    return quat_rotate(quat_inverse(q), v)
+
+
+def _turn(axis, angle):
+    c, s, o, e = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
+    rows = {"X": (e, o, o, o, c, -s, o, s, c), "Y": (c, o, s, o, e, o, -s, o, c), "Z": (c, -s, o, s, c, o, o, o, e)}
+    return np.stack(rows[axis], axis=-1).reshape(*angle.shape, 3, 3)
+
+
+def euler_to_matrix(angles, order="ZYX"):
+    angles = _floating(angles)
+    a, b, c = (_turn(order[i], angles[..., i]) for i in range(3))
+    return a @ b @ c
+
+
+def matrix_to_euler(R, order="ZYX"):
+    """R = Rz(a) Ry(b) Rx(c)"""
+    assert order == "ZYX"
+    R = _floating(R)
+    middle = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
+    return np.stack([np.arctan2(R[..., 1, 0], R[..., 0, 0]), middle, np.arctan2(R[..., 2, 1], R[..., 2, 2])], axis=-1)
+
+
+def euler_to_quat(angles, order="ZYX"):
+    return matrix_to_quat(euler_to_matrix(angles, order))
+
+
+def quat_to_euler(q, order="ZYX"):
+    return matrix_to_euler(quat_to_matrix(q), order)

@@ -111,3 +111,84 @@ def angvel_vec_from_R_seq(R_seq, fps):
 
 def wrap_to_pi(angle):
     return angle - 2 * torch.pi * torch.round(angle / (2 * torch.pi))
+
+
+def angvel_from_quat_seq(q_seq, fps):
+    return angvel_vec_from_R_seq(quat_to_matrix(q_seq), fps)
+
+
+def angvel_from_rot6d_seq(x_seq, fps):
+    return angvel_vec_from_R_seq(rot6d_to_matrix(x_seq), fps)
+
+
+def rot6d_to_quat(x):
+    return matrix_to_quat(rot6d_to_matrix(x))
+
+
+def quat_to_rot6d(q):
+    return matrix_to_rot6d(quat_to_matrix(q))
+
+
+def quat_to_axis_angle(q):
+    q = q if q.is_floating_point() else q.double()
+    v, w = q[..., :3], q[..., 3:]
+    squared = (v * v).sum(-1, keepdim=True)
+    small = squared < torch.finfo(q.dtype).tiny
+    sine = torch.where(small, torch.ones_like(squared), squared).sqrt()
+    return v * torch.where(small, 2 * torch.ones_like(sine), 2 * torch.atan2(sine, w) / sine)
+
+
+def axis_angle_to_quat(v):
+    v = v if v.is_floating_point() else v.double()
+    squared = (v * v).sum(-1, keepdim=True)
+    small = squared < 1e-12
+    half = torch.where(small, torch.ones_like(squared), squared).sqrt() / 2
+    factor = torch.where(small, 0.5 - squared / 48, torch.sin(half) / (2 * half))
+    return torch.cat([v * factor, torch.where(small, 1 - squared / 8, torch.cos(half))], -1)
+
+
+def quat_mul(a, b):
+    u, v, s, t = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
+    return torch.cat([s * v + t * u + torch.linalg.cross(u, v), s * t - (u * v).sum(-1, keepdim=True)], -1)
+
+
+def quat_inverse(q):
+    return q * torch.tensor([-1, -1, -1, 1], dtype=q.dtype)
+
+
+def quat_rotate(q, v):
+    u, w = q[..., :3], q[..., 3:]
+    t = 2 * torch.linalg.cross(u, v)
+    return v + w * t + torch.linalg.cross(u, t)
+
+
+def quat_rotate_inverse(q, v):
+    return quat_rotate(quat_inverse(q), v)
+
+
+def _turn(axis, angle):
+    c, s, o, e = angle.cos(), angle.sin(), torch.zeros_like(angle), torch.ones_like(angle)
+    rows = {"X": (e, o, o, o, c, -s, o, s, c), "Y": (c, o, s, o, e, o, -s, o, c), "Z": (c, -s, o, s, c, o, o, o, e)}
+    return torch.stack(rows[axis], -1).unflatten(-1, (3, 3))
+
+
+def euler_to_matrix(angles, order="ZYX"):
+    angles = angles if angles.is_floating_point() else angles.double()
+    a, b, c = (_turn(order[i], angles[..., i]) for i in range(3))
+    return a @ b @ c
+
+
+def matrix_to_euler(R, order="ZYX"):
+    """R = Rz(a) Ry(b) Rx(c); the middle angle by its sine, whose gradient is finite away from the gimbal lock."""
+    assert order == "ZYX"
+    R = R if R.is_floating_point() else R.double()
+    middle = torch.asin((-R[..., 2, 0]).clamp(-1, 1))
+    return torch.stack([torch.atan2(R[..., 1, 0], R[..., 0, 0]), middle, torch.atan2(R[..., 2, 1], R[..., 2, 2])], -1)
+
+
+def euler_to_quat(angles, order="ZYX"):
+    return matrix_to_quat(euler_to_matrix(angles, order))
+
+
+def quat_to_euler(q, order="ZYX"):
+    return matrix_to_euler(quat_to_matrix(q), order)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-F = np.float32
-Array = np.ndarray
+from .plain import AS_WRITTEN, Array, F, Maths, conjugate, matrix_to_quaternion, w_last, w_last_taken_first
+
 FEATURES, LATENT, BONES = 27, 32, 22
-DT = F(1.0 / 60.0)
+Wrong = Callable[[str], "str | None"]
 _STEPS = {"one": 1.0, "twice": (1 / 60) ** 2, "half": 0.5 / 60, "inverse": 60.0}
 
 
@@ -23,6 +23,7 @@ def run(
     start: Array,
     frames: int,
     mistakes: Mapping[str, str],
+    maths: Maths = AS_WRITTEN,
 ) -> dict[str, Array]:
     """Run free from a state (59,) and a tilted root; the recording holds state, pose and root."""
     wrong = mistakes.get
@@ -33,17 +34,18 @@ def run(
         given = handed
         network_input = np.concatenate([given[FEATURES:], given[:FEATURES]]) if wrong("state.order") else given
         rate = stepper(network_input[None])[0].astype(F)
-        state = _advance(network_input, rate, _step(wrong("next_state.step")), wrong("next_state.rate_means"))
+        state = _advance(network_input, rate, "next_state", wrong, maths).astype(F)
         out = decompressor(state[None])[0].astype(F)
         velocity, turn = out[330:333], out[333:336]
-        moved = _rotate(rotation, velocity, wrong("root_velocity.direction"), wrong("root_velocity.quaternion_order"))
-        turned = _rotate(rotation, turn, wrong("root_turn.direction"), wrong("root_turn.quaternion_order"))
-        position = _advance(position, moved, _step(wrong("root_position.step")), wrong("root_position.rate_means"))
-        rotation = _turn(rotation, turned, wrong)
+        moved = _rotate(rotation, velocity, "root_velocity", wrong, maths)
+        turned = _rotate(rotation, turn, "root_turn", wrong, maths)
+        position = _advance(position, moved, "root_position", wrong, maths).astype(F)
+        rotation = _turn(rotation, turned, wrong, maths).astype(F)
         published = {
             "stepper_out": rate, "decompressed": out,
             "features": state[:FEATURES], "latent": state[FEATURES:], "positions": out[:66],
-            "rotations": _decode(out[66:198].reshape(BONES, 6), wrong).reshape(-1), "root_velocity": moved, "root_turn": turned,
+            "rotations": _decode(maths.real(out[66:198]).reshape(BONES, 6), wrong).reshape(-1),
+            "root_velocity": moved, "root_turn": turned,
             "root_position": position, "root_rotation": rotation, "contacts": _contacts(out[336:338], wrong),
         }  # fmt: skip
         for name, value in published.items():
@@ -56,53 +58,44 @@ def run(
     return {name: np.stack(values) for name, values in rows.items()}
 
 
-def _step(reading: str | None) -> F:
-    return F(_STEPS.get(reading or "", DT))
+def _step(stage: str, wrong: Wrong) -> float:
+    return _STEPS.get(wrong(f"{stage}.step") or "", 1.0 / 60.0)
 
 
-def _advance(state: Array, rate: Array, step: F, reading: str | None) -> Array:
+def _rotate(q: Array, v: Array, stage: str, wrong: Wrong, maths: Maths) -> Array:
+    q = w_last_taken_first(q) if wrong(f"{stage}.quaternion_order") else q
+    direction = wrong(f"{stage}.direction")
+    if direction == "none":
+        return v
+    return maths.rotate(conjugate(q) if direction == "inverse" else q, v)
+
+
+def _advance(state: Array, rate: Array, stage: str, wrong: Wrong, maths: Maths) -> Array:
+    reading, step = wrong(f"{stage}.rate_means"), maths.real(_step(stage, wrong))
     if reading == "absolute":
         return rate.copy()
     if reading == "delta":
-        return state + rate
+        return maths.real(state) + maths.real(rate)
     if reading == "negated":
-        return state - step * rate
-    return state.copy() if reading == "skipped" else state + step * rate
+        step = -step
+    return state.copy() if reading == "skipped" else maths.total((state, 1.0), (step, rate))
 
 
-def _rotate(q: Array, v: Array, direction: str | None, order: str | None) -> Array:
-    w, x, y, z = q if order != "xyzw" else (q[3], q[0], q[1], q[2])
-    if direction == "none":
-        return v.copy()
-    u = np.array([x, y, z], F) * (F(-1.0) if direction == "inverse" else F(1.0))
-    t = F(2.0) * np.cross(u, v)
-    return (v + w * t + np.cross(u, t)).astype(F)
-
-
-def _multiply(a: Array, b: Array) -> Array:
-    w1, x1, y1, z1 = a
-    w2, x2, y2, z2 = b
-    return np.array([
-        w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2, w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2,
-        w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2, w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2,
-    ], F)  # fmt: skip
-
-
-def _turn(q: Array, omega: Array, wrong: Callable[[str], str | None]) -> Array:
+def _turn(q: Array, omega: Array, wrong: Wrong, maths: Maths) -> Array:
     if wrong("root_rotation.quaternion_order") == "xyzw":  # this side keeps w last while it multiplies
-        q = q[[3, 0, 1, 2]]
+        q = w_last_taken_first(q)
     angle = {"full": 1.0, "quarter": 0.25, "negated": -0.5}.get(wrong("root_rotation.angle") or "", 0.5)
-    half = omega * _step(wrong("root_rotation.step")) * F(angle)
-    size = F(np.sqrt(np.sum(half * half)))
+    half = maths.real(omega) * maths.real(_step("root_rotation", wrong)) * maths.real(angle)
+    size = np.sqrt(np.sum(half * half))
     if size < 1e-8:
-        small = np.concatenate([[F(1.0)], half]).astype(F)
-        exp = small / F(np.sqrt(np.sum(small * small)))
+        small = np.concatenate([[maths.real(1.0)], half])
+        exp = small / np.sqrt(np.sum(small * small))
     else:
-        exp = np.concatenate([[np.cos(size)], np.sin(size) / size * half]).astype(F)
-    return _multiply(q, exp) if wrong("root_rotation.side") == "right" else _multiply(exp, q)
+        exp = np.concatenate([[np.cos(size)], np.sin(size) / size * half])
+    return maths.product(q, exp) if wrong("root_rotation.side") == "right" else maths.product(exp, q)
 
 
-def _contacts(logits: Array, wrong: Callable[[str], str | None]) -> Array:
+def _contacts(logits: Array, wrong: Wrong) -> Array:
     limit = {"zero": 0.0, "squared": 0.25, "root": 0.5**0.5}.get(wrong("contacts.limit") or "", 0.5)
     side = wrong("contacts.side")
     if side == "not_applied":
@@ -111,10 +104,10 @@ def _contacts(logits: Array, wrong: Callable[[str], str | None]) -> Array:
 
 
 def _unit(v: Array) -> Array:
-    return v / (F(np.sqrt(np.sum(v * v))) + F(1e-8))
+    return v / (np.sqrt(np.sum(v * v)) + v.dtype.type(1e-8))
 
 
-def _decode(six: Array, wrong: Callable[[str], str | None]) -> Array:
+def _decode(six: Array, wrong: Wrong) -> Array:
     """(22, 6) to (22, 4) w, x, y, z."""
     reading = wrong("rotations.reads") or "interleaved_first_kept"
     quaternions = []
@@ -126,21 +119,6 @@ def _decode(six: Array, wrong: Callable[[str], str | None]) -> Array:
         matrix = np.stack([first if reading.endswith("first_kept") else _unit(first), middle, third], axis=1)
         if (reading == "rows") != (wrong("rotations.sense") == "transposed"):
             matrix = matrix.T
-        quaternion = _matrix_to_wxyz(matrix)
-        quaternions.append(quaternion[[1, 2, 3, 0]] if wrong("rotations.writes") == "xyzw" else quaternion)
+        quaternion = matrix_to_quaternion(matrix)
+        quaternions.append(w_last(quaternion) if wrong("rotations.writes") == "xyzw" else quaternion)
     return np.array(quaternions, F)
-
-
-def _matrix_to_wxyz(m: Array) -> Array:
-    """By the signs of the diagonal, then made a unit."""
-    if m[2, 2] < 0:
-        if m[0, 0] > m[1, 1]:
-            q = (m[2, 1] - m[1, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2], m[1, 0] + m[0, 1], m[0, 2] + m[2, 0])
-        else:
-            q = (m[0, 2] - m[2, 0], m[1, 0] + m[0, 1], 1 - m[0, 0] + m[1, 1] - m[2, 2], m[2, 1] + m[1, 2])
-    elif m[0, 0] < -m[1, 1]:
-        q = (m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2], 1 - m[0, 0] - m[1, 1] + m[2, 2])
-    else:
-        q = (1 + m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
-    value = np.array(q, F)
-    return value / (F(np.sqrt(np.sum(value * value))) + F(1e-8))

@@ -1,7 +1,9 @@
 """How many mistakes of an independent runtime the diagnosis names under a declared contract, from a sparse recording.
 
-`named`: the answer's conventions are the mistake, or the mistake stands among the changes that explain this data equally well.
-`misleading`: other conventions are named with certainty. A mistake whose recording agrees with the contract cannot be seen.
+`named`: the answer's conventions are the mistake, or the mistake stands among the changes that explain this data equally well; a
+mistake that shows nothing beside the others is left out of them. `alike`: other conventions are named, and the runtime that makes
+those records the same numbers. `unseen`: the recording is the one without mistakes. `missed`: it is not, and the answer is that
+both agree. `located`: the stage is named, and no cause for all of it. `misleading`: other conventions are named with certainty.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from .plain import AS_WRITTEN, Maths
 
 Mistakes = Mapping[str, str]
-Record = Callable[[Mistakes, int], Mapping[str, FloatArray]]
-"""Mistakes and a seed -> what an engine with these mistakes records."""
+Record = Callable[[Mistakes, int, Maths], Mapping[str, FloatArray]]
+"""Mistakes, a seed and how the engine computes -> what an engine with these mistakes records."""
 _MOST_READINGS = 4096
-NAMED, LOCATED, UNSEEN, MISLEADING = "named", "located", "unseen", "misleading"
+NAMED, ALIKE, LOCATED, UNSEEN, MISSED, MISLEADING = "named", "alike", "located", "unseen", "missed", "misleading"
+RIGHT = frozenset((NAMED, ALIKE))
+_ROUNDINGS = 64
+"""Roundings of the longest chain of a runtime here; two that differ by no more than these record the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,38 +74,60 @@ def evidence_of(subject: Subject, contract: Any, rows: Mapping[str, FloatArray])
     return Evidence(np.arange(count), contract.fps or 1.0, mode, recorded, network=subject.network)
 
 
-def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> str:
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the diagnosis made of one recording: a word of this module, and its changes."""
+
+    planted: Mistakes
+    word: str
+    said: Mistakes
+    verdict: str
+
+
+def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> Answer:
     """What the diagnosis makes of one recording."""
-    rows = subject.record(planted, seed)
-    planted = _that_show(subject, planted, seed, rows)
+    rows = subject.record(planted, seed, AS_WRITTEN)
     diagnosis = diagnose(evidence_of(subject, contract, rows), contract)
+    said = {name: str(value) for cause in diagnosis.causes for name, value in cause.changes.items()}
+    return Answer(planted, _word(subject, planted, seed, rows, diagnosis), said, diagnosis.verdict)
+
+
+def _word(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray], diagnosis: Diagnosis) -> str:
+    def records(mistakes: Mistakes) -> bool:
+        return _is_same(subject, rows, subject.record(mistakes, seed, AS_WRITTEN))
+
     if diagnosis.verdict == "agrees":
-        return UNSEEN
+        return UNSEEN if records({}) else MISSED
+    shown = {name: value for name, value in planted.items() if not records(_without(planted, name))}
     choices = [(cause.changes, *cause.equivalents) for cause in diagnosis.causes]
-    readings = ({name: value for changes in chosen for name, value in changes.items()} for chosen in product(*choices))
-    if any(_is(named, planted) for named in islice(readings, _MOST_READINGS)):
+    readings = [
+        {name: str(value) for changes in chosen for name, value in changes.items()}
+        for chosen in islice(product(*choices), _MOST_READINGS)
+    ]
+    if any(reading in (shown, dict(planted)) for reading in readings):
         return NAMED
-    return MISLEADING if diagnosis.verdict == "explained" else LOCATED
+    if diagnosis.verdict != "explained":
+        return LOCATED
+    return ALIKE if records(readings[0]) else MISLEADING
 
 
-def _that_show(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray]) -> Mistakes:
-    """Of several mistakes those that change the recording: beside the others one may have no effect left."""
-    if len(planted) < 2:
-        return planted
-    shown = {}
-    for name, value in planted.items():
-        without = subject.record({other: planted[other] for other in planted if other != name}, seed)
-        if any(not np.array_equal(rows[stage], without[stage], equal_nan=True) for stage in subject.recorded):
-            shown[name] = value
-    return shown
+def _without(planted: Mistakes, left_out: str) -> Mistakes:
+    return {name: value for name, value in planted.items() if name != left_out}
 
 
-def _is(changes: Mapping[str, Any], planted: Mistakes) -> bool:
-    return {name: str(value) for name, value in changes.items()} == dict(planted)
+def _is_same(subject: Subject, rows: Mapping[str, FloatArray], others: Mapping[str, FloatArray]) -> bool:
+    """Whether two recordings differ by rounding at most: by `_ROUNDINGS` of the largest number of a stage in a frame."""
+    for stage in subject.recorded:
+        one, other = (np.asarray(each[stage], np.float64) for each in (rows, others))
+        size = np.abs(other).max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            if not np.all((np.abs(one - other) <= _ROUNDINGS * 2.0**-24 * size) | (one == other)):
+                return False
+    return True
 
 
-def counted(subject: Subject, planted: Sequence[Mistakes], seed: int = 0) -> Iterator[tuple[Mistakes, str]]:
-    """Each set of mistakes with its answer."""
+def counted(subject: Subject, planted: Sequence[Mistakes], seed: int = 0) -> Iterator[Answer]:
+    """The answer to each set of mistakes."""
     contract = opened(subject)
     for mistakes in planted:
-        yield mistakes, answered(subject, contract, mistakes, seed)
+        yield answered(subject, contract, mistakes, seed)

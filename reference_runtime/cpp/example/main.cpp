@@ -49,7 +49,7 @@ int main(int count, char** words) {
     rigpact::Recorder recorder;
     rigpact::TraceOptions options;
     options.json_lines = words[2];
-    if (!recorder.open(options, {"rigpact_example", "1", rigpact_contract::kBundleSha256, rigpact_contract::kFps, "free", nullptr})) return 2;
+    if (!recorder.open(options, rigpact_contract::TraceHeaderOf("rigpact_example", "1", "free"))) return 2;
 
     const rigpact::ClipView& clip = rigpact_contract::kConformance.clip;
     loop.seed(clip.x_raw);

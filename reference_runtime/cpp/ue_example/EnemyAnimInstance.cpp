@@ -66,7 +66,7 @@ void UEnemyAnimInstance::NativeInitializeAnimation()
     Loop->seed(SeedState);  // ResetARState
 
     // 4. Recording, three lines in all: the member in the header, this one, and record() below. Nothing in a shipping build.
-    Recorder.open({"Saved/enemy.trace.jsonl"}, {"MyGame", "5.4", rigpact_contract::kBundleSha256, rigpact_contract::kFps, "free", nullptr});
+    Recorder.open({"Saved/enemy.trace.jsonl"}, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
 }
 
 void UEnemyAnimInstance::NativeUpdateAnimation(float DeltaSeconds)

@@ -19,6 +19,8 @@ from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import run_binding, run_session
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
+from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 
 Vectors = Sequence[FloatArray]
@@ -70,6 +72,11 @@ class OnnxNetwork:
         self._bound = threading.local()
         self._takes_one_row = any(entry.shape[0] == 1 for entry in self.signature.inputs)
         self.bound_widths = tuple(entry.width for entry in self.signature.inputs)
+        self._bounded = BoundedModel(path, lambda inputs: [self.run(inputs, 0)], takes_one_row=self._takes_one_row)
+
+    def bounded(self, inputs: Vectors, moved: Vectors) -> Answer:
+        """The exact answer to inputs that are known up to `moved`, and the bound of its rounding."""
+        return self._bounded.answer(inputs, moved)
 
     def run(self, inputs: Vectors, frame: int) -> FloatArray:
         """Inference of every row, one by one if the export fixed the batch to 1. Output 0 is the answer."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.findings import Rule
 from rigpact.contract.rules.catalogue import FAMILIES
 from rigpact.contract.rules.family import Family, Need
 from rigpact.contract.rules.model import canary
@@ -22,7 +22,8 @@ from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.diagnosing.diagnose import Diagnosis, StageVerdict, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.reference_run import free_report, reference_of
@@ -81,7 +82,7 @@ _NO_GRAPH = "the package onnx is not installed"
 _NO_CLIP = "no clip: --rigpact-clip FILE"
 _NO_ROWS = "no teacher batch or prediction: --rigpact-clip FILE"
 _NO_PREDICTION = "no teacher prediction: --rigpact-clip FILE"
-_NO_BASELINE = "no known findings: --rigpact-config FILE with a baseline"
+_NO_BASELINE = "no settings that let findings be: --rigpact-config FILE with a baseline or [[lower]]"
 _ROWS = (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
 _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
     Need.DOCUMENT: lambda _: "",
@@ -94,9 +95,16 @@ _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
     Need.CLIP: lambda files: "" if files.clips_of_kind(Kind.RAW_CLIP) else _NO_CLIP,
     Need.ROWS: lambda files: "" if files.clips_of_kind(*_ROWS) else _NO_ROWS,
     Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
-    Need.BASELINE: lambda files: "" if files.configuration and files.configuration.baseline else _NO_BASELINE,
+    Need.BASELINE: lambda files: "" if _lets_findings_be(files) else _NO_BASELINE,
 }
 """Each need of a family of rules, with the text of what the files lack; '' if nothing."""
+
+
+def _lets_findings_be(files: UserFiles) -> bool:
+    configuration = files.configuration
+    return configuration is not None and bool(configuration.baseline or configuration.lowerings)
+
+
 _OF_CONTRACT_FILES = frozenset({Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA})
 _OF_ANY_MODEL = Need.GRAPH
 
@@ -110,9 +118,12 @@ def _is_asked(files: UserFiles, family: Family) -> bool:
 
 def _rule(files: UserFiles, rule: Rule, *, strict: bool) -> None:
     refute((finding for finding in files.findings.findings if finding.rule.code == rule.code), strict=strict)
-    configuration, place = files.configuration, str(files.paths.bundle)
-    if configuration is not None and configuration.severity_of(rule.code, place, Severity.ERROR) is None:
-        raise NotJudged(f"left out by {configuration.path.name}")
+    did = files.findings.summary.get("configuration", {})
+    for word in ("lowered", "waived"):
+        for entry in did.get(word, ()):
+            if entry["code"] == rule.code:
+                about = f"until {entry['expires']} by {entry['owner']}: {entry['reason']}"
+                raise NotJudged(f"{word} in {Path(did['file']).name} {about}")
 
 
 def _canary(files: UserFiles, rule: Rule, *, strict: bool) -> None:
@@ -178,7 +189,8 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, Rec
         raise NotJudged(f"rebuilt from {data.get('source_json') or 'its raw clip'} only: --rigpact-clip FILE")
     if stage not in recorded.trace.stages:
         raise NotJudged(f"the prediction does not record {stage}")
-    refute(judge(compare(recorded, runs[prediction], files.contract, only=(stage,))).findings)
+    compared = compare(recorded, runs[prediction], files.contract, only=(stage,), network=files.network)
+    refute(judge(compared).findings)
 
 
 # --- engine traces ----------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from rigpact.contract.conventions import InputOrder, declared_changes
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
-from rigpact.contract.settings.baseline import configured_report
 from rigpact.contract.settings.configuration import Configuration, read_configuration
 from rigpact.contract.settings.gate import GateSettings
+from rigpact.contract.settings.hearing import configured_report
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System

@@ -1,6 +1,7 @@
-"""Properties of a system under the user's contract and model, on drawn input. Reports if hypothesis is missing.
+"""Properties of a system under the user's contract and model, on drawn input.
 
-The properties of rotations need a published pose; a system without one has only the properties of its network.
+Without the package hypothesis they fail: a check that cannot run is missing. The properties of rotations need a published pose; a
+system without one has only the properties of its network.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def property_judgements(files: UserFiles, examples: int, seed: int | None) -> It
 
 def _judge(check: Callable[..., None], files: UserFiles, examples: int, seed: int | None) -> None:
     if find_spec("hypothesis") is None:
-        raise NotJudged("hypothesis is not installed: pip install 'rigpact[testing]'")
+        raise Refuted(
+            "not judged: hypothesis is not installed: pip install 'rigpact[testing]', or leave it out: -k 'not property'"
+        )
     check(files, partial(_run, examples=examples, seed=seed))
 
 

@@ -9,6 +9,7 @@ from rigpact.contract.compatibility.change import Change, Compatibility, change
 from rigpact.contract.compatibility.companions import compare_companions
 from rigpact.contract.compatibility.contract_files import compare_contract_files
 from rigpact.contract.compatibility.declarations import compare_declarations
+from rigpact.contract.compatibility.declared_contracts import compare_declared_contracts
 from rigpact.contract.compatibility.kinds import Consumer
 from rigpact.contract.compatibility.layouts import compare_layouts, slice_renames
 from rigpact.contract.compatibility.numbers import compare_numbers
@@ -32,13 +33,14 @@ def compare_contracts(
             raise UnusableInput(companion.path, f"a {companion.kind.words}", f"a {Kind.COMPANION.words}")
     if new.kind is Kind.BUNDLE:
         return compare_bundles(old, new, companions)
-    if new.kind is not Kind.SYSTEM_CONTRACT:
+    if not new.kind.is_of_a_system:
         raise UnusableInput(new.path, f"a {new.kind.words}", "a schema bundle or a contract")
     if companions is not None:
         raise UnusableInput(
             "--companion", str(companions[1].path), "contract files alone", "this system has no such file"
         )
-    return _compatibility(old, new, compare_contract_files(old, new))
+    compare = compare_declared_contracts if new.kind is Kind.DECLARATION else compare_contract_files
+    return _compatibility(old, new, compare(old, new))
 
 
 def compare_bundles(old: Document, new: Document, companions: tuple[Document, Document] | None = None) -> Compatibility:

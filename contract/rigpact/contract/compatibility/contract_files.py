@@ -124,13 +124,14 @@ def _compare_vector(
                 "vector-unreadable", pointer, None, None, f"the fields of {name} can be read in neither version"
             )
         return
-    found = [*_compare_fields(name, old, new)]
+    found = [*compare_fields(name, old, new)]
     yield from found
     if not found and not same(*entries):
         yield _compare_text(name, entries)
 
 
-def _compare_fields(vector: str, old: FieldLayout, new: FieldLayout) -> Iterator[Change]:
+def compare_fields(vector: str, old: FieldLayout, new: FieldLayout) -> Iterator[Change]:
+    """Yield what changed in the fields of one vector, matched by their names."""
     yield from compare_parts("field", partial(json_pointer, "vectors", vector), old, new)
     renames = renamed_parts(old, new)
     for field in old:

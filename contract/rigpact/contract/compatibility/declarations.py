@@ -1,7 +1,7 @@
 """Everything else that a bundle declares: units, axes, rotation spec, rates, alignment, notes.
 
-A table says what each declaration means, and to whom. A declaration without a row is a note: no program computes with it.
-This module reports every difference between the two files, except at places that another module compares.
+A table says what each declaration means, and to whom. A place without a row is one that nobody can judge: it may matter to
+everybody. This module reports every difference between the two files, except at places that another module compares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from rigpact.contract.compatibility.kinds import KINDS, Consumer
 from rigpact.contract.compatibility.numbers import ARRAYS
 from rigpact.contract.compatibility.values import UNDECLARED, same, short_of, text_of
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.rules.bundle.view import BundleView, columns_word
+from rigpact.contract.layout import ROTATIONS, json_to_layout
+from rigpact.contract.rules.bundle.view import BundleView, columns_word, member
 
 _ELSEWHERE: frozenset[tuple[Token, ...]] = frozenset(
     [(array.key,) for array in ARRAYS]
@@ -42,9 +43,17 @@ def _unit(value: Any) -> Any:
     return "meters" if _word(value) in metre else _word(value)
 
 
+def _exact(value: Any) -> Any:
+    """A word that its readers compare letter by letter."""
+    return value
+
+
 @dataclass(frozen=True)
 class Declaration:
-    """A place (a path, or the beginning of one), the kind of its change, the value that readers assume where it is absent."""
+    """A place (a path, or the beginning of one), the kind of its change, the value that readers assume where it is absent.
+
+    Without such a value, nobody can say whether a declaration that appears changes anything: it counts as changed.
+    """
 
     path: tuple[Token, ...]
     kind: str
@@ -55,13 +64,23 @@ class Declaration:
 DECLARATIONS = (
     Declaration(("fps",), "frame-rate-changed", 60),
     Declaration(("pose_hist_len",), "history-length-changed"),
-    Declaration(("meta", "units"), "units-changed", meaning=_unit),
-    Declaration(("meta", "handedness"), "handedness-changed"),
+    Declaration(("meta", "units"), "units-changed", "meters", _unit),
+    Declaration(("meta", "handedness"), "handedness-changed", "left"),
+    Declaration(("meta", "axes", "x"), "axes-changed", "forward"),
+    Declaration(("meta", "axes", "y"), "axes-changed", "right"),
+    Declaration(("meta", "axes", "z"), "axes-changed", "up"),
     Declaration(("meta", "axes"), "axes-changed"),
+    Declaration(("meta", "spaces", "bone_rotations"), "spaces-changed", "local_6d"),
+    Declaration(("meta", "spaces", "bone_angular_velocities"), "spaces-changed", "local_rad_per_sec"),
     Declaration(("meta", "spaces"), "spaces-changed"),
     Declaration(("meta", "rot6d_spec", "columns"), "rotation-columns-changed", "xz", columns_word),
-    Declaration(("meta", "rot6d_spec", "output_mode"), "output-mode-changed", "delta"),
+    Declaration(("meta", "rot6d_spec", "output_mode"), "output-mode-changed", "delta", _exact),
+    Declaration(("meta", "rot6d_spec", "matrix_layout"), "rotation-spec-changed", "columns_are_axes"),
+    Declaration(("meta", "rot6d_spec", "order"), "rotation-spec-changed", "a_then_b"),
+    Declaration(("meta", "rot6d_spec", "handedness"), "rotation-spec-changed", "left"),
     Declaration(("meta", "rot6d_spec"), "rotation-spec-changed"),
+    Declaration(("meta", "alignment", "x_to_y", "mode"), "target-alignment-changed", "next"),
+    Declaration(("meta", "alignment", "x_to_y", "offset"), "target-alignment-changed", 1),
     Declaration(("meta", "alignment", "x_to_y"), "target-alignment-changed"),
     Declaration(("meta", "alignment", "cond_to_y"), "condition-alignment-changed"),
     Declaration(("meta", "y_to_x_map"), "writeback-map-changed"),
@@ -70,18 +89,24 @@ DECLARATIONS = (
     Declaration(("cond_norm_config", "size"), "condition-width-changed", 7, lambda value: 7 if value is None else value),
     Declaration(("meta", "root_motion", "source"), "bookkeeping-changed"),
     Declaration(("meta", "root_motion", "forward_axis_sample_count"), "bookkeeping-changed"),
+    Declaration(("meta", "root_motion", "root_yaw_units"), "root-motion-changed", "radians"),
     Declaration(("meta", "root_motion"), "root-motion-changed"),
     Declaration(("meta", "trajectory"), "trajectory-changed"),
+    Declaration(("meta", "asset_to_ue", "applied"), "basis-changed", default=False),
     Declaration(("meta", "asset_to_ue"), "basis-changed"),
     *(Declaration((key,), "bookkeeping-changed") for key in (
-        "notes", "bundle_version", "pose_hist_dim", "cond_norm_config", "group_priors_rot6d", "s_eff_X", "s_eff_Y",
-        "s_eff_meta", "J", "angvel_dim", "angvel_span", "pose_target_dim", "tanh_scales_pose_target", "MuPoseTarget",
-        "StdPoseTarget",
+        "notes", "bundle_version", "pose_hist_dim", "group_priors_rot6d", "s_eff_X", "s_eff_Y", "s_eff_meta", "J",
+        "angvel_dim", "angvel_span", "pose_target_dim", "tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget",
     )),
-    *(Declaration(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "alignment", "skeleton")),
+    *(Declaration(("cond_norm_config", key), "bookkeeping-changed") for key in (
+        "floor_rot6d", "floor_other", "floor_rootyaw", "floor_angvel",
+    )),
+    *(Declaration(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "built_in", "quantiles")),
+    Declaration(("meta", "skeleton", "ref_offsets_source"), "bookkeeping-changed"),
 )  # fmt: skip
 """What each declaration means; the longer of two paths stands first."""
 _LENGTH = ("pose_hist_len",)
+"""Undeclared, it follows from the history's own statistics, if they are in the same file."""
 
 
 def compare_declarations(old: BundleView, new: BundleView) -> Iterator[Change]:
@@ -92,7 +117,7 @@ def compare_declarations(old: BundleView, new: BundleView) -> Iterator[Change]:
 def judge_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """The same for two JSON objects."""
     for path, first, second in differences(old, new):
-        yield _judge(path, first, second)
+        yield _judge(path, (first, second), (old, new))
 
 
 def differences(first: Any, second: Any, path: tuple[Token, ...] = ()) -> Iterator[tuple[tuple[Token, ...], Any, Any]]:
@@ -122,21 +147,50 @@ def _every_member(
         yield from differences(*pair(holder[key]), (*path, key))
 
 
-def _judge(path: tuple[Token, ...], first: Any, second: Any) -> Change:
+def _judge(
+    path: tuple[Token, ...], values: tuple[Any, Any], roots: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Change:
     row = next((row for row in DECLARATIONS if path[: len(row.path)] == row.path), None)
-    kind = row.kind if row else "unknown-key-changed"
-    if row is not None and Consumer.COSMETIC not in KINDS[kind].classes:
-        kind = _meaningful_kind(row, first, second)
-    message = f"{'.'.join(map(str, path))}: {text_of(first)} → {text_of(second)}"
-    return change(kind, json_pointer(*path), short_of(first), short_of(second), message)
+    if row is None:
+        kind = _kind_without_row(path, values)
+    elif Consumer.COSMETIC in KINDS[row.kind].classes:
+        kind = row.kind
+    else:
+        defaults = map(_implied_length, roots) if row.path == _LENGTH else (row.default, row.default)
+        meant = [each if value is UNDECLARED else value for value, each in zip(values, defaults, strict=True)]
+        kind = _meaningful_kind(row, values, meant)
+    message = f"{'.'.join(map(str, path))}: {' → '.join(map(text_of, values))}"
+    return change(kind, json_pointer(*path), short_of(values[0]), short_of(values[1]), message)
 
 
-def _meaningful_kind(row: Declaration, first: Any, second: Any) -> str:
+def _kind_without_row(path: tuple[Token, ...], values: tuple[Any, Any]) -> str:
+    """Nobody can judge it, unless it is an object that could hold declarations and holds none."""
+    holds = any(row.path[: len(path)] == path for row in DECLARATIONS)
+    if holds and {} in values and UNDECLARED in values:
+        return _silent_kind(values)
+    return "unjudged-change"
+
+
+def _meaningful_kind(row: Declaration, values: tuple[Any, Any], meant: list[Any]) -> str:
     """The row's kind if the meaning changed; else that a declaration was added or removed, or is spelled in another way."""
-    meant = [row.meaning(row.default if value is UNDECLARED else value) for value in (first, second)]
-    silent = first is UNDECLARED or second is UNDECLARED
-    if silent and (row.default is UNDECLARED or same(*meant)):
-        pair = ("history-length-declared", "history-length-undeclared")
-        added, removed = pair if row.path == _LENGTH else ("declaration-added", "declaration-removed")
-        return added if first is UNDECLARED else removed
-    return "spelled-differently" if same(*meant) else row.kind
+    if UNDECLARED in meant or not same(*map(row.meaning, meant)):
+        return row.kind
+    if UNDECLARED not in values:
+        return "spelled-differently"
+    if row.path == _LENGTH:
+        return "history-length-declared" if values[0] is UNDECLARED else "history-length-undeclared"
+    return _silent_kind(values)
+
+
+def _silent_kind(values: tuple[Any, Any]) -> str:
+    return "declaration-added" if values[0] is UNDECLARED else "declaration-removed"
+
+
+def _implied_length(root: Mapping[str, Any]) -> Any:
+    """How many frames of history a file's statistics hold; UNDECLARED where it does not say."""
+    history, layout = root.get("MuPoseHist"), json_to_layout(member(root, "meta", "output_layout"))
+    bones = member(root, "J")
+    width = layout[ROTATIONS].size if ROTATIONS in layout else 6 * bones if type(bones) is int else 0
+    if not isinstance(history, list) or width <= 0 or len(history) % width:
+        return UNDECLARED
+    return len(history) // width

@@ -210,14 +210,36 @@ def grades(
     """How far each channel went: a grade, and by how many deviations (a mean) or by what factor (anything else)."""
     with np.errstate(all="ignore"):
         written_alike = (a == b) | (np.isnan(a) & np.isnan(b))
-        if array.floor:  # readers take max(|value|, floor): below it, and in sign, nothing changes
-            a, b = (np.where(np.isfinite(v), np.maximum(np.abs(v), array.floor), v) for v in (a, b))
-        amount = _shift(a, b, deviations) if array.deviation else _ratio(a, b)
-        step = np.spacing(np.maximum(np.abs(a), np.abs(b)).astype(np.float32)).astype(np.float64)
-        rounded = (a == b) | (np.abs(a - b) <= step)
+        seen = [_measured(array, *pair, deviations) for pair in _readings(array, a, b)]
+        rounded = np.logical_and.reduce([each for each, _ in seen])
+        amount = np.maximum.reduce([each for _, each in seen])
         limit = RETRAIN_SHIFT_SIGMA if array.deviation else RETRAIN_RATIO
         grade = np.select([written_alike, rounded, amount < limit], [SAME, ROUNDED, DRIFTED], default=MOVED)
     return grade.astype(np.int64), np.where(np.isnan(amount), np.inf, amount)
+
+
+def _readings(array: Array, a: FloatArray, b: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Both values as each reader holds them: the engine takes max(|v|, floor), training max(v, 1e-6)."""
+    if not array.floor:
+        yield a, b
+        return
+    yield _floored(np.abs(a), array.floor), _floored(np.abs(b), array.floor)
+    yield _floored(a, STD_FLOOR), _floored(b, STD_FLOOR)
+
+
+def _floored(values: FloatArray, floor: float) -> FloatArray:
+    """max(value, floor), where the value is a number."""
+    found: FloatArray = np.where(np.isfinite(values), np.maximum(values, floor), values)
+    return found
+
+
+def _measured(
+    array: Array, a: FloatArray, b: FloatArray, deviations: Sequence[FloatArray | None]
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Whether the two are within one float32 step, and how far they are apart."""
+    amount = _shift(a, b, deviations) if array.deviation else _ratio(a, b)
+    step = np.spacing(np.maximum(np.abs(a), np.abs(b)).astype(np.float32)).astype(np.float64)
+    return (a == b) | (np.abs(a - b) <= step), amount
 
 
 def _shift(a: FloatArray, b: FloatArray, deviations: Sequence[FloatArray | None]) -> FloatArray:

@@ -42,8 +42,7 @@ def _compare_tables(old: BundleView, new: BundleView) -> Iterator[Change]:
 def _compare_root(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Change]:
     old, new = first.get("root_bone"), second.get("root_bone")
     if old != new:
-        kind = "declaration-added" if old is None else "declaration-removed" if new is None else "root-bone-renamed"
-        yield change(kind, "/meta/skeleton/root_bone", old, new, f"the root is {new!r}, was {old!r}")
+        yield change("root-bone-renamed", "/meta/skeleton/root_bone", old, new, f"the root is {new!r}, was {old!r}")
 
 
 def _compare_parents(first: Mapping[str, Any], second: Mapping[str, Any], match: BoneMatch) -> Iterator[Change]:

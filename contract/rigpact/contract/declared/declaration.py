@@ -18,6 +18,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
 from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.declared.whole_file import (
@@ -28,13 +29,29 @@ from rigpact.contract.declared.whole_file import (
 )
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding, System
 
 FORMAT = "rigpact-contract"
 _OF_EVERY_STAGE = frozenset(
-    {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high", "knobs", "why"}
+    {
+        "name",
+        "operation",
+        "of",
+        "fields",
+        "names",
+        "parts",
+        "size",
+        "kind",
+        "unit",
+        "space",
+        "low",
+        "high",
+        "knobs",
+        "why",
+    }
 )
 
 
@@ -124,7 +141,12 @@ class _Reader:
             numbers=flat_numbers,
             networks=self.networks,
             recordings=self.root.get("recordings", {}),
+            description=Description(facts=_facts),
         )
+
+    @property
+    def _profile(self) -> Profile | None:
+        return known_profiles().get(self.root.get("profile", ""))
 
     @property
     def _names(self) -> dict[str, tuple[str, ...]]:
@@ -160,10 +182,8 @@ class _Reader:
     def _add_network(self, name: str, table: Mapping[str, Any]) -> None:
         place: tuple[Token, ...] = ("networks", name)
         path = self.sources.find(table["file"], (*place, "file")) if "file" in table else None
-        inputs = table["inputs"]
-        by_name = tuple(inputs) if isinstance(inputs, Mapping) else ()
-        stages = tuple(inputs.values()) if isinstance(inputs, Mapping) else tuple(inputs)
-        self.networks[name] = NetworkBinding(name, stages, tuple(table["outputs"]), path, by_name)
+        (inputs, input_names), (outputs, output_names) = (_bound(table[key]) for key in ("inputs", "outputs"))
+        self.networks[name] = NetworkBinding(name, inputs, outputs, path, input_names, output_names)
 
     def _add_given(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
         layout = declared_fields(table, place, self._names)
@@ -222,7 +242,7 @@ class _Reader:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
         fps = self.root.get("fps")
-        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network)
+        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network, self._profile)
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
@@ -246,6 +266,15 @@ class _Reader:
         raise _NotBuilt
 
 
+def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact describe` says of a declared contract before its tables: its profile."""
+    profile = known_profiles().get(root.get("profile", ""))
+    if profile is None:
+        return []
+    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
+    return [("profile", f"{profile.name}: {says}")]
+
+
 class _NotBuilt(Exception):
     """An input of the stage was not built; its own mistake is noted already."""
 
@@ -253,6 +282,11 @@ class _NotBuilt(Exception):
 def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
     kind, index = place
     return int(index) + (len(root.get("given", [])) if kind == "stages" else 0)
+
+
+def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The stages of a network's side, and the model's own names of them where a table binds by name."""
+    return (tuple(value.values()), tuple(value)) if isinstance(value, Mapping) else (tuple(value), ())
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -1,8 +1,8 @@
-"""The fields of a declared vector: one by one, or one for each name of a list."""
+"""The fields of a declared vector: one by one, or one for each name of a list, or several `parts` for each name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
@@ -19,7 +19,7 @@ def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: N
         entries = [(entry, (*place, "fields", index)) for index, entry in enumerate(table["fields"])]
     elif "names" in table:
         listed = _listed(table["names"], (*place, "names"), names)
-        entries = [({**table, "name": name}, place) for name in listed]
+        entries = list(_of_names(table, listed, place))
     elif "size" in table or "kind" in table:
         entries = [(table, place)]
     else:
@@ -33,6 +33,17 @@ def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: N
         fields.append(field)
         start = field.stop
     return FieldLayout(tuple(fields))
+
+
+def _of_names(
+    table: Mapping[str, Any], listed: tuple[str, ...], place: tuple[Token, ...]
+) -> Iterator[tuple[Mapping[str, Any], tuple[Token, ...]]]:
+    """A field for each name; with `parts` one for each part of each name, `hand.velocity`, name by name."""
+    for name in listed:
+        if "parts" not in table:
+            yield {**table, "name": name}, place
+        for index, part in enumerate(table.get("parts", [])):
+            yield {**part, "name": f"{name}.{part['name']}"}, (*place, "parts", index)
 
 
 def _listed(value: Any, place: tuple[Token, ...], names: Names) -> tuple[str, ...]:

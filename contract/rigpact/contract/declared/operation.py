@@ -15,6 +15,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.problems import Misdeclared, Wrong, near, shown, unknown
+from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
@@ -108,9 +109,9 @@ class NamedNumbers:
 class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
-    declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. knobs, constants:
-    what the parameters that were read so far add to the stage and to the contract's numbers. left_open: conventions that the
-    declaration does not say, with their keys.
+    declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
+    conventions hold where the stage does not say them. knobs, constants: what the parameters that were read so far add to the
+    stage and to the contract's numbers. left_open: conventions that the declaration does not say, with their keys.
     """
 
     stage: str
@@ -122,6 +123,7 @@ class Use:
     fps: float | None
     declared: FieldLayout | None = None
     network: NetworkBinding | None = None
+    profile: Profile | None = None
     knobs: list[Knob] = field(default_factory=list)
     constants: dict[str, FloatArray] = field(default_factory=dict)
     left_open: list[tuple[Knob, str]] = field(default_factory=list)
@@ -158,9 +160,11 @@ class Use:
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
-        may be left out. shows: as in `knob`.
+        may be left out, and so it may where the declaration's profile says it. shows: as in `knob`.
         """
         declared = self.table.get(key, default)
+        if declared is None and self.profile is not None:
+            declared = self.profile.choice(str(self.table["operation"]), key)
         is_open = declared is None
         if is_open:
             declared = next(iter(effects))
@@ -307,7 +311,7 @@ def _that_differ(readings: Mapping[str, Reading], value: FloatArray) -> dict[str
     seen: list[FloatArray] = []
     with np.errstate(all="ignore"):
         for name, reading in readings.items():
-            read = np.broadcast_to(reading(value), value.shape)
+            read = np.asarray(reading(value)).reshape(-1)  # one for all, or one for each
             if not any(np.allclose(read, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
                 kept[name] = reading
                 seen.append(read)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.meaning import Meaning
 from rigpact.contract.systems.system import SystemContract
 
 
@@ -31,7 +34,16 @@ def declared_contract(document: Document) -> SystemContract:
         conventions=system.conventions(),
         constants=declaration.constants,
         fps=None if fps is None else float(fps),
+        meaning=Meaning(partial(_meaning, document.data, declaration.constants)),
     )
+
+
+def _meaning(root: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What both sides compute with: stages, names, networks and numbers; no titles, no files, no columns of recordings."""
+    parts = {key: root[key] for key in ("name", "fps", "names", "given", "stages") if key in root}
+    networks = root.get("networks", {})
+    bindings = {name: {"inputs": each["inputs"], "outputs": each["outputs"]} for name, each in networks.items()}
+    return {**parts, "networks": bindings, "constants": constants}
 
 
 def _digest(content: bytes, read: Mapping[str, bytes]) -> str:

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 
 from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.problems import near
+from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.errors import UnusableInput
 
 GROUP = "rigpact.operations"
@@ -34,6 +35,7 @@ def find_operation(name: str) -> Operation:
     """The operation of that name; UnusableInput, with the nearest name, where there is none."""
     known = known_operations()
     if name not in known:
-        hint = near(name, known) or "`rigpact operations` lists them"
-        raise UnusableInput("NAME", repr(name)[:60], f"one of {', '.join(known)}", hint)
+        names = [*known, *known_profiles()]
+        hint = near(name, names) or "`rigpact operations` lists them"
+        raise UnusableInput("NAME", repr(name)[:60], f"one of {', '.join(names)}", hint)
     return known[name]

@@ -9,6 +9,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding
@@ -18,7 +19,7 @@ _SECTIONS = (
     "format", "version", "name", "title", "profile", "fps", "names", "numbers", "networks", "given", "stages", "recordings",
 )  # fmt: skip
 _OF_GIVEN = (
-    "name", "fields", "names", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
+    "name", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "carried", "start", "wrong", "why",
 )  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def declared_names(root: Root) -> list[str]:
 
 
 def words_that_name_nothing(root: Root) -> Iterator[Misdeclared]:
-    """Yield unknown keys outside of stages, repeated names, and a rate that is no number."""
+    """Yield unknown keys outside of stages, an unknown profile, repeated names, and a rate that is no number."""
     names = declared_names(root)
     tables: list[tuple[tuple[Token, ...], Mapping[str, Any], tuple[str, ...]]] = [((), root, _SECTIONS)]
     tables += [(("given", index), table, _OF_GIVEN) for index, table in enumerate(root["given"])]
@@ -47,6 +48,8 @@ def words_that_name_nothing(root: Root) -> Iterator[Misdeclared]:
         twice = next((word for word in words if words.count(word) > 1), None)
         if twice is not None:
             yield Misdeclared(Wrong.NAMED_TWICE, ("names", name), f"{twice} twice", "each name once")
+    if root.get("profile", next(iter(known_profiles()))) not in known_profiles():
+        yield unknown(("profile",), root["profile"], known_profiles(), "a profile")
     if not np.isfinite(root.get("fps", 1.0)):
         yield Misdeclared(Wrong.NUMBERS, ("fps",), str(root["fps"]), "a finite number")
 

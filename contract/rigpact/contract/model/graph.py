@@ -25,8 +25,8 @@ ESCAPES, MISSING, SHORT = "escapes", "missing", "short"
 """What can be wrong with weights that stand in another file."""
 _DTYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 7: "int64", 6: "int32", 9: "bool"}
 _FLOATING = {"float32", "float64", "float16", "bfloat16"}
-_SMALL = 16
-"""Weights of at most so many numbers are kept whole: bounds, axes, flags."""
+_SMALL = 1 << 12
+"""Weights of at most so many numbers are kept whole: bounds, axes, flags, statistics of an input."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Node:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """A model as its file says it: operator sets, declared inputs and outputs, nodes (subgraphs too), weights."""
+    """A model as its file says it: operator sets, declared inputs and outputs, nodes (subgraphs too), weights, metadata."""
 
     path: Path
     opsets: Mapping[str, int]
@@ -93,6 +93,7 @@ class ModelGraph:
     weights: tuple[Weight, ...]
     own_domains: frozenset[str] = frozenset()
     sha256: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def weight(self) -> Mapping[str, Weight]:
@@ -141,6 +142,7 @@ def _to_graph(path: Path, model: Any, digest: str) -> ModelGraph:
         weights=tuple(_weights(path.parent, model.graph)),
         own_domains=frozenset(body.domain for body in model.functions),
         sha256=digest,
+        metadata={entry.key: entry.value for entry in model.metadata_props},
     )
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules.account import account
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, run
+from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.bundle import (
     companion,
     condition,
@@ -34,6 +34,7 @@ from rigpact.contract.rules.bundle import (
     derived,
     layout,
     loading,
+    rotation_means,
     rotation_spec,
     skeleton,
     statistics,
@@ -44,18 +45,40 @@ from rigpact.contract.rules.bundle import (
 from rigpact.contract.rules.clips import angular_velocity, clip_condition, clip_rotations, clips, feet, root_motion
 from rigpact.contract.rules.family import Family
 from rigpact.contract.rules.files import json_text, structure
-from rigpact.contract.rules.hosted import system_data, system_loading, systems
-from rigpact.contract.rules.model import canary, model, model_graph, model_weights
+from rigpact.contract.rules.hosted import (
+    declarations,
+    declared_metadata,
+    declared_models,
+    declared_numbers,
+    declared_orders,
+    declared_profile,
+    declared_stages,
+    system_data,
+    system_loading,
+    systems,
+)
+from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher import across, history, prediction, rows_of_clip, teacher, teacher_rows
+from rigpact.contract.rules.teacher import (
+    across,
+    history,
+    prediction,
+    recorded_output,
+    rows_of_clip,
+    teacher,
+    teacher_rows,
+)
 
 FAMILIES: tuple[Family, ...] = tuple(
     module.FAMILY
     for module in (
-        json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning, derived, rotation_spec,
+        json_text, structure, loading, layout, timing, condition, statistics, statistics_meaning,
+        rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
-        root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, across, rows_of_clip,
-        comparison, run, canary, baseline, gate, geometry, system_loading, systems, system_data,
+        root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
+        rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
+        declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
+        stamp,
     )
 )  # fmt: skip
 """In the order in which they are checked and shown."""

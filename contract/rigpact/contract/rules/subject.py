@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rigpact.contract.documents import Document, Kind
+from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.bundle.auxiliary import Auxiliary, auxiliaries
 from rigpact.contract.rules.bundle.view import BundleView
@@ -21,13 +22,20 @@ MODEL = "model"
 class Subject:
     """The artefacts of one check: a bundle, its companion, files made with it, and a model; any of them may be absent.
 
-    others: clips, teacher batches and teacher predictions.
+    others: clips, teacher batches and teacher predictions. graph_beside: of a model that is judged elsewhere; rules about the
+    other files may read it.
     """
 
     bundle: Document | None = None
     companion: Document | None = None
     others: tuple[Document, ...] = ()
     model: ModelSignature | None = None
+    graph_beside: ModelGraph | None = None
+
+    @property
+    def graph(self) -> ModelGraph | None:
+        """The nodes of the model that belongs to these files, wherever it is judged; None where there is none to read."""
+        return self.graph_beside if self.model is None else self.model.graph
 
     @property
     def documents(self) -> tuple[Document, ...]:

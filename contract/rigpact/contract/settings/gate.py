@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.table import SettingsTable
+from rigpact.contract.settings.table import SettingsTable, did_you_mean
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "gate": {
@@ -45,19 +45,21 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "clip": "the clip that drove it; required",
         "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
+        "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent",
+        "producer": "who recorded it, as its header says; anybody but rigpact if absent",
         "name": "what reports call it; from the file name if absent",
     },
     "gate.thresholds": {
-        "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent",
+        "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent, and at most 8192 (RP977)",
         "pose-deg": "limit of a bone's error in the published pose, in degrees; none if absent",
         "pose-cm": "the same in centimetres",
-        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent",
+        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent, and at least 1 (RP977)",
     },
     "gate.budget": {
         "parameters": "how many numbers the model's weights may hold",
         "model-bytes": "size of the model's file",
         "inference-us": "microseconds of one inference on one thread; measured, so judged with a margin",
-        "inference-margin": "how many times the budget the measured median may be; 3 if absent",
+        "inference-margin": "how many times the budget the measured median may be; 3 if absent, and at most 10 (RP977)",
     },
     "gate.waive": {
         "part": "the part of the gate, for example `engine-trace/walk`",
@@ -71,12 +73,15 @@ KEYS: Mapping[str, Mapping[str, str]] = {
 FREE_RUN_FRAMES = 600
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
+MODES = ("teacher", "free", "playback")
+_OURSELVES = "rigpact"
 
 
 @dataclass(frozen=True)
 class RecordedRun:
     """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own.
 
+    mode: what an engine's trace is to be; None for a file of training. producer: None for anybody but rigpact.
     place: where it stands in the settings, for error messages.
     """
 
@@ -85,6 +90,8 @@ class RecordedRun:
     clip: str | None = None
     stages: tuple[str, ...] = ()
     frames: int | None = None
+    mode: str | None = None
+    producer: str | None = None
     place: str = field(default="[gate]", compare=False)
 
 
@@ -170,7 +177,7 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
         traces=traces,
         free_run=None if no_free_run else table.text("free-run", "a clip, or false"),
         no_free_run=no_free_run,
-        frames=table.count("frames") or FREE_RUN_FRAMES,
+        frames=_frames(table) or FREE_RUN_FRAMES,
         base=table.text("base", "a git revision"),
         change_record=table.text("change-record"),
         strict=table.flag("strict"),
@@ -195,7 +202,33 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
     stages = entry.texts("stages", "stages of the project's system")
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
-    return RecordedRun(file, name, clip, stages, entry.count("frames"), entry.place())
+    if kind != "trace":
+        return RecordedRun(file, name, clip, stages, entry.count("frames"), place=entry.place())
+    mode, producer = _mode(entry), _producer(entry)
+    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, entry.place())
+
+
+def _mode(entry: SettingsTable) -> str:
+    mode = entry.text("mode", f"one of {', '.join(MODES)}") or MODES[0]
+    if mode not in MODES:
+        raise UnusableInput(entry.place("mode"), repr(mode), f"one of {', '.join(MODES)}", did_you_mean(mode, MODES))
+    return mode
+
+
+def _producer(entry: SettingsTable) -> str | None:
+    producer = entry.text("producer", "who recorded it")
+    if producer == _OURSELVES:
+        hint = "a recording by rigpact says nothing about the engine"
+        raise UnusableInput(entry.place("producer"), repr(producer), "the name of the engine's recorder", hint)
+    return producer
+
+
+def _frames(entry: SettingsTable, mode: str = "free") -> int | None:
+    """A number of frames; in a free run at least two, because only the second frame is fed back."""
+    frames = entry.count("frames")
+    if frames == 1 and mode == "free":
+        raise UnusableInput(entry.place("frames"), "1", "at least 2 in a free run", "one frame is fed by the clip only")
+    return frames
 
 
 def _conventions(table: SettingsTable) -> Mapping[str, Any]:

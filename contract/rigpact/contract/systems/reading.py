@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import orjson
 from rigpact.contract.declared.reading import declared_contract
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.meaning import Meaning
 from rigpact.contract.rules.hosted.declarations import check_declaration
 from rigpact.contract.rules.hosted.system_loading import refusals
 from rigpact.contract.systems.layout import json_to_fields
@@ -59,15 +61,28 @@ def _declared(document: Document) -> SystemContract:
 def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> SystemContract:
     system = find_system(root["system"])
     fps = root.get("fps", system.fps)
-    return SystemContract(
-        system=system,
-        path=path,
-        sha256=sha256,
-        vectors={name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()},
-        conventions=system.conventions(root.get("conventions")),
-        constants=root.get("constants", {}),
-        fps=None if fps is None else float(fps),
+    return _with_meaning(
+        SystemContract(
+            system=system,
+            path=path,
+            sha256=sha256,
+            vectors={name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()},
+            conventions=system.conventions(root.get("conventions")),
+            constants=root.get("constants", {}),
+            fps=None if fps is None else float(fps),
+        )
     )
+
+
+def _with_meaning(contract: SystemContract) -> SystemContract:
+    """The contract, with the hash of everything that it computes with; conventions have a hash of their own."""
+
+    def values() -> dict[str, Any]:
+        vectors = {name: layout.layout_hash for name, layout in contract.vectors.items()}
+        own = {"system": contract.system.name, "fps": contract.fps}
+        return {**own, "vectors": vectors, "constants": contract.constants}
+
+    return replace(contract, meaning=Meaning(values))
 
 
 def contract_to_json(
@@ -97,4 +112,5 @@ def contract_in_memory(
     document = contract_to_json(system, constants, conventions)
     digest = hashlib.sha256(contract_to_bytes(document)).hexdigest()
     changed = system.conventions(conventions)
-    return SystemContract(system, Path(f"{system.name}.json"), digest, system.vectors, changed, constants, system.fps)
+    path = Path(f"{system.name}.json")
+    return _with_meaning(SystemContract(system, path, digest, system.vectors, changed, constants, system.fps))

@@ -89,6 +89,7 @@ class Measure:
 
     unit: of the error. sizes: recorded and recomputed rows -> errors in that unit (N, k); None for absolute differences.
     has_signless_quaternions: q and -q mean the same rotation. widest_bound: a channel whose bound is wider says nothing.
+    range: the largest difference that there can be; a bound as wide judges nothing.
     parts: contract -> the channels of the parts (bones, joints) and the width of one, where an order of parts can be matched.
     """
 
@@ -96,6 +97,7 @@ class Measure:
     sizes: Callable[[Any, FloatArray, FloatArray], FloatArray] | None = None
     has_signless_quaternions: bool = False
     widest_bound: float | None = None
+    range: float | None = None
     parts: Callable[[Any], tuple[slice, int]] | None = None
 
 
@@ -116,6 +118,8 @@ class Stage:
     frame, where nothing from outside says it. source_knob: stages that sides take it over from, where they differ.
     bound: None for a value that is stored once. is_propagated: its bound includes what the bounds of its needs lead to; else
     that is measured.
+    driven_ahead: in a run that a clip drives, the stage holds what the clip gives so many frames later; where that frame is not
+    recorded, nobody can know it.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
     """
 
@@ -131,6 +135,7 @@ class Stage:
     carried_fields: tuple[str, ...] = ()
     start: Callable[[Any], FloatArray] | None = None
     source_knob: Knob | None = None
+    driven_ahead: int = 0
     is_propagated: bool = False
     is_answer: bool = False
     source: str = ""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.meaning import Meaning, conventions_sha256
 from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.problem import Problem
@@ -29,7 +30,8 @@ def _no_problems(*_anything: Any) -> Iterator[Problem]:
 class NetworkBinding:
     """A network of a system: the stages that it takes and gives, in the order of their binding.
 
-    path: its file, if the contract names one. input_names: the model's inputs, where they are bound by name.
+    path: its file, if the contract names one. input_names, output_names: the model's own, where they are
+    bound by name.
     """
 
     name: str
@@ -37,6 +39,7 @@ class NetworkBinding:
     outputs: tuple[str, ...]
     path: Path | None = None
     input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,12 @@ class System:
     def graph(self) -> Graph:
         """The stages, to be looked up."""
         return Graph(self.stages)
+
+    @cached_property
+    def network_inputs(self) -> tuple[str, ...]:
+        """The stages that its networks take, in the order of the loop's networks, each once."""
+        every = (self.inputs, *(each.inputs for each in self.networks.values()))
+        return tuple(dict.fromkeys(name for inputs in every for name in inputs))
 
     @cached_property
     def knobs(self) -> Mapping[str, Knob]:
@@ -118,11 +127,22 @@ class SystemContract:
     conventions: Conventions
     constants: Mapping[str, Any]
     fps: float | None = None
+    meaning: Meaning | None = None
 
     @cached_property
     def numbers(self) -> Any:
         """The constants as the system reads them."""
         return self.system.numbers(self.constants)
+
+    @property
+    def hashes(self) -> dict[str, str | None]:
+        """What a recording says of its contract: hashes of the file's bytes, of its meaning, and of the conventions."""
+        return {
+            "bundle_sha256": self.sha256 or None,
+            "companion_sha256": None,
+            "meaning_sha256": None if self.meaning is None else self.meaning.sha256,
+            "conventions_sha256": conventions_sha256(self.conventions),
+        }
 
     def fields(self, stage: str) -> FieldLayout:
         """The fields of a stage."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+Array = Any
 Rows = Mapping[str, Array]
 FRAMES = 24
 POLICY = ("left_hip", "right_hip", "left_knee", "right_knee", "left_ankle", "right_ankle")

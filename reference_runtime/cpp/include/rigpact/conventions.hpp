@@ -17,8 +17,8 @@ enum class ComposeOrder : int { delta_prev, prev_delta };
 enum class DeltaDirection : int { forward, inverse };
 // where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it
 enum class Reproject : int { both, before, after, none };
-// what replaces an axis too short to normalise
-enum class DegenerateAxis : int { previous_frame, canonical, zero };
+// what replaces an axis too short to normalise; in ΔR the default is a coordinate axis
+enum class DegenerateAxis : int { previous_frame, canonical, previous_frame_for_delta, zero };
 // how y_norm becomes y_raw
 enum class Denorm : int { std_and_mean, std_only, mean_only, variance, state_stats };
 // how root velocity is squashed by its scale

@@ -41,7 +41,7 @@ public:
         undo_features(y_norm, out);
     }
 
-    // published6d: the pose published one frame before, where degenerate axes come from.
+    // published6d: the pose published one frame before; only `previous_frame_for_delta` takes an axis from it.
     void delta6d(const float* y_raw, const float* published6d, float* out) const {
         Six<Real> identity;
         codec_.identity(identity.v);
@@ -49,7 +49,7 @@ public:
         for (int bone = 0; bone < contract_.bones; ++bone) {
             Six<Real> delta(y_raw + rotations_.start + 6 * bone), result;
             for (int i = 0; i < 6 && residual; ++i) delta.v[i] += identity.v[i];
-            if (before_) codec_.reproject(delta.v, Six<Real>(published6d + 6 * bone).v, result.v);
+            if (before_) codec_.reproject_delta(delta.v, Six<Real>(published6d + 6 * bone).v, result.v);
             (before_ ? result : delta).store(out + 6 * bone);
         }
     }

@@ -1,5 +1,5 @@
 // Six numbers for a rotation: which two axes they hold, and how they become a rotation again.
-// Engine: `Reproject6D` (main path) and `DecodeRot6DToMatrix` (previous pose, ΔR, seeds); they treat short axes differently.
+// Engine: `Reproject6D` (published poses) and `DecodeRot6DToMatrix` (previous pose, ΔR, seeds); they treat short axes differently.
 #pragma once
 
 #include "rigpact/conventions.hpp"
@@ -38,15 +38,26 @@ public:
         }
     }
 
-    // Gram–Schmidt of the main path; `previous` is the bone's pose published one frame before.
+    // Gram–Schmidt of a published pose; `previous` is the bone's pose published one frame before.
     void reproject(const Real* six, const Real* previous, Real* out) const {
         const AxisPair<Real> axes = split(six);
         if (degenerate_ == DegenerateAxis::zero) {
             join(training_pair(axes), out);
             return;
         }
-        const bool keeps = degenerate_ == DegenerateAxis::previous_frame;
+        const bool keeps = degenerate_ != DegenerateAxis::canonical;
         join(engine_pair(axes, keeps ? split(previous) : canonical(), is_short<Real>), out);
+    }
+
+    // Gram–Schmidt of ΔR. It is decoded, as previous poses and seeds are: a lost axis becomes a coordinate axis.
+    void reproject_delta(const Real* six, const Real* previous, Real* out) const {
+        if (degenerate_ == DegenerateAxis::previous_frame_for_delta) {
+            reproject(six, previous, out);
+            return;
+        }
+        const AxisPair<Real> axes = split(six);
+        const bool is_training = degenerate_ == DegenerateAxis::zero;
+        join(is_training ? training_pair(axes) : engine_pair(axes, canonical(), is_nearly_zero<Real>), out);
     }
 
     // Orthonormalised; near-zero axes become coordinate axes.

@@ -60,15 +60,19 @@ struct Agreement {
     const char* const* bone_names;
     Conventions conventions;
     const Conformance* conformance;
+    const char* companion_sha256 = nullptr;  // null: no companion
 };
 
-// What the engine has: the file's bytes, and what its own loader made of them. bone_names may be null.
+// What the engine has: the files' bytes, and what its own loader made of them. bone_names may be null. companion_bytes is
+// null where the engine does not have the file itself; its statistics are then checked only as `contract` holds them.
 struct EngineSide {
     const void* bundle_bytes;
     std::size_t bundle_size;
     ContractView contract;
     const char* const* bone_names;
     Conventions conventions;
+    const void* companion_bytes = nullptr;
+    std::size_t companion_size = 0;
 };
 
 namespace detail {
@@ -187,6 +191,11 @@ SelfTestResult self_test(const EngineSide& engine, const Agreement& agreed) {
     SelfTestResult result;
     const Sha256Text digest = sha256(engine.bundle_bytes, engine.bundle_size);
     if (!same_text(digest.hex, agreed.bundle_sha256)) result.fail(Check::bundle_bytes, "SHA-256 of the bundle", 0, 0, 0);
+    if (engine.companion_bytes != nullptr) {
+        const Sha256Text companion = sha256(engine.companion_bytes, engine.companion_size);
+        const char* expected = agreed.companion_sha256 == nullptr ? "" : agreed.companion_sha256;
+        if (!same_text(companion.hex, expected)) result.fail(Check::bundle_bytes, "SHA-256 of the companion", 0, 0, 0);
+    }
     detail::check_bones(engine, agreed, result);
     detail::check_layout(engine.contract.state, agreed.contract.state, result);
     detail::check_layout(engine.contract.output, agreed.contract.output, result);

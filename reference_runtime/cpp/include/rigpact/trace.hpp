@@ -1,7 +1,7 @@
 // Recording what the engine did, in the trace format of rigpact. Three lines in an engine:
 //
 //     rigpact::Recorder recorder;                                          // a member of the character
-//     recorder.open({"run.trace.jsonl"}, {"MyGame", "5.4", contract::kBundleSha256, 60.0, "free", nullptr});
+//     recorder.open({"run.trace.jsonl"}, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
 //     recorder.record(loop.frame());                                       // after every step
 //
 // Off by default: without `RIGPACT_TRACE` defined as 1, `Recorder` is an empty class whose functions do nothing and
@@ -19,6 +19,12 @@ struct TraceHeader {
     double fps;
     const char* mode;  // "teacher", "free" or "playback"
     const char* clip;  // null when there is none
+    // What else the engine runs with, as docs/trace-format.md defines it; null when unknown. TraceHeaderOf() of contract.hpp
+    // fills in all but the model.
+    const char* companion_sha256 = nullptr;
+    const char* meaning_sha256 = nullptr;
+    const char* conventions_sha256 = nullptr;
+    const char* model_sha256 = nullptr;
 };
 
 struct TraceOptions {

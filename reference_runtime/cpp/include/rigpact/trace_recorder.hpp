@@ -112,6 +112,10 @@ private:
         append_text(text, header.producer_version);
         text += "},\"contract\":{\"bundle_sha256\":";
         append_text(text, header.bundle_sha256);
+        append_hash(text, "companion_sha256", header.companion_sha256);
+        append_hash(text, "meaning_sha256", header.meaning_sha256);
+        append_hash(text, "conventions_sha256", header.conventions_sha256);
+        append_hash(text, "model_sha256", header.model_sha256);
         text += "},\"fps\":";
         append_seconds(text, header.fps);
         text += ",\"mode\":";
@@ -119,6 +123,14 @@ private:
         text += ",\"clip\":";
         append_text(text, header.clip);
         return text + ",\"stages\":{";
+    }
+
+    static void append_hash(std::string& text, const char* name, const char* hash) {
+        if (hash == nullptr) return;
+        text += ',';
+        append_text(text, name);
+        text += ':';
+        append_text(text, hash);
     }
 
     std::string head_line() const {

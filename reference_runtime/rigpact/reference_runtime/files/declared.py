@@ -25,7 +25,7 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
 
@@ -150,8 +150,7 @@ class DeclaredFiles:
     def write_clip(self, clip: Any, folder: Path, contract: Any) -> Path:
         """Write a clip into a folder; returns the file."""
         path, frame = folder / "clip.trace.jsonl", np.arange(clip.steps)
-        header = TraceHeader(clip.fps, "playback", bundle_sha256=contract.sha256, system=contract.system.name)
-        write_trace(Trace(header, frame, frame / clip.fps, dict(clip.stages)), path)
+        write_trace(Trace(run_header(contract, clip.fps, "playback"), frame, frame / clip.fps, dict(clip.stages)), path)
         return path
 
     def next_poses(self, clip: Any, contract: Any) -> FloatArray | None:
@@ -187,9 +186,9 @@ class DeclaredFiles:
         return ()
 
     def ordinary(self, clip: Any, contract: Any) -> Ordinary | None:
-        """The ordinary size of what a free run feeds back, by its clip; None without a clip or without feedback."""
+        """The ordinary size of what a free run feeds back, by its clip; None without a clip that moves, or feedback."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
-        if clip is None or fed_back is None or fed_back.name not in clip.stages:
+        if clip is None or fed_back is None or len(clip.stages.get(fed_back.name, ())) < 2:
             return None
         return ordinary_of_rows(fed_back, fed_back.fields(contract), clip.stages[fed_back.name])
 
@@ -206,7 +205,17 @@ class DeclaredFiles:
 def network_of(contract: Any, onnx: Path | None) -> Any:
     """The model of an option, else the networks that the contract itself names, else None."""
     files = files_of(contract)
-    return files.own_network(contract) if onnx is None else files.network(onnx, contract)
+    if onnx is None:
+        return files.own_network(contract)
+    names = ", ".join(contract.system.networks)
+    if len(contract.system.networks) > 1:
+        raise UnusableInput(
+            "--onnx",
+            f"{onnx.name} for {names}",
+            "a file for each network, in the contract",
+            'file = "…" in [networks.NAME]',
+        )
+    return files.network(onnx, contract)
 
 
 def files_of(contract: Any) -> Any:

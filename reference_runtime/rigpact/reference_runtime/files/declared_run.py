@@ -49,10 +49,10 @@ class DeclaredRun:
         self.contract, self.mode = contract, options.mode
         self.fps = contract.fps or clip.fps
         self.alignments: set[InputAlignment] = set()
-        self._network = None if isinstance(network, RecordedAnswers) else network
+        self.network = None if isinstance(network, RecordedAnswers) else network
         self._known = known_rows(contract, network, clip)
         steps = min(map(len, self._known.values()))
-        is_endless = self.mode == "free" and self._network is not None  # recorded answers end, and do not start again
+        is_endless = self.mode == "free" and self.network is not None  # recorded answers end, and do not start again
         self.frame_limit = None if is_endless else steps
         self._count, self._frame = min(options.frames or steps, self.frame_limit or options.frames or steps), 0
 
@@ -60,7 +60,7 @@ class DeclaredRun:
     def _stages(self) -> Stages:
         run = run_clip if self.mode == "teacher" else free_run
         with np.errstate(all="ignore"):  # values that are not finite are reported later, without numpy's warnings
-            return run(self.contract, self._known, self._network, self._count).stages
+            return run(self.contract, self._known, self.network, self._count).stages
 
     def step(self) -> Stages:
         """The stages of the next frame."""
@@ -83,9 +83,9 @@ class DeclaredLockstep:
         """starts: (R, width) first rows of the fed-back stage."""
         known = known_rows(contract, network, clip)
         carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
-        drives = []
+        drives, steps = [], min(map(len, known.values()))
         for start in starts:
-            own = known[carried].copy()
+            own = np.array(known.get(carried, np.zeros((steps, len(start)))), np.float32)
             own[0] = start
             drives.append(ClipDrive({**known, carried: own}))
         evaluate = None if isinstance(network, RecordedAnswers) else network
@@ -115,9 +115,9 @@ def known_rows(contract: SystemContract, network: Any, clip: DeclaredClip) -> di
     """The stages that a run does not compute: input stages, and recorded answers if they replace a model."""
     graph, place = contract.system.graph, str(clip.path)
     given = {name: clip.stages[name] for name in graph.given if name in clip.stages}
-    if set(given) != set(graph.given):
-        missing = [name for name in graph.given if name not in given]
-        raise UnusableInput(place, f"no {', '.join(missing)}", ", ".join(graph.given))
+    missing = [name for name in graph.given if name not in given and graph[name].start is None]
+    if missing or not given:
+        raise UnusableInput(place, f"no {', '.join(missing or graph.given)}", ", ".join(graph.given))
     if network is not None and not isinstance(network, RecordedAnswers):
         return given
     answers = clip.stages if network is None else network.outputs

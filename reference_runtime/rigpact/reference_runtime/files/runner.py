@@ -11,7 +11,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import InputAlignment
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 Stages = dict[str, FloatArray]
 MODES = ("teacher", "free", "playback")
@@ -20,10 +20,14 @@ published without a network."""
 
 
 class Runner(Protocol):
-    """One run, frame after frame. alignments: inputs whose width differs from the network's."""
+    """One run, frame after frame. network: None in a run without one.
+
+    alignments: inputs whose width differs from the network's.
+    """
 
     fps: float
     mode: Any
+    network: Any
     alignments: set[InputAlignment]
 
     @property
@@ -66,9 +70,7 @@ def run_frames(runner: Runner, frames: Iterable[int], clip_name: str | None, mod
     if not count.size:
         raise UnusableInput("frames", "none", "at least one")
     contract = runner.contract
-    header = TraceHeader(
-        fps=runner.fps, mode=mode, clip=clip_name, bundle_sha256=contract.sha256, system=contract.system.name
-    )
+    header = run_header(contract, runner.fps, mode, clip_name, runner.network)
     return Trace(header, count, count / runner.fps, stages)
 
 

@@ -1,5 +1,8 @@
 """Bounds of recomputed stages: the rounding of the stage, and the effect of rounding in unrecorded stages before it.
 
+A network's answer is bounded by the roundings of the model's own operations: see `answers.py`. Without its model, the
+stage's own bound is an assumption.
+
 If `is_propagated`, the stage's bound derives the effect of its inputs' bounds. For every other stage the effect is
 measured: the inputs are moved by their bounds in several patterns of signs, and the largest change of the rows is
 added.
@@ -8,19 +11,29 @@ added.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Graph, NotKnown, Stage
-from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of
+from rigpact.reference_runtime.graph.answers import answer_bound
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.rounding import gamma
 
 STORED = 2
 """Number of roundings of a value that is computed on one side and stored once on both sides."""
+PRINT_MARGIN = 16.0
+"""How many times the largest of the measured effects of printing is allowed.
+
+With many inputs, an effect is a sum of many small ones: normal, of width s in each of the five different patterns, and of width
+s/√3 in the recording, whose errors are anywhere within their bounds. It is beyond 16 times the largest of five with probability
+(0.8 / (16·√3))^5 · E|x|^5 = 1e-7. With one input, the patterns are exact.
+"""
 PATTERNS = 6
 """Patterns of signs for a measured bound: all up, all down, and random patterns from a fixed seed. The bound is the
 largest change."""
@@ -28,6 +41,9 @@ largest change."""
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
     """Bound on the difference of two correct float32 versions of a stage, (N, width); inputs differ by `upstream`."""
+    through = answer_bound(stage, frames, upstream)
+    if through is not None:
+        return through
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
@@ -45,17 +61,13 @@ def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, F
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
     changed: FloatArray
     for pattern in range(PATTERNS):
-        signs = {name: _signs(pattern, bound.shape, rng) for name, bound in moved.items()}
+        signs = {name: sign_pattern(pattern, bound.shape, rng) for name, bound in moved.items()}
         values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
         changed = np.asarray(stage.computed(MovedFrames(frames, values)), np.float64)
         if stage.measure.has_signless_quaternions:
             changed = same_hemisphere(exact, changed)
         largest = np.fmax(largest, np.abs(changed - exact))
     return largest
-
-
-def _signs(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
-    return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
 
 
 class MovedFrames:
@@ -87,9 +99,23 @@ class MovedFrames:
 class KnownFrames:
     """Known stages without any computation: the input of the bounds of a comparison."""
 
-    def __init__(self, contract: Any, stages: Mapping[str, FloatArray]) -> None:
-        """stages: (T, width) by name."""
-        self.contract, self._stages = contract, stages
+    def __init__(
+        self,
+        contract: Any,
+        stages: Mapping[str, FloatArray],
+        frame: NDArray[np.int64] | None = None,
+        network: Any = None,
+    ) -> None:
+        """stages: (T, width) by name; frame: their numbers, 0 … T - 1 if not given."""
+        self.contract, self.recorded, self._network = contract, stages, network
+        self.frame = np.arange(max(map(len, stages.values()), default=0)) if frame is None else frame
+
+    @property
+    def network(self) -> Any:
+        """The network; `NotKnown` if there is none."""
+        if self._network is None:
+            raise NotKnown("network")
+        return self._network
 
     @property
     def numbers(self) -> Any:
@@ -98,13 +124,13 @@ class KnownFrames:
 
     def __getitem__(self, stage: str) -> FloatArray:
         """A known stage; else `NotKnown`."""
-        if stage not in self._stages:
+        if stage not in self.recorded:
             raise NotKnown(stage)
-        return self._stages[stage]
+        return self.recorded[stage]
 
     def get(self, stage: str) -> FloatArray | None:
         """A known stage, or None."""
-        return self._stages.get(stage)
+        return self.recorded.get(stage)
 
     def pick(self, knob: Knob) -> Any:
         """The effect of the value that the conventions choose for a knob."""
@@ -112,7 +138,30 @@ class KnownFrames:
 
 
 def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
-    """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing."""
+    """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing.
+
+    Recorded numbers that were printed with few digits add what their lost digits lead to.
+    """
+    bound = _rounding_bound(frames, stage, rows)
+    return bound if frames.evidence.printed is None else bound + PRINT_MARGIN * _moved_by_printing(frames, stage, rows)
+
+
+def _moved_by_printing(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+    """The largest change of the rows when every recorded number moves by what printing it may have lost."""
+    exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
+    for moved in frames.moved_by_printing(PATTERNS):
+        found = moved.computed(stage)
+        if found is None:
+            continue
+        changed: FloatArray = found.astype(np.float64)
+        if frames.contract.system.graph[stage].measure.has_signless_quaternions:
+            changed = same_hemisphere(exact, changed)
+        with np.errstate(invalid="ignore"):
+            largest = np.fmax(largest, np.abs(changed - exact))
+    return largest
+
+
+def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
     graph: Graph = frames.contract.system.graph
     on_the_way = path_of(graph, stage, frames.recorded)
     if len(on_the_way) == 1:
@@ -125,8 +174,22 @@ def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatA
             upstream |= {name: zeros for name, zeros in _nothing(each, frames).items() if name not in upstream}
             known = frames.computed(each.name)
             if known is not None:
-                upstream[each.name] = stage_bound(each, frames, known, upstream)
+                bound = partial(_folded_bound, each, frames, known, upstream)
+                upstream[each.name] = frames.kept_bound(each.name, bound)
     return stage_bound(graph[stage], frames, rows, upstream)
+
+
+def _folded_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+    """The bound of a folded stage; a fed-back one has that of the unrecorded stage that it takes over."""
+    own = stage_bound(stage, frames, rows, upstream)
+    if stage.carried is None or frames.mode != "free":
+        return own
+    source = source_of(stage, frames)
+    handed_on = None if source in frames.recorded else frames.computed(source)
+    if handed_on is None:
+        return own
+    before = frames.shifted(replay_bound(frames, source, handed_on), -1)
+    return np.asarray(own + np.nan_to_num(before))
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:

@@ -20,10 +20,11 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
+from rigpact.reference_runtime.recordings.printed_digits import Printed
 
 Part = TypeVar("Part")
-Keep = Callable[[str, Any, Callable[[], FloatArray | None]], FloatArray | None]
-"""Stage, conventions, function -> the rows of the stage, from the cache or computed."""
+Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
+"""Stage, conventions, function, `rows` or `bound` -> the stage's rows or their bound, from the cache or computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,8 @@ class Evidence:
     """The data of a replay: recorded stages (T, width) at `frame` (T,), and the sources of their inputs.
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
-    the clip's rows. `resolution` is half the last digit of printed numbers, 0 for recordings that keep every bit.
+    the clip's rows. `resolution` is half the last digit of a log's numbers, 0 for recordings that keep every bit. `printed` is
+    the format of a text trace whose numbers lost digits.
     """
 
     frame: NDArray[np.int64]
@@ -41,6 +43,7 @@ class Evidence:
     drive: Callable[[Any], Any] | None = None
     network: Any = None
     resolution: float = 0.0
+    printed: Printed | None = None
 
     @property
     def end(self) -> int:
@@ -74,6 +77,20 @@ class ReplayedFrames:
         self._graph: Graph = contract.system.graph
         self._computed: dict[str, FloatArray | None] = {}
         self._parts: dict[Any, Any] = {}
+        self._moved: list[ReplayedFrames] = []
+
+    def moved_by_printing(self, patterns: int) -> Sequence[ReplayedFrames]:
+        """The same frames with every recorded number moved by what printing lost, in several patterns of signs."""
+        if not self._moved and self.evidence.printed is not None:
+            rng, error = np.random.default_rng(0), self.evidence.printed.error
+            for pattern in range(patterns):
+                recorded = {
+                    name: (rows + sign_pattern(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
+                    for name, rows in self.recorded.items()
+                }
+                evidence = replace(self.evidence, recorded=recorded, printed=None)
+                self._moved.append(ReplayedFrames(evidence, self.contract))
+        return self._moved
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""
@@ -82,9 +99,14 @@ class ReplayedFrames:
             self._computed[stage] = (
                 self._compute(stage)
                 if self._keep is None
-                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage))
+                else self._keep(stage, self.contract.conventions, lambda: self._compute(stage), "rows")
             )
         return self._computed[stage]
+
+    def kept_bound(self, stage: str, bound: Callable[[], FloatArray]) -> FloatArray:
+        """The bound of a folded stage, from the cache or derived: like its rows it depends on the knobs of its path alone."""
+        kept = bound() if self._keep is None else self._keep(stage, self.contract.conventions, bound, "bound")
+        return bound() if kept is None else kept
 
     def _compute(self, stage: str) -> FloatArray | None:
         compute = self._graph[stage].compute
@@ -99,7 +121,7 @@ class ReplayedFrames:
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
-        before = self._shifted(self[source_of(stage, self)], -1)
+        before = self.shifted(self[source_of(stage, self)], -1)
         seed = self._seed(stage, before)
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
 
@@ -188,9 +210,10 @@ class ReplayedFrames:
         values = self.recorded.get(stage)
         if values is None:
             raise NotKnown(stage)
-        return self._shifted(values, lag)
+        return self.shifted(values, lag)
 
-    def _shifted(self, values: FloatArray, lag: int) -> FloatArray:
+    def shifted(self, values: FloatArray, lag: int) -> FloatArray:
+        """Rows of recorded frames, (T, width), `lag` frames later; NaN where that frame was not recorded."""
         wanted = self.frame + lag
         rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
         found = np.full(values.shape, np.nan, np.float32)
@@ -230,10 +253,28 @@ class ReplayedFrames:
         return found
 
 
+def sign_pattern(pattern: int, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray | float:
+    """The signs of one pattern: all up, all down, or drawn."""
+    return (1.0, -1.0)[pattern] if pattern < 2 else rng.choice((-1.0, 1.0), shape)
+
+
 def path_of(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
     """The stage, and the unrecorded stages that are folded into it."""
     unrecorded = [parent for parent in graph[stage].needs if parent not in recorded]
     return frozenset((stage,)).union(*(path_of(graph, parent, recorded) for parent in unrecorded))
+
+
+def path_over_frames(graph: Graph, stage: str, recorded: Mapping[str, Any]) -> frozenset[str]:
+    """The path of a stage, with the unrecorded stages of the frame before that a fed-back stage of it may take over."""
+    found: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        for name in path_of(graph, waiting.pop(), recorded) - found:
+            found.add(name)
+            knob = graph[name].source_knob
+            sources = (graph[name].carried,) if knob is None else knob.values
+            waiting += [str(source) for source in sources if source is not None and source not in recorded]
+    return frozenset(found)
 
 
 def check_widths(contract: Any, stages: Mapping[str, FloatArray], place: object) -> None:

@@ -19,7 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, source_of
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace_model import Trace, run_header
 
 Part = TypeVar("Part")
 Rows = Mapping[str, FloatArray]
@@ -105,8 +105,7 @@ def _checked(graph: Graph, known: Rows) -> ClipDrive:
 def _trace(contract: SystemContract, mode: Mode, stages: Mapping[str, FloatArray | None]) -> Trace:
     known = {name: rows for name, rows in stages.items() if rows is not None}
     fps, frame = contract.fps or 1.0, np.arange(len(next(iter(known.values()))))
-    header = TraceHeader(fps, mode, bundle_sha256=contract.sha256, system=contract.system.name)
-    return Trace(header, frame, frame / fps, known)
+    return Trace(run_header(contract, fps, mode), frame, frame / fps, known)
 
 
 class LiveFrames:

@@ -32,12 +32,16 @@ DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 class Reprojection:
-    """Main-path Gram–Schmidt of R frames: fill `axes` (2, 3, R, B), call, read `axes`.
+    """Gram–Schmidt of R frames: fill `axes` (2, 3, R, B), call, read `axes`.
 
+    A pose is reprojected as the engine's `Reproject6D` does it. A delta is decoded: it has no frame before it, so a lost
+    axis becomes a coordinate axis, unless the conventions say otherwise.
     looked_back: whether any call so far replaced a lost axis by the axis of the published pose.
     """
 
-    def __init__(self, codec: SixNumbers, shape: tuple[int, int], dtype: type[np.floating]) -> None:
+    def __init__(
+        self, codec: SixNumbers, shape: tuple[int, int], dtype: type[np.floating], *, is_delta: bool = False
+    ) -> None:
         """Allocate (R, B) bones."""
         axes = np.empty((2, 3, math.prod(shape)), dtype)
         self.axes = axes.reshape(2, 3, *shape)
@@ -45,8 +49,10 @@ class Reprojection:
         self._published: FloatArray = axes
         self.looked_back = False
         canonical = codec.canonical_lanes(dtype, math.prod(shape))
-        fallback = self._published_lanes if codec.falls_back_on_previous else lambda: canonical
-        self._orthonormalise = gram_schmidt(axes[0], axes[1], codec.reproject_guard, fallback)
+        keeps = codec.delta_keeps_axes if is_delta else codec.pose_keeps_axes
+        guard = codec.delta_guard if is_delta else codec.reproject_guard
+        fallback = self._published_lanes if keeps else lambda: canonical
+        self._orthonormalise = gram_schmidt(axes[0], axes[1], guard, fallback)
 
     def __call__(self, published: FloatArray) -> None:
         """Orthonormalise; published (R, 6·B) is the pose published one frame before."""

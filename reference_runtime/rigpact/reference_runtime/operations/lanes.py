@@ -47,16 +47,21 @@ class Guard:
     """The treatment of an axis that is too short to normalise.
 
     is_lost: takes (3, M) axes and their (M,) lengths and returns (M,) flags: the axes to replace. None replaces
-    nothing. least_divisor: the lower limit of the length as a divisor.
+    nothing. least_divisor: the lower limit of the length as a divisor. size: takes (..., 3) axes and returns (..., 1),
+    what is_lost compares with its threshold 1e-4.
     """
 
     is_lost: Callable[[FloatArray, FloatArray], BoolArray] | None
     least_divisor: float | None = None
+    size: Callable[[FloatArray], FloatArray] | None = None
 
 
-SHORT = Guard(lambda _axis, size: np.asarray(size < KINDA_SMALL_NUMBER))
+SHORT = Guard(lambda _axis, size: np.asarray(size < KINDA_SMALL_NUMBER), size=length)
 """|v| < 1e-4. Source: engine `Reproject6D`."""
-NEARLY_ZERO = Guard(lambda axis, _size: np.asarray(np.all(np.abs(axis) <= KINDA_SMALL_NUMBER, axis=0)))
+NEARLY_ZERO = Guard(
+    lambda axis, _size: np.asarray(np.all(np.abs(axis) <= KINDA_SMALL_NUMBER, axis=0)),
+    size=lambda axis: np.asarray(np.abs(axis).max(axis=-1, keepdims=True)),
+)
 """Every component within 1e-4 of zero. Source: engine `IsNearlyZero`."""
 FLOORED = Guard(None, TRAINING_EPSILON)
 """Divide by max(|v|, 1e-8): a zero vector stays zero. Source: training `reproject_rot6d`."""

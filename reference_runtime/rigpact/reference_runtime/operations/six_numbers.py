@@ -46,11 +46,26 @@ DERIVED_SIGN: Mapping[str, Callable[[float], float]] = {
     # first × second, for any sign of the determinant
     "first_cross_second": lambda parity: 1.0,  # noqa: ARG005 - one signature for the table
 }
-GUARDS: Mapping[str, tuple[Guard, Guard]] = {
-    # the guard of the main path, and the guard where poses, deltas and seeds are decoded
-    "previous_frame": (SHORT, NEARLY_ZERO),
-    "canonical": (SHORT, NEARLY_ZERO),
-    "zero": (FLOORED, FLOORED),
+
+
+class _LostAxes(NamedTuple):
+    """What happens to a lost axis: of a pose that is published, and where poses, deltas and seeds are decoded.
+
+    pose_keeps, delta_keeps: whether a published pose, and ΔR, take the axis of the pose published one frame before.
+    """
+
+    published: Guard
+    decoded: Guard
+    pose_keeps: bool = False
+    delta_keeps: bool = False
+
+
+LOST_AXES: Mapping[str, _LostAxes] = {
+    "previous_frame": _LostAxes(SHORT, NEARLY_ZERO, pose_keeps=True),
+    "canonical": _LostAxes(SHORT, NEARLY_ZERO),
+    # `Reproject6D` with the previous pose, called on ΔR too: a turn takes an axis of a pose
+    "previous_frame_for_delta": _LostAxes(SHORT, NEARLY_ZERO, pose_keeps=True, delta_keeps=True),
+    "zero": _LostAxes(FLOORED, FLOORED),
 }
 
 
@@ -70,8 +85,10 @@ class SixNumbers:
         self.derived = 3 - self.first - self.second
         parity = 1.0 if (self.second - self.first) % 3 == 1 else -1.0
         self._derived_sign = DERIVED_SIGN[conventions.derived_axis](parity)
-        self.reproject_guard, self.decode_guard = GUARDS[conventions.degenerate_axis]
-        self.falls_back_on_previous = conventions.degenerate_axis == "previous_frame"
+        lost = LOST_AXES[conventions.degenerate_axis]
+        self.reproject_guard, self.decode_guard = lost.published, lost.decoded
+        self.delta_guard = lost.published if lost.delta_keeps else lost.decoded
+        self.pose_keeps_axes, self.delta_keeps_axes = lost.pose_keeps, lost.delta_keeps
 
     @property
     def lines(self) -> slice:

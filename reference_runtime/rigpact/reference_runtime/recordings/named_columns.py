@@ -37,7 +37,7 @@ def is_named_columns(path: str | Path) -> bool:
 
 def read_named_columns(path: Path, contract: Any) -> Trace:
     """A recording of a declared contract; UnusableInput where it holds none of its vectors, or one of another width."""
-    columns = _read(path)
+    columns = read_columns(path)
     names: Mapping[str, Any] = contract.system.recordings
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
@@ -55,7 +55,21 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
     return Trace(header, frame, time_s, found)
 
 
-def _read(path: Path) -> Columns:
+def vectors_of(path: Path) -> dict[str, FloatArray]:
+    """Every vector of a recording, (T, width): columns `q[0]`, `q.knee` or `q/knee` of a table are one vector `q`."""
+    parts: dict[str, list[NDArray[Any]]] = {}
+    for name, values in read_columns(path).items():
+        match = _PLACE.match(name)
+        whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
+        # an array of a .npz may have a dot or a slash in its own name
+        is_array = values.ndim != 1
+        parts.setdefault(name if is_array else whole, []).append(values.reshape(len(values) if values.ndim else 1, -1))
+    same = {name: {len(each) for each in listed} for name, listed in parts.items()}
+    return {name: np.hstack(listed).astype(np.float64) for name, listed in parts.items() if len(same[name]) == 1}
+
+
+def read_columns(path: Path) -> Columns:
+    """Every array or column of a recording, by name."""
     content, name = read_bytes(path), path.name.lower()
     if name.endswith((".npz", ".safetensors")):
         return {key: np.asarray(value) for key, value in read_arrays(content, path).items()}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.trace_json_lines import read_json_lines, write_json_lines
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace, TraceHeader, run_header
 from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
 
-__all__ = ["Trace", "TraceHeader", "is_trace_path", "read_trace", "write_trace"]
+__all__ = ["OWN_PRODUCER", "Trace", "TraceHeader", "is_trace_path", "read_trace", "run_header", "write_trace"]
 _TENSORS = ".trace.safetensors"
 _SUFFIXES = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", _TENSORS)
 

@@ -1,12 +1,14 @@
 """Traces as JSON Lines, plain or compressed: a header, then one object per frame.
 
-The file is written frame by frame, so a crash loses at most the last line. It is read up to the last complete line.
+The file is written frame by frame, so a crash loses at most the last line. It is read up to the last complete line. A file
+that is damaged in any other way is refused: a failing checksum, bytes after the end, a key that stands twice.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -20,8 +22,9 @@ import orjson
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, written_whole
+from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.printed_digits import DigitCensus
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
@@ -32,7 +35,9 @@ _C_TOKENS = re.compile(
 _CHUNK_BYTES = 1 << 20
 _BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
 """Number of frames per block while reading, and the largest number of values in a block."""
-_UNREADABLE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+_DAMAGED = (zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+_ZST_MAGIC = zstandard.FRAME_HEADER
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def write_json_lines(trace: Trace, path: Path) -> None:
@@ -72,6 +77,7 @@ def read_json_lines(path: Path) -> Trace:
     """Read a trace line by line; `truncation` reports any data after the last complete line."""
     lines = _lines(path)
     first, _ = next(lines, (b"", False))
+    first = first.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
     header, widths = json_to_header(_json_line(first, f"{path}:1"), f"{path}:1")
     rows = _Rows(widths)
     truncation = None
@@ -81,7 +87,7 @@ def read_json_lines(path: Path) -> Trace:
         try:
             entry = _json_line(line, f"{path}:{number}")
         except UnusableInput:
-            if whole:
+            if whole or not _is_cut_off(line):
                 raise
             truncation = f"cut off in line {number}, after {len(rows.frames)} whole frames"
             break
@@ -89,7 +95,18 @@ def read_json_lines(path: Path) -> Trace:
     if not rows.frames:
         raise UnusableInput(path, "a header and no whole frame", "at least one frame")
     stages = {name: rows.joined(name) for name in widths}
-    return Trace(header, np.array(rows.frames, np.int64), np.array(rows.times_s), stages, truncation)
+    frame, time_s = np.array(rows.frames, np.int64), np.array(rows.times_s)
+    return Trace(header, frame, time_s, stages, truncation, printed=rows.digits.printed)
+
+
+def _is_cut_off(line: bytes) -> bool:
+    """Whether a last line that cannot be read is the beginning of a frame, and not a frame with other bytes after it."""
+    text = line.strip().decode("utf-8", "replace")
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return not text or text.startswith("{")
+    return False
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
@@ -102,8 +119,11 @@ def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
                 raise UnusableInput(path, f"more than {MAX_FILE_BYTES} bytes of text", "a smaller trace")
             *lines, rest = (rest + chunk).split(b"\n")
             yield from ((line, True) for line in lines)
-    except _UNREADABLE:
+    except EOFError:
         broken = True
+    except _DAMAGED as error:
+        hint = "copy it again, or record again"
+        raise UnusableInput(path, f"damaged data ({error})", "a whole compressed file", hint) from None
     if rest:
         yield rest, False
     if broken:  # even if the rest is a complete object
@@ -123,27 +143,43 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
     """A file may have several zstd frames; the last one must be complete."""
-    decompressor = zstandard.ZstdDecompressor().decompressobj()
+    decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
     while chunk := raw.read(_CHUNK_BYTES):
         while chunk:
             if decompressor.eof:
-                decompressor = zstandard.ZstdDecompressor().decompressobj()
+                decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
+            begin = (begin + chunk)[: len(_ZST_MAGIC)]
             yield decompressor.decompress(chunk)
             chunk = decompressor.unused_data
+    if len(begin) < len(_ZST_MAGIC) and not _ZST_MAGIC.startswith(begin):  # too few bytes for zstandard to say so
+        raise zstandard.ZstdError("bytes after the end")
     if not decompressor.eof:
         raise EOFError
 
 
 def _json_line(line: bytes, place: str) -> Any:
     try:
-        return orjson.loads(line)
+        return _each_key_once(orjson.loads(line), line, place)
     except orjson.JSONDecodeError:
         pass
     try:  # NaN as C and C++ print it
-        return json.loads(_C_TOKENS.sub(_standard_token, line.decode("utf-8")))
+        text = _C_TOKENS.sub(_standard_token, line.decode("utf-8"))
+        return _each_key_once(json.loads(text), text.encode("utf-8"), place)
     except (ValueError, RecursionError):
         shown = line[:40].decode("utf-8", "replace")
         raise UnusableInput(place, repr(shown), "a JSON object on one line", "a truncated line?") from None
+
+
+def _each_key_once(entry: Any, line: bytes, place: str) -> Any:
+    """The entry; UnusableInput for a key that stands twice. As a rule, counting `":` is enough to know."""
+    if line.count(b'":') != _keys(entry):
+        for pointer in bytes_to_json(line, place).repeated_keys:
+            raise UnusableInput(f"{place}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+    return entry
+
+
+def _keys(entry: Any) -> int:
+    return len(entry) + sum(map(_keys, entry.values())) if isinstance(entry, dict) else 0
 
 
 def _standard_token(match: re.Match[str]) -> str:
@@ -158,6 +194,7 @@ class _Rows:
     widths: dict[str, int]
     frames: list[int] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
+    digits: DigitCensus = field(default_factory=DigitCensus)
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
 
     def append(self, entry: Any, place: str) -> None:
@@ -170,13 +207,14 @@ class _Rows:
             raise UnusableInput(
                 f"{place}#/frame", str(frame), f"a number above {self.frames[-1]}", "frames must increase"
             )
-        if not is_number(time_s):
+        if not is_number(time_s) or not math.isfinite(time_s):
             raise UnusableInput(f"{place}#/time", repr(time_s)[:60], "seconds")
         if not isinstance(stages, dict) or set(stages) != set(self.widths):
             found = ", ".join(stages) if isinstance(stages, dict) else repr(stages)[:60]
             raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(self.widths)}")
         read = {name: _row(stages[name], width, f"{place}#/stages/{name}") for name, width in self.widths.items()}
         for name, row in read.items():
+            self.digits.add(row)
             self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))
@@ -188,7 +226,8 @@ class _Rows:
         place = len(self.frames) % height
         if place == 0:
             blocks.append(np.empty((height, len(row)), np.float32))
-        blocks[-1][place] = row
+        with np.errstate(over="ignore"):
+            blocks[-1][place] = row
 
     def joined(self, name: str) -> FloatArray:
         """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
@@ -204,8 +243,7 @@ def _row(values: Any, width: int, place: str) -> FloatArray:
         raise UnusableInput(place, found, f"{width} numbers")
     if set(map(type, values)) != {float}:
         _check_numbers(values, place)
-    with np.errstate(over="ignore"):
-        return np.array(values, np.float64).astype(np.float32)
+    return np.array(values, np.float64)
 
 
 def _check_numbers(values: list[Any], place: str) -> None:

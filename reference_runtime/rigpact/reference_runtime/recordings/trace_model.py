@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,13 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.version import rigpact_version
+from rigpact.reference_runtime.recordings.printed_digits import Printed
 
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
+OWN_PRODUCER = "rigpact"
+"""The producer of what rigpact recorded itself. No engine has that name."""
+OPTIONAL_HASHES = ("companion_sha256", "meaning_sha256", "conventions_sha256", "model_sha256")
 _MAX_WIDTH = 1 << 24
 """A stage with sixteen million numbers per frame means a damaged header."""
 
@@ -28,10 +32,19 @@ class TraceHeader:
     mode: str
     clip: str | None = None
     bundle_sha256: str | None = None
-    producer: str = "rigpact"
+    producer: str = OWN_PRODUCER
     producer_version: str = field(default_factory=rigpact_version)
     system: str | None = None
     """The system of the stages; None for the enemy animation, whose files do not name it."""
+    companion_sha256: str | None = None
+    meaning_sha256: str | None = None
+    conventions_sha256: str | None = None
+    model_sha256: str | None = None
+    """What the run was made with; None where the recorder did not say. docs/trace-format.md defines each hash."""
+
+    @property
+    def _hashes(self) -> list[tuple[str, str | None]]:
+        return [(name, getattr(self, name)) for name in OPTIONAL_HASHES]
 
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
@@ -39,7 +52,7 @@ class TraceHeader:
             "format": FORMAT,
             "version": VERSION,
             "producer": {"name": self.producer, "version": self.producer_version},
-            "contract": {"bundle_sha256": self.bundle_sha256},
+            "contract": {"bundle_sha256": self.bundle_sha256} | {name: value for name, value in self._hashes if value},
             "fps": self.fps,
             "mode": self.mode,
             "clip": self.clip,
@@ -47,11 +60,19 @@ class TraceHeader:
         } | ({} if self.system is None else {"system": self.system})
 
 
+def run_header(contract: Any, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
+    """The header of rigpact's own recording of a run: who recorded it, under which contract, with which model."""
+    model = getattr(network, "signature", None)
+    header = TraceHeader(fps, mode, clip, system=contract.system.name)
+    return replace(header, **contract.hashes, model_sha256=None if model is None else model.sha256)
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
 
-    `truncation` describes where a truncated file ends; None for a complete file. `mapping` is the mapped file that
+    `truncation` describes where a truncated file ends; None for a complete file. `printed` is the format of numbers that
+    lost digits in a text; None where every bit was kept. `mapping` is the mapped file that
     holds the arrays, if they are not in memory.
     """
 
@@ -61,6 +82,7 @@ class Trace:
     stages: dict[str, FloatArray]
     truncation: str | None = None
     mapping: mmap.mmap | None = field(default=None, repr=False)
+    printed: Printed | None = None
 
     def release(self) -> None:
         """Release the memory of the mapped file; the pages are read again on the next access."""
@@ -91,6 +113,7 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
         producer=str(producer.get("name", "unknown")),
         producer_version=str(producer.get("version", "unknown")),
         system=_system_name(entry, place),
+        **{name: _optional_text(contract, name, f"{place}#/contract") for name in OPTIONAL_HASHES},
     )
     return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
 

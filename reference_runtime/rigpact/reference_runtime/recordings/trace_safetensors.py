@@ -11,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import written_whole
+from rigpact.contract.files import bytes_to_json, written_whole
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, json_to_header
 
 _DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
@@ -32,6 +32,7 @@ def write_safetensors(trace: Trace, path: Path) -> None:
 def read_safetensors(path: Path) -> Trace:
     """Map the tensors of the file; UnusableInput names the tensor that does not match the header."""
     index, offset = _read_index(path)
+    _refuse_damage(path)
     header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
     with path.open("rb") as stream:
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -50,8 +51,21 @@ def read_safetensors(path: Path) -> Trace:
     return Trace(header, tensors["frame"], tensors["time"], {name: tensors[name] for name in widths}, mapping=mapping)
 
 
+def _refuse_damage(path: Path) -> None:
+    """UnusableInput for what the format's own library refuses: overlapping tensors, holes, bytes after the end."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+    except SafetensorError as error:
+        raise UnusableInput(path, f"a damaged file ({error})", "a safetensors file", "record again") from None
+
+
 def _check_shapes(path: Path, widths: dict[str, int], tensors: dict[str, NDArray[Any]]) -> None:
     count = len(tensors["frame"])
+    if not np.isfinite(tensors["time"]).all():
+        raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
     if count == 0 or len(tensors["time"]) != count or np.any(np.diff(tensors["frame"]) <= 0):
         raise UnusableInput(f"{path}#frame", f"{count} frames", "increasing frame numbers, one for each time")
     for name, width in widths.items():
@@ -65,7 +79,7 @@ def _read_index(path: Path) -> tuple[dict[str, Any], int]:
         if size > _MAX_HEADER_BYTES:
             raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")
         text = stream.read(size)
-    index = _parsed(text)
+    index = _parsed(text, path)
     if not isinstance(index, dict):
         raise UnusableInput(path, "no safetensors header", "a safetensors trace")
     return index, 8 + size
@@ -76,14 +90,18 @@ def _metadata(index: dict[str, Any], path: Path) -> Any:
     text = metadata.get("rigpact") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise UnusableInput(path, "safetensors without a rigpact header", "a trace")
-    return _parsed(text.encode())
+    return _parsed(text.encode(), path)
 
 
-def _parsed(text: bytes) -> Any:
+def _parsed(text: bytes, path: Path) -> Any:
     try:
-        return orjson.loads(text)
+        orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+    read = bytes_to_json(text, path)
+    for pointer in read.repeated_keys:
+        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+    return read.data
 
 
 def _tensor(mapped: NDArray[np.uint8], entry: Any, offset: int, place: str) -> NDArray[Any]:

@@ -5,9 +5,10 @@ Recorded outputs need no network: they are recorded stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from rigpact.contract.model.signature import ModelSignature, open_session, run_s
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames
 from rigpact.contract.systems.system import NetworkBinding, System
+from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
+from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
 
 Evaluate = Callable[[Sequence[FloatArray]], Sequence[FloatArray]]
 """A function from the model's inputs to its outputs: rows (N, width), or (1, N, width) if the system is windowed."""
@@ -40,6 +43,13 @@ def bound_part(system: System, binding: NetworkBinding) -> System:
     return replace(system, inputs=binding.inputs, outputs=binding.outputs, networks={binding.name: binding})
 
 
+def each_network(network: Any, system: System) -> list[tuple[Any, System]]:
+    """Every network of an evaluation, each with the system reduced to what it takes and gives."""
+    if not isinstance(network, Mapping):
+        return [(network, system)]
+    return [(each, bound_part(system, system.networks[name])) for name, each in network.items()]
+
+
 class OnnxSystemNetwork:
     """An ONNX model on one CPU thread, so that the same input gives the same bits. An `Evaluate`.
 
@@ -53,10 +63,54 @@ class OnnxSystemNetwork:
         self.signature = session_signature(session, path)
         _check_signature(self.signature, system)
         self._session = session
-        self._inputs = _input_names(self.signature, system)
-        self._outputs = [entry.name for entry in self.signature.outputs]
-        self._takes_one = any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
+        self._inputs, self._outputs = (_bound_names(self.signature, system, what) for what in ("inputs", "outputs"))
+        entries = {entry.name: entry for entry in self.signature.inputs}
+        widths = {name: system.vectors[stage].width for name, stage in zip(self._inputs, system.inputs, strict=True)}
+        self._shapes = {name: entries[name].shape for name in self._inputs}
+        whole = {name for name in self._inputs if entries[name].holds_one_row(widths[name])}
+        self._wholes = set() if system.windowed else whole
+        self._takes_one = bool(self._wholes) or any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
+        self._bounded = BoundedModel(path, self._run_own, takes_one_row=self._takes_one and not self._wholes)
+
+    def bounded(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
+        """The exact answers to inputs that are known up to `moved`, and the bounds of their rounding."""
+        if not self._wholes:
+            return self._bounded_rows(inputs, moved)
+        rows = [slice(row, row + 1) for row in range(len(inputs[0]))]
+        answers = [self._bounded_rows([each[row] for each in inputs], [each[row] for each in moved]) for row in rows]
+        exact, bound = (
+            tuple(np.concatenate(parts) for parts in zip(*every, strict=True))
+            for every in ([each.exact for each in answers], [each.bound for each in answers])
+        )
+        return Answer(exact, bound)
+
+    def _bounded_rows(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
+        """The same, in the model's own order and shapes, and back."""
+        count = len(inputs[0])
+        found = self._bounded.answer(self._own(inputs), self._own(moved))
+        own = [entry.name for entry in self.signature.outputs]
+        places = [own.index(name) for name in self._outputs]
+        exact, bound = ([each[place] for place in places] for each in (found.exact, found.bound))
+        return Answer(
+            tuple(self._flat(each, count) for each in exact), tuple(self._flat(each, count) for each in bound)
+        )
+
+    def _own(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
+        """The vectors as the model's own inputs: its order, its axes."""
+        shaped = {name: self._shaped(name, np.asarray(each)) for name, each in zip(self._inputs, vectors, strict=True)}
+        return [shaped[entry.name] for entry in self.signature.inputs]
+
+    def _run_own(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
+        """The model itself, on its own inputs."""
+        own = [entry.name for entry in self.signature.outputs]
+        count = len(inputs[0])
+        if self._takes_one and not self._wholes and count > 1:
+            answers = [self._run_own([each[row : row + 1] for each in inputs]) for row in range(count)]
+            return [np.concatenate([answer[place] for answer in answers]) for place in range(len(own))]
+        names = [entry.name for entry in self.signature.inputs]
+        rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
+        return list(run_session(self._session, own, dict(zip(names, rows, strict=True)), self.name))
 
     def __call__(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Evaluate; row by row if the export fixed the batch to 1."""
@@ -69,15 +123,27 @@ class OnnxSystemNetwork:
 
     def _evaluate(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         count = len(inputs[0])
-        if self._takes_one and count > 1:
+        if self._wholes and count > 1:
             answers = [self._evaluate([each[row : row + 1] for each in inputs]) for row in range(count)]
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._outputs))]
-        rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
-        answers = run_session(self._session, self._outputs, dict(zip(self._inputs, rows, strict=True)), self.name)
-        return [self._flat(answer) for answer in answers]
+        own = [entry.name for entry in self.signature.outputs]
+        found = dict(zip(own, self._run_own(self._own(inputs)), strict=True))
+        return [self._flat(found[name], count) for name in self._outputs]
 
-    def _flat(self, answer: FloatArray) -> FloatArray:
-        """Flat rows: further axes of the model's output (joints, coordinates) are joined."""
+    def _shaped(self, name: str, rows: FloatArray) -> FloatArray:
+        """The rows as the model takes them: further axes (frames of a history, joints) are split off."""
+        shape = self._shapes[name]
+        if name in self._wholes:
+            return rows.reshape([size for size in shape if isinstance(size, int)])
+        inner = [size for size in shape[1:] if isinstance(size, int)]
+        if self.system.windowed or len(shape) == 2 or len(inner) < len(shape) - 1:
+            return rows
+        return rows.reshape(len(rows), *inner)
+
+    def _flat(self, answer: FloatArray, count: int) -> FloatArray:
+        """Flat rows, `count` of them: further axes of the model's output (joints, coordinates) are joined."""
+        if self._takes_one and not self.system.windowed:
+            return answer.reshape(count, -1)
         kept = 2 if self.system.windowed and answer.ndim > 2 else 1
         return answer.reshape(*answer.shape[:kept], -1)
 
@@ -94,13 +160,8 @@ def _check_signature(signature: ModelSignature, system: System) -> None:
         )  # fmt: skip
 
 
-def _input_names(signature: ModelSignature, system: System) -> list[str]:
-    """The model's inputs in the order of the system's: by position, or as its network declares their names."""
-    declared = [list(each.input_names) for each in system.networks.values() if each.inputs == system.inputs]
-    names = [entry.name for entry in signature.inputs]
-    if not declared or not declared[0]:
-        return names
-    unknown = sorted(set(declared[0]) ^ set(names))
-    if unknown:
-        raise UnusableInput(signature.path, f"the inputs {', '.join(names)}", f"{', '.join(declared[0])}, as declared")
-    return declared[0]
+def _bound_names(signature: ModelSignature, system: System, what: Literal["inputs", "outputs"]) -> list[str]:
+    """The model's inputs or outputs in the order of the system's: by position, or as its network declares their names."""
+    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
+    declared = [] if bound is None else list(bound.input_names if what == "inputs" else bound.output_names)
+    return declared or [entry.name for entry in getattr(signature, what)]

@@ -14,11 +14,6 @@ Terms = Callable[[Frames], FloatArray]
 """Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""
 
 
-def exact(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Numbers that are only moved: both sides hold the same bits."""
-    return np.zeros(rows.shape)
-
-
 def sum_of(operations: int, terms: Terms) -> Bound:
     """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to."""
 
@@ -42,6 +37,16 @@ def samples(width: int, count: int = 5) -> FloatArray:
     """Numbers on which readings are told apart, (count, width): of both signs, below 1 and above, no two alike."""
     steps = np.arange(1.0, count * width + 1.0) * 0.6180339887498949  # the golden ratio's: never a multiple of another
     return np.asarray((steps % 1.0 - 0.5).reshape(count, width) * np.geomspace(0.5, 8.0, count)[:, None])
+
+
+def exact(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """Numbers that the contract holds: both sides have the same bits."""
+    return np.zeros(rows.shape)
+
+
+def of_same_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """The bound of a stage at the frames that are evaluated: 0 where it was recorded."""
+    return np.broadcast_to(np.asarray(upstream.get(name, 0.0), np.float64), shape)
 
 
 def of_any_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatArray:

@@ -10,18 +10,23 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.model.file import read_model
+from rigpact.contract.model.graph import ModelGraph, onnx_is_installed, read_model_graph
 from rigpact.contract.rules import Subject, check
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """Files to judge together: JSON artefacts already read, the model and the recordings as paths."""
+    """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
+
+    model_beside: a model that belongs to them and is judged elsewhere.
+    """
 
     documents: Sequence[Document]
     recordings: Sequence[Path] = ()
     model: Path | None = None
     companion: Path | None = None
     canary: Path | None = None
+    model_beside: Path | None = None
 
 
 def check_files(request: CheckRequest) -> FindingsReport:
@@ -67,7 +72,18 @@ def _subject(request: CheckRequest) -> Subject:
         companion=_only(companions, "companions"),
         others=tuple(each for each in request.documents if each.kind not in {Kind.BUNDLE, Kind.COMPANION}),
         model=read_model(request.model) if request.model else None,
+        graph_beside=_graph_beside(request.model_beside),
     )
+
+
+def _graph_beside(path: Path | None) -> ModelGraph | None:
+    """The graph of a model that is judged elsewhere, where its defects are reported too; None where it cannot be read."""
+    if path is None or not onnx_is_installed():
+        return None
+    try:
+        return read_model_graph(path)
+    except UnusableInput:
+        return None
 
 
 def _only(documents: list[Document], what: str) -> Document | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import ContractRefused
 from rigpact.contract.files import read_bytes
@@ -18,7 +19,9 @@ from rigpact.contract.rules.answers import comparison as comparison_rules
 from rigpact.contract.rules.files import structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.hosted.declarations import check_declaration
+from rigpact.contract.rules.hosted.declared_checks import check_declared_model, check_meaning
 from rigpact.contract.rules.model import model_graph, model_weights
+from rigpact.contract.rules.model.stamp import check_stamp
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.systems.reading import document_to_system_contract
 from rigpact.contract.systems.registry import canonical_name, find_system, known_systems
@@ -37,6 +40,8 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
     declared, compared = _contract_account(document, findings)
     files = [_listed(document.path, document.kind.value, document.file.sha256)]
     contract = _readable(document)
+    declaration = declaration_of(document) if is_declaration and contract is not None else None
+    findings += [] if declaration is None else check_meaning(document, declaration)
     system = _system(document) if contract is None else contract.system
     for path, part in _models(system, model):
         signature = read_model(path)
@@ -44,8 +49,13 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
         declared += _tensors(signature) + bool(signature.graph_not_read)
         if part is not None:
             findings += systems.check_system_model(signature, part)
+            findings += [] if contract is None else check_stamp(signature, contract.sha256)
+            findings += [] if declaration is None else check_declared_model(document, declaration, part, signature)
             subject = Subject(model=signature)
-            findings += [*model_graph.check_graph(subject), *model_weights.check_weights(subject)]
+            of_graph = [
+                each for each in model_graph.check_graph(subject) if each.rule not in model_graph.ABOUT_THE_EXPORTER
+            ]
+            findings += [*of_graph, *model_weights.check_weights(subject)]
             compared += _tensors(signature)
     for path in recordings:
         trace = read_trace(path) if contract is None else files_of(contract).recording(path, contract).trace
@@ -69,8 +79,9 @@ def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Itera
         found = trace.header.system or "no declared system"
         yield system_data.OTHER_SYSTEM.at(path, "/system", found=found, expected=system.name)
         return
-    recorded = trace.header.bundle_sha256
-    if recorded is not None and recorded != contract.sha256:
+    recorded, meaning = trace.header.bundle_sha256, trace.header.meaning_sha256
+    has_same_meaning = meaning is not None and meaning == contract.hashes["meaning_sha256"]
+    if recorded is not None and recorded != contract.sha256 and not has_same_meaning:
         yield system_data.OTHER_CONTRACT.at(
             path, "/contract/bundle_sha256", found=recorded[:12], expected=contract.sha256[:12]
         )  # fmt: skip

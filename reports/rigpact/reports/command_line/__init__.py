@@ -20,6 +20,7 @@ from rigpact.reports.command_line.judging.breaking import breaking
 from rigpact.reports.command_line.judging.check import check
 from rigpact.reports.command_line.judging.check_each import check_each
 from rigpact.reports.command_line.judging.diff import diff
+from rigpact.reports.command_line.judging.doctor import doctor
 from rigpact.reports.command_line.judging.explain import explain
 from rigpact.reports.command_line.judging.gate import gate
 from rigpact.reports.command_line.judging.geometry import geometry
@@ -29,11 +30,13 @@ from rigpact.reports.command_line.judging.selftest import selftest
 from rigpact.reports.command_line.making.codegen import codegen
 from rigpact.reports.command_line.making.demo import demo
 from rigpact.reports.command_line.making.describe import describe
+from rigpact.reports.command_line.making.import_contract import import_contract
 from rigpact.reports.command_line.making.init import init
 from rigpact.reports.command_line.making.neurarig import neurarig
 from rigpact.reports.command_line.making.operations import operations
 from rigpact.reports.command_line.making.rule import rule
 from rigpact.reports.command_line.making.run import run
+from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
 
@@ -46,11 +49,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for _command in (
-    init, gate, report, selftest,
+    init, doctor, gate, report, selftest,
     check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry,
-    systems, operations,
+    systems, operations, stamp,
 ):  # fmt: skip
     app.command()(_command)
+app.command("import")(import_contract)
 app.add_typer(neurarig, name="neurarig")
 
 
@@ -76,16 +80,33 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
     descriptor = os.open(os.devnull, os.O_WRONLY) if sys.stdout is None else sys.stdout.fileno()
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
-    raw = io.BufferedWriter(_ClosingPipe(descriptor))
-    sys.stdout = io.TextIOWrapper(raw, encoding, "replace", line_buffering=True)
-    sys.exit(run_command_line(arguments))
+    answer = _StandardOutput(descriptor)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(answer), encoding, "replace", line_buffering=True)
+    status = run_command_line(arguments)
+    sys.stdout.flush()
+    sys.exit(answer.status_after(status))
 
 
-class _ClosingPipe(io.RawIOBase):
-    """Standard output whose reader may close it (`rigpact check … | head`): the status stays, later text is dropped."""
+class _StandardOutput(io.RawIOBase):
+    """Standard output that may end before the answer does.
+
+    A reader may close it (`rigpact check … | head`): the status stays, later text is dropped. A disk may refuse it: an answer
+    that nobody can read is no pass.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._refused: OSError | None = None
+
+    def status_after(self, status: int) -> int:
+        """The exit status of the command, once all was written."""
+        from rigpact.contract.errors import disk_refusal
+        from rigpact.contract.findings import EXIT_CANNOT_JUDGE
+
+        if self._refused is None:
+            return status
+        sys.stderr.write(f"rigpact: error: {disk_refusal('standard output', self._refused).one_line()}\n")
+        return status or EXIT_CANNOT_JUDGE
 
     def writable(self) -> bool:
         return True
@@ -97,9 +118,16 @@ class _ClosingPipe(io.RawIOBase):
         return os.isatty(self._descriptor)
 
     def write(self, content: Any) -> int:
+        from rigpact.contract.errors import DISK_REFUSES
+
         try:
             return os.write(self._descriptor, content)
         except BrokenPipeError:
+            return len(content)
+        except OSError as error:
+            if error.errno not in DISK_REFUSES:
+                raise
+            self._refused = error
             return len(content)
 
 
@@ -109,7 +137,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     Bad input gives one line on stderr and status 2. Any other error is a defect of rigpact: status 3, with a traceback
     only where RIGPACT_DEBUG is set.
     """
-    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
 
     for stream in (sys.stdout, sys.stderr):
@@ -123,6 +151,9 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"rigpact: error: {error.one_line()}\n")
         return EXIT_CANNOT_JUDGE
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_REFUSES:
+            sys.stderr.write(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}\n")
+            return EXIT_CANNOT_JUDGE
         if os.environ.get("RIGPACT_DEBUG"):
             raise
         sys.stderr.write(f"rigpact: internal error: {type(error).__name__}: {error}\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rigpact.reports.comparing.pose_error import PoseError, pose_error
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
+NEXT_NOT_RECORDED = "the clip gives them the frame after, which is not recorded"
 FRAMES_AT_ONCE = 256
 """Frames per piece: bounds the memory of a comparison, whatever the length of the recordings."""
 
@@ -46,7 +48,11 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Everything measured between two recordings; judgement.py turns it into findings."""
+    """Everything measured between two recordings; judgement.py turns it into findings.
+
+    frames: those that were judged. union: number of frames of either side. behind_a_gap: number of shared frames of a free
+    run that follow a frame which was not recorded.
+    """
 
     a: Recording
     b: Recording
@@ -55,12 +61,24 @@ class Comparison:
     frames: NDArray[np.int64]
     stages: Mapping[str, StageComparison]
     waived: Mapping[str, str]
+    left_out: Mapping[str, int]
+    """Frames of a stage that nobody can judge, because the clip gives them a later frame that is not recorded."""
     missing: Mapping[str, Finding]
     pose: PoseError | None
     baseline: Baseline | None
     ledger: Ledger
     inheriting: Collection[str]
     """Stages that inherit a difference from the stages before them."""
+    union: int
+    behind_a_gap: int
+
+    def undetermined(self, stage: str) -> int:
+        """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
+
+        A network's answers to different inputs do not belong to them: they are waived.
+        """
+        answers = _system_of(self.contract).graph.answers
+        return 0 if stage in answers or stage not in self.stages else self.stages[stage].unknown
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
@@ -95,14 +113,20 @@ def compare(
     *,
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
+    network: Any = None,
 ) -> Comparison:
     """Measure two recordings against each other, frame numbers aligned.
 
     contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
-    to compare; the others count as waived. Raises UnusableInput when `only` names a stage that neither side has.
+    to compare; the others count as waived. network: the model of both sides, which gives the tolerance of its answers.
+    Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
+    union, shared = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames)
+    if "free" in (a.trace.header.mode, b.trace.header.mode):
+        judged = before_a_gap(frames)
+        frames, rows_a, rows_b = frames[judged], rows_a[judged], rows_b[judged]
     held = [name for name in _system_of(contract).graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:
@@ -112,19 +136,37 @@ def compare(
     chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
-    # the other stages show what the asked ones inherit
-    known = chosen if only else [name for name in held if name not in missing]
-    pairs = _Pairs(a, b, rows_a, rows_b, known)
-    allowance = Allowance(contract, frames, is_free=pairs.is_free)
+    # the other stages, of one side alone too, show what the asked ones inherit
+    known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
+    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract))
+    printed = a.trace.printed, b.trace.printed
+    allowance = Allowance(contract, frames, is_free=pairs.is_free, printed=printed, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
-    for name in [name for name, result in stages.items() if result.unknown and result.unknown == result.judged_total]:
-        waived[name] = "what the network was given differs"
+    answers = [name for name in _system_of(contract).graph.answers if name in stages]
+    for name, reason in list(_wholly_unjudged(stages, answers)):
+        waived[name] = reason
         del stages[name]
     bones = _bone_names(a, b, contract)
-    ledger = _ledger(a, b, held, stages, waived, len(frames))
+    ledger = _ledger(a, b, held, stages, waived, union, answers)
     return Comparison(
-        a, b, contract, bones, frames, stages, waived, missing, pose, baseline, ledger, allowance.inheriting
-    )
+        a, b, contract, bones, frames, stages, waived,
+        {name: result.left_out for name, result in stages.items() if result.left_out},
+        missing, pose, baseline, ledger, allowance.inheriting, union, shared - len(frames),
+    )  # fmt: skip
+
+
+def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[str]) -> Iterator[tuple[str, str]]:
+    for name, result in stages.items():
+        if result.frame_count and result.left_out == result.frame_count:
+            yield name, NEXT_NOT_RECORDED
+        elif name in answers and result.unknown and result.unknown == result.judged_total:
+            yield name, "what the network was given differs"
+
+
+def before_a_gap(frames: NDArray[np.int64]) -> slice:
+    """The first frames, up to one that is missing: a free run feeds itself, so later frames cannot be judged from here."""
+    gaps = np.flatnonzero(np.diff(frames) != 1)
+    return slice(0, int(gaps[0]) + 1 if len(gaps) else len(frames))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +178,7 @@ class _Pairs:
     rows_a: NDArray[np.int64]
     rows_b: NDArray[np.int64]
     stages: Sequence[str]
+    system: System
 
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values by stage, for some shared frames."""
@@ -150,6 +193,17 @@ class _Pairs:
     def is_free(self) -> bool:
         """Whether at least one side is a free run."""
         return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
+
+    @cached_property
+    def left_out(self) -> Mapping[str, NDArray[np.bool_]]:
+        """For some stages: the shared frames at which they depend on a later frame that is not shared, (T,)."""
+        frames = self.a.trace.frame[self.rows_a]
+        found = {
+            stage.name: ~np.isin(frames + stage.driven_ahead, frames)
+            for stage in self.system.graph
+            if stage.driven_ahead and not self.is_free
+        }
+        return {name: rows for name, rows in found.items() if rows.any() and name in self.stages}
 
     def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
         """The side that holds the clip's own poses, and its rows."""
@@ -172,6 +226,12 @@ def _waived(
             yield name, f"a {impossible[0].title} cannot hold it"
         elif contract is None and name != "y_out":
             yield name, "its tolerance needs the bundle's statistics (--bundle)"
+
+
+def _fits(name: str, side: Recording, contract: Any) -> bool:
+    """Whether a side's values of a stage, if it has any, are as wide as the contract says."""
+    width = side.trace.widths.get(name)
+    return contract is None or width is None or contract.fields(name).width in (0, width)
 
 
 def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
@@ -207,7 +267,8 @@ def _measure(
         allowed = allowance.of(of_a, of_b, around, part)
         inside = slice(part.start - around.start, part.start - around.start + FRAMES_AT_ONCE)
         for name, meter in meters.items():
-            meter.add(of_a[name][inside], of_b[name][inside], allowed[name])
+            sides, unknown = (of_a[name][inside], of_b[name][inside]), pairs.left_out.get(name)
+            meter.add(*sides, allowed[name], None if unknown is None else unknown[part])
         if poses is not None:
             poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
         pairs.release()
@@ -235,6 +296,9 @@ class _PoseMeter:
         self._skeleton = skeleton
         self._holder, self._rows = pairs.targets_holder()
         six = len(range(pairs.a.trace.widths["y_out"])[self._place])
+        if six % 6:
+            place, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
+            raise UnusableInput(place, f"{six} numbers", "6 for each bone", hint)
         room = len(pairs.rows_a), six // 6
         self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
         poses = self._holder.poses6d
@@ -277,12 +341,17 @@ def _ledger(
     held: Sequence[str],
     stages: Mapping[str, StageComparison],
     waived: Mapping[str, str],
-    shared: int,
+    frames: int,
+    answers: Collection[str],
 ) -> Ledger:
-    """Count values. Declared values are those of either side, over the frames of either side."""
-    frames = len(a.trace.frame) + len(b.trace.frame) - shared
+    """Count values. Declared values are those of either side, over the frames of either side.
+
+    Of the values that could not be judged, those of a network's answers are waived, and those that depend on a frame that
+    nobody recorded; all others are missing.
+    """
     widths = {name: max(side.trace.widths.get(name, 0) for side in (a, b)) for name in held}
     declared = frames * sum(widths.values())
-    compared = sum(int(result.judged.sum()) * result.frame_count - result.unknown for result in stages.values())
-    unjudged = sum(int((~result.judged).sum()) * result.frame_count + result.unknown for result in stages.values())
+    compared = sum(result.compared_total for result in stages.values())
+    unjudged = sum(result.total - result.judged_total + result.left_out_total for result in stages.values())
+    unjudged += sum(result.unknown for name, result in stages.items() if name in answers)
     return Ledger(declared, compared, waived=unjudged + frames * sum(widths[name] for name in waived))

@@ -32,6 +32,9 @@ def _print_stages(summary: Any, console: Console) -> None:
     for reason in dict.fromkeys(summary["waived"].values()):
         stages = [stage for stage, why in summary["waived"].items() if why == reason]
         console.print(Text(f"  waived, {reason}: {', '.join(stages)}", style="dim"))
+    for stage, left in summary["left_out"].items():
+        count = "1 frame" if left["frames"] == 1 else f"{left['frames']} frames"
+        console.print(Text(f"  waived, {left['reason']}: {count} of {stage}", style="dim"))
 
 
 def _stage_row(entry: Any) -> tuple[str, ...]:
@@ -43,9 +46,11 @@ def _stage_row(entry: Any) -> tuple[str, ...]:
 
 
 def _verdict(entry: Any) -> str:
-    """The word for a stage. A stage that only inherits a difference counts as the same."""
+    """The word for a stage. A stage that only inherits a difference counts as the same; one value not judged does not."""
     if not entry["ok"]:
         return "DIFFERS"
+    if entry["undetermined"]:
+        return "not judged"
     return "inherits" if entry["inherits"] else "same"
 
 

@@ -20,20 +20,26 @@ from rigpact.reports.comparing.judgement import judge
 
 @dataclass(frozen=True)
 class DiffRequest:
-    """Two recordings. stages: empty for all. table: the file for the table of errors."""
+    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both."""
 
     a: Path
     b: Path
     contract: ContractFiles
     stages: Sequence[str] = ()
     table: Path | None = None
+    onnx: Path | None = None
 
 
 def diff(request: DiffRequest) -> FindingsReport:
     """Compare any two recordings of one system; without a contract, only published poses are compared."""
     contract = optional_contract(request.contract)
     first, second = _recordings(request, contract)
-    comparison = compare(first, second, contract, only=tuple(request.stages))
+    network = None
+    if request.onnx is not None:
+        if contract is None:
+            raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
+        network = files_of(contract).network(request.onnx, contract)
+    comparison = compare(first, second, contract, only=tuple(request.stages), network=network)
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")

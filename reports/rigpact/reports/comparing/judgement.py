@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, Comparison
+from rigpact.reports.comparing.clock import about_clock
+from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
+from rigpact.reports.comparing.recorded_with import about_contract, about_models
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 
@@ -20,8 +23,10 @@ def judge(comparison: Comparison) -> FindingsReport:
         *_about_files(comparison),
         *comparison.missing.values(),
         *_frames_missing(comparison),
+        *_behind_a_gap(comparison),
         *_not_finite(comparison),
         *_differences(comparison),
+        *_undetermined(comparison),
     )
     return FindingsReport(findings, comparison.ledger, summarise(comparison))
 
@@ -33,13 +38,10 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
         yield rules.RATE_DIFFERS.at(
             b.path, "/fps", name_a=a.path.name, name_b=b.path.name, fps_a=fps_a, fps_b=fps_b
         )  # fmt: skip
+    yield from about_models(a, b)
     for side in (a, b):
-        recorded = side.trace.header.bundle_sha256
-        if comparison.contract and recorded and recorded != comparison.contract.sha256:
-            yield rules.OTHER_BUNDLE.at(
-                side.path, "/contract/bundle_sha256", holder=side.path.name, found=recorded[:12],
-                expected=comparison.contract.sha256[:12],
-            )  # fmt: skip
+        yield from about_contract(side, comparison.contract)
+        yield from about_clock(side, comparison.contract)
         if side.trace.truncation:
             yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
 
@@ -53,11 +55,23 @@ def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
             )
 
 
+def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
+    """In a free run, frames after one that was not recorded: nothing says what they should be."""
+    if comparison.behind_a_gap:
+        first = int(comparison.frames[-1]) + 1
+        holders = [side for side in (comparison.a, comparison.b) if first not in side.trace.frame]
+        last = int(min(side.trace.frame[side.trace.frame > first][0] for side in holders)) - 1
+        yield rules.FRAMES_NOT_FROM_START.at(
+            holders[-1].path, f"/frames/{first}", holder=holders[-1].path.name, first=first, last=last,
+            count=comparison.behind_a_gap,
+        )  # fmt: skip
+
+
 def _not_finite(comparison: Comparison) -> Iterator[Finding]:
     for side in (comparison.a, comparison.b):
         for name in comparison.stages:
             values = side.trace.stages[name]
-            row, channel, count = _first_not_finite(side.trace, name)
+            row, channel, count = _first_not_finite(side.trace, name, _judged_rows(comparison, side.trace, name))
             if count:
                 yield rules.NOT_FINITE.at(
                     side.path, f"/stages/{name}/{channel}", stage=name, holder=side.path.name,
@@ -66,11 +80,18 @@ def _not_finite(comparison: Comparison) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def _first_not_finite(trace: Trace, stage: str) -> tuple[int, int, int]:
-    """Row and channel of the first non-finite value of a stage, and the number of such values."""
+def _judged_rows(comparison: Comparison, trace: Trace, stage: str) -> NDArray[np.bool_]:
+    """The rows of a side that can be known: not those that the clip gives a frame that is not recorded."""
+    ahead = comparison.left_out.get(stage) and comparison.contract.system.graph[stage].driven_ahead
+    return np.isin(trace.frame + ahead, trace.frame) if ahead else np.ones(len(trace.frame), bool)
+
+
+def _first_not_finite(trace: Trace, stage: str, judged: NDArray[np.bool_]) -> tuple[int, int, int]:
+    """Row and channel of the first non-finite value of a stage in the judged rows, and the number of such values."""
     values, place, count = trace.stages[stage], (0, 0), 0
     for start in range(0, len(values), FRAMES_AT_ONCE):
-        finite = np.isfinite(values[start : start + FRAMES_AT_ONCE])
+        part = slice(start, start + FRAMES_AT_ONCE)
+        finite = np.isfinite(values[part]) | ~judged[part, None]
         trace.release()
         if finite.all():
             continue
@@ -93,6 +114,17 @@ def _differences(comparison: Comparison) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _undetermined(comparison: Comparison) -> Iterator[Finding]:
+    for name, result in comparison.stages.items():
+        count = comparison.undetermined(name)
+        if count and result.first_unknown is not None:
+            frame, channel = result.first_unknown
+            yield rules.VALUE_UNDETERMINED.at(
+                comparison.b.path, f"/stages/{name}/{channel}", stage=name, count=count, total=result.total, frame=frame,
+                address=comparison.address(name, channel),
+            )  # fmt: skip
+
+
 def summarise(comparison: Comparison) -> dict[str, Any]:
     """The measurements as plain values, for machines and for the renderers."""
     divergence = comparison.first_divergence
@@ -103,6 +135,9 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "first_divergence": None if divergence is None else {"frame": divergence[0], "stage": divergence[1]},
         "stages": [_stage_summary(comparison, result) for result in comparison.stages.values()],
         "waived": dict(comparison.waived),
+        "left_out": {
+            name: {"frames": count, "reason": NEXT_NOT_RECORDED} for name, count in comparison.left_out.items()
+        },
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "baseline": None if comparison.baseline is None else vars(comparison.baseline),
@@ -124,6 +159,7 @@ def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str,
         "first_frame_over": result.first_frame_over,
         "ok": result.first_frame_over is None,
         "inherits": result.stage in comparison.inheriting,
+        "undetermined": comparison.undetermined(result.stage),
     }
 
 

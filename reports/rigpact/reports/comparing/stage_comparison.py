@@ -40,6 +40,10 @@ class StageComparison:
     worst_tolerance: float
     unknown: int
     """How many values of judged channels could not be judged, because their tolerance is infinite."""
+    first_unknown: tuple[int, int] | None
+    """Frame and channel of the first of them."""
+    left_out: int
+    """How many frames nobody can judge: they depend on a later frame that is not recorded."""
     frame_ratios: FloatArray
     """(T,): the largest error of each frame divided by its tolerance, over the values that can be judged."""
 
@@ -47,6 +51,16 @@ class StageComparison:
     def judged_total(self) -> int:
         """Number of values of the channels that can be judged."""
         return self.frame_count * int(self.judged.sum())
+
+    @property
+    def left_out_total(self) -> int:
+        """Number of values of the channels that can be judged, at frames that nobody can judge."""
+        return self.left_out * int(self.judged.sum())
+
+    @property
+    def compared_total(self) -> int:
+        """Number of values that were judged."""
+        return self.judged_total - self.unknown - self.left_out_total
 
     @property
     def total(self) -> int:
@@ -88,6 +102,14 @@ class _Extremes:
             setattr(mixed, name, np.where(chosen, kept, getattr(other, name)))
         return mixed
 
+    def place_of_first(self, frames: NDArray[np.int64]) -> tuple[int, int] | None:
+        """Frame and channel of the first error; None if there is none."""
+        channels = np.flatnonzero(self.first >= 0)
+        if not len(channels):
+            return None
+        channel = int(channels[np.argmin(self.first[channels])])
+        return int(frames[self.first[channel]]), channel
+
     def worst(self) -> tuple[int, int, float, float] | None:
         """Row, channel, error and tolerance of the largest error; of equal errors the first. None if there is none."""
         if self.largest.max() == _NOTHING:
@@ -102,16 +124,25 @@ class StageMeter:
 
     def __init__(self, stage: str, width: int, measure: Measure) -> None:
         """Start with no frames."""
-        self.stage, self._rows = stage, 0
+        self.stage, self._rows, self._left_out = stage, 0, 0
         self._widest, self._has_quaternions = measure.widest_bound, measure.has_signless_quaternions
-        self._over, self._not_finite, self._all = (_Extremes(width) for _ in range(3))
-        self._within, self._unknown = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        self._over, self._not_finite, self._all, self._unknown = (_Extremes(width) for _ in range(4))
+        self._within = np.zeros(width, np.int64)
         self._first_value = 0.0, 0.0
         self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
         self._ratios: list[FloatArray] = []
 
-    def add(self, a: FloatArray, b: FloatArray, tolerance: FloatArray) -> None:
-        """Add the next frames: values of both sides and their tolerance, all (T, width)."""
+    def add(
+        self, a: FloatArray, b: FloatArray, tolerance: FloatArray, left_out: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Add the next frames: values of both sides and their tolerance, all (T, width).
+
+        left_out: the frames that nobody can judge, (T,), whatever they hold.
+        """
+        if left_out is not None:
+            a, b = (np.where(left_out[:, None], np.float32(0.0), side) for side in (a, b))
+            tolerance = np.where(left_out[:, None], 0.0, tolerance)
+            self._left_out += int(np.count_nonzero(left_out))
         a64: FloatArray = a.astype(np.float64)
         b64: FloatArray = b.astype(np.float64)
         if self._has_quaternions:
@@ -120,7 +151,7 @@ class StageMeter:
             error = np.abs(a64 - b64)
         if np.isnan(tolerance).any():
             tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
-        self._unknown += np.isinf(tolerance).sum(axis=0)
+        self._unknown.add_some(np.isinf(tolerance), error, tolerance, self._rows)
         finite = np.isfinite(error)
         if not finite.all():
             error[~finite] = np.inf
@@ -164,10 +195,11 @@ class StageMeter:
         found = over if over.count.any() else self._all.where(judged, _Extremes(len(judged)))
         row, channel, error, tolerance = found.worst() or (0, 0, *self._first_value)
         firsts = over.first[over.first >= 0]
+        unknown = self._unknown.where(judged, _Extremes(len(judged)))
         return StageComparison(
             self.stage, judged, self._rows, over=int(over.count.sum()),
             first_frame_over=int(frames[firsts.min()]) if len(firsts) else None,
             worst_frame=int(frames[row]), worst_channel=channel, worst_error=error, worst_tolerance=tolerance,
-            unknown=int(self._unknown[judged].sum()),
+            unknown=int(unknown.count.sum()), first_unknown=unknown.place_of_first(frames), left_out=self._left_out,
             frame_ratios=np.concatenate(self._ratios) if self._ratios else np.zeros(0),
         )  # fmt: skip

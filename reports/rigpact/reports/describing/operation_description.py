@@ -1,11 +1,12 @@
-"""Describe the operations of declared contracts: what `rigpact operations` and docs/operations.md show."""
+"""Describe operations and profiles of declared contracts: what `rigpact operations` and docs/operations.md show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.declared.operation import Operation
+from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.systems.description import Section
 
 _MANY = 1 << 10
@@ -37,4 +38,32 @@ def operation_to_json(operation: Operation) -> dict[str, Any]:
     return {
         "name": operation.name, "summary": operation.summary, "inputs": {"fewest": fewest, "most": most},
         "parameters": dict(operation.parameters), "choices": list(operation.choices),
+    }  # fmt: skip
+
+
+def profiles_section(profiles: Sequence[Profile]) -> Section:
+    """A row for each profile that a contract can name."""
+    rows = tuple((each.name, each.title, _facts(each.says)) for each in profiles)
+    return Section("Profiles", ('A contract names one of them: profile = "NAME".',), ("name", "stack", "says"), rows)
+
+
+def profile_sections(profile: Profile) -> list[Section]:
+    """One profile: what it says, and what a parameter means that a contract leaves out."""
+    said = tuple((key, f"{value}") for key, value in profile.says.items())
+    chosen = tuple((key, value) for key, value in profile.choices.items())
+    sections = [Section(f"Profile {profile.name}", (profile.title, f"Source: {profile.source}."), ("what", "is"), said)]
+    if chosen:
+        sections.append(Section("Parameters that a contract leaves out", (), ("parameter", "is"), chosen))
+    return sections
+
+
+def _facts(says: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in says.items())
+
+
+def profile_to_json(profile: Profile) -> dict[str, Any]:
+    """A profile as data."""
+    return {
+        "profile": profile.name, "title": profile.title, "source": profile.source, "says": dict(profile.says),
+        "choices": dict(profile.choices),
     }  # fmt: skip

@@ -5,126 +5,19 @@ A defect that is not a convention gets the verdict `unexplained` with stage and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import InputOrder
-from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
-from rigpact.reports.comparing.address import Address, channel_address
+from rigpact.reports.comparing.address import channel_address
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict, Verdict
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.stage_error import StageError, error_between, largest_in_unit
-
-Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
-EXIT_OF: Mapping[Verdict, int] = {
-    "agrees": EXIT_PASS,
-    "explained": EXIT_FINDINGS,
-    "unexplained": EXIT_FINDINGS,
-    "undetermined": EXIT_CANNOT_JUDGE,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class StageVerdict:
-    """One stage: its own error and its inherited error in its unit, or the reason why it was not judged.
-
-    channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
-    tolerance, and the first divided by the second.
-    """
-
-    stage: str
-    local_error: float | None
-    inherited_error: float | None
-    channel_error: float | None
-    tolerance: float | None
-    ratio: float | None
-    ok: bool | None
-    unit: str
-    needs: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Divergence:
-    """The place where a recording first differs from its replay."""
-
-    frame: int
-    stage: str
-    address: Address
-    error: float | None
-    unit: str
-
-
-@dataclass(frozen=True, eq=False)
-class Cause:
-    """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
-
-    They explain `frames_explained` of `frames` frames; if these are not all, the verdict is `unexplained`.
-    `equivalents` are other changes that explain this data equally well. The errors are those of `stage`, without and
-    with the changes.
-    """
-
-    stage: str
-    changes: Changes
-    equivalents: tuple[Changes, ...]
-    error_before: float
-    error_after: float
-    unit: str
-    code_hints: tuple[str, ...]
-    frames_explained: int
-    frames: int
-
-
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """The answer of `explain`."""
-
-    verdict: Verdict
-    first_divergence: Divergence | None
-    stages: tuple[StageVerdict, ...]
-    causes: tuple[Cause, ...]
-    indistinguishable: tuple[tuple[str, Any], ...]
-
-    @property
-    def exit_code(self) -> int:
-        """The exit status of the command."""
-        return EXIT_OF[self.verdict]
-
-    def to_json(self) -> dict[str, Any]:
-        """The `rigpact-diagnosis` document, version 1."""
-        first = self.first_divergence
-        return {
-            "format": "rigpact-diagnosis",
-            "version": 1,
-            "verdict": self.verdict,
-            "first_divergence": None if first is None else {
-                "frame": first.frame, "stage": first.stage, "bone": first.address.bone,
-                "channel": first.address.channel, "error": first.error, "unit": first.unit,
-            },
-            "stages": [vars(stage) for stage in self.stages],
-            "causes": [_cause_to_json(cause) for cause in self.causes],
-            "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
-        }  # fmt: skip
-
-
-def _cause_to_json(cause: Cause) -> dict[str, Any]:
-    return vars(cause) | {
-        "changes": _plain_changes(cause.changes),
-        "equivalents": [_plain_changes(changes) for changes in cause.equivalents],
-        "code_hint": "; ".join(cause.code_hints),
-    }
-
-
-def _plain_changes(changes: Changes) -> dict[str, Any]:
-    return {knob: _plain(value) for knob, value in changes.items()}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
 
 def diagnose(
@@ -154,18 +47,26 @@ def diagnose(
 def _verdict_without_failures(
     hypotheses: Hypotheses, first: Divergence | None, allow_unjudged: Collection[str]
 ) -> Verdict:
-    """`agrees` only if every recorded stage was judged, except those that come from outside the evidence."""
+    """`agrees` only if every recorded value was judged, except the stages that come from outside the evidence."""
     if first is not None:
         return "unexplained"
     evidence, graph = hypotheses.evidence, hypotheses.graph
     outside = {stage.name for stage in graph if is_outside(graph, stage.name, evidence)}
-    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside - set(allow_unjudged)
-    return "undetermined" if unjudged else "agrees"
+    unjudged = set(evidence.recorded) - set(hypotheses.judged) - outside
+    unjudged |= {stage for stage in hypotheses.judged if _undetermined(hypotheses, stage)}
+    return "undetermined" if unjudged - set(allow_unjudged) else "agrees"
+
+
+def _undetermined(hypotheses: Hypotheses, stage: str) -> int:
+    error = hypotheses.error(stage, {})
+    return 0 if error is None else error.undetermined
 
 
 def is_outside(graph: Graph, stage: str, evidence: Evidence) -> bool:
-    """Whether a stage comes from a missing clip or network: then it is an input, and cannot be judged."""
+    """Whether a stage comes from a missing clip, network or later frame: then it is an input, and cannot be judged."""
     found = graph[stage]
+    if found.driven_ahead and evidence.mode != "free":
+        return not np.isin(evidence.frame + found.driven_ahead, evidence.frame).any()
     if found.is_answer:
         return evidence.network is None
     return not found.needs and (evidence.drive is None or evidence.mode == "free" or found.compute is None)
@@ -175,6 +76,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
     stage, before, contract = explanation.stage, explanation.base, hypotheses.contract
     errors = [hypotheses.error(stage, changes) for changes in (before, {**before, **explanation.changes})]
     knobs = contract.system.knobs
+    worst = WorstChannel(None, None, None) if errors[1] is None else errors[1].worst_channel
     return Cause(
         stage=stage,
         changes=explanation.changes,
@@ -185,6 +87,9 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         code_hints=tuple(knobs[knob].hint(value) for knob, value in explanation.changes.items()),
         frames_explained=0 if errors[1] is None else errors[1].frames_within,
         frames=0 if errors[1] is None else errors[1].frames_judged,
+        channel_error=worst.error,
+        tolerance=worst.tolerance,
+        ratio=worst.ratio,
     )
 
 
@@ -205,20 +110,27 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             needs = needed_for(hypotheses.graph, stage.name, evidence)
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
-        worst = error.worst_channel
-        verdicts.append(
-            StageVerdict(
-                stage.name,
-                local_error=largest_in_unit(error, contract),
-                inherited_error=_inherited(whole, error, contract),
-                channel_error=worst.error,
-                tolerance=worst.tolerance,
-                ratio=worst.ratio,
-                ok=error.ok,
-                unit=unit,
-            )
-        )
+        verdicts.append(_judged_verdict(error, _inherited(whole, error, contract), unit, contract))
     return verdicts
+
+
+def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Any) -> StageVerdict:
+    """The verdict on a stage; neither right nor wrong if it fits, but some of its values are undetermined."""
+    worst, undetermined = error.worst_channel, error.ok and error.undetermined
+    needs = (
+        f"rounding alone may change {error.undetermined} of its values by their whole range" if undetermined else None
+    )
+    return StageVerdict(
+        error.stage,
+        local_error=largest_in_unit(error, contract),
+        inherited_error=inherited,
+        channel_error=worst.error,
+        tolerance=worst.tolerance,
+        ratio=worst.ratio,
+        ok=None if undetermined else error.ok,
+        unit=unit,
+        needs=needs,
+    )
 
 
 def needed_for(graph: Graph, stage: str, evidence: Evidence) -> str:

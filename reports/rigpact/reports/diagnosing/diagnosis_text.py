@@ -7,13 +7,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.terminal import plain, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
 _SENTENCE = {
     "agrees": "every stage that could be judged computes what the contract says",
-    "explained": "one set of conventions explains every stage",
+    "explained": "one set of conventions explains every stage that was judged",
     "unexplained": "no combination of known conventions explains all of it: look at the stage and address above",
     "undetermined": "not enough could be judged: record or give what is named above, or --allow-unjudged STAGE",
 }
@@ -31,6 +31,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     _print_divergence(diagnosis, console)
     for cause in diagnosis.causes:
         _print_cause(cause, console)
+    for contradiction in diagnosis.contradictions:
+        console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
@@ -64,16 +66,22 @@ def _print_divergence(diagnosis: Diagnosis, console: Console) -> None:
 
 
 def _print_cause(cause: Cause, console: Console) -> None:
-    unit = f" {cause.unit}" if cause.unit != "raw" else ""
-    fall = f"falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
-    if cause.frames_explained < cause.frames:
-        fall = f"is within rounding in {cause.frames_explained} of {cause.frames} frames, but not in all"
-    console.print(Text(f"With {changes_text(cause.changes)} the error of {cause.stage} {fall}"))
+    console.print(Text(f"With {changes_text(cause.changes)} {effect_text(cause)}"))
     for hint in cause.code_hints:
         console.print(Text(f"  {hint}", style="cyan"))
     if cause.equivalents:
         words = "; ".join(changes_text(changes) for changes in cause.equivalents[:6])
         console.print(Text(f"  the same on this data: {words}"))
+
+
+def effect_text(cause: Cause) -> str:
+    """What the changes of a cause do to the error of its stage: bring it within rounding, or only partly."""
+    unit = f" {cause.unit}" if cause.unit != "raw" else ""
+    fall = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
+    if not cause.is_partial:
+        return f"{fall}, everywhere within rounding (ratio {_number(cause.ratio)})"
+    within = f"{cause.stage} is partly explained: {cause.frames_explained} of {cause.frames} frames are within rounding"
+    return f"{within}, not all; {fall}, still {_number(cause.ratio)} tolerances"
 
 
 def changes_text(changes: dict[str, Any]) -> str:

@@ -1,54 +1,94 @@
-"""Read a pasted engine log as a partial recording.
+"""Read a pasted engine log: what the deployed engine prints of its first steps, line by line.
 
-The deployed engine prints the first steps of bone 0: `[DeltaCompose] frame=… prevX=(…) … nextZ=(…)`, three decimals.
-That is enough to find the composition order. Lines may contain the engine's prefix, CRLF and other text. A line that
-was cut off is skipped and counted.
+Lines may contain the engine's prefix, CRLF and other text. A line that was cut off is skipped and counted. Not here: what the
+lines prove (log_evidence.py). To add a line: a pattern, and a row in `_READERS`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
-from rigpact.contract.conventions import Conventions
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
-from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
-from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.systems.enemy_animation import knobs
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.contract.statistics import FloatArray
 
-_VECTOR = r"\(\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*\)"
-_NAMES = ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ")
-_COMPOSE = re.compile(r"\[DeltaCompose\]\s*frame=(\d+)\s+" + r"\s+".join(f"{name}={_VECTOR}" for name in _NAMES))
+_NUMBER = r"[-+]?(?:1\.#\w+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan(?:\(\w+\))?|inf(?:inity)?)"
+_VECTOR = rf"\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)"
+_AXES = ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ")
+_ANY_CASE = re.IGNORECASE
+_NUMBERS = re.compile(_NUMBER, _ANY_CASE)
+_COMPOSE = re.compile(
+    r"\[DeltaCompose\]\s*frame=(\d+)\s+" + r"\s+".join(f"{name}={_VECTOR}" for name in _AXES), _ANY_CASE
+)
+_PUBLISHED = re.compile(rf"y_reproj\[0\.\.11\]\s*=\s*({_NUMBER}(?:[\s,]+{_NUMBER}){{11}})\s*\(len=(\d+)\)", _ANY_CASE)
+_CONDITION = re.compile(r"\[BuildCondVector\].*?Dim=(\d+)\s+Raw=(.*?)Out=(.*)$", _ANY_CASE)
 _SCHEMA = re.compile(r"\[Schema OK\]\s*X=(?P<state>\d+)\s+Y=(?P<output>\d+)\s+C=(?P<cond>\d+)\s+fps=(?P<fps>[\d.]+)")
 _DIMS = re.compile(
     r"\[FusedModel\] Requested dims:\s*motion=(?P<state>\d+)\s+cond=(?P<cond>\d+)\s+contacts=(?P<contacts>\d+)"
     r"\s+angvel=(?P<angvel>\d+)\s+pose_hist=(?P<pose_hist>\d+)"
 )
+_LENGTHS = re.compile(
+    r"\[StepModel\]\s*lens X=(\d+)\s+C=(\d+)\s+Contacts=(\d+)\s+Ang=(\d+)\s+Pose=(\d+)\s*\|\s*bound"
+    r"\s+(\d+)/(\d+)/(\d+)/(\d+)/(\d+)"
+)
+_STEP = re.compile(r"\]\[\s*(\d+)\]")
+"""The frame counter in the engine's prefix."""
 _MARKS = ("[DeltaCompose]", "[Schema OK]", "[FusedModel]", "[TDbg]", "[PoseHist]", "[Probe-CS]")
-_FALLBACK_HISTORY = "[PoseHist] Fallback enabled"
-_PRINTED_HALF_DIGIT = 5e-4
 
 
-@dataclass(frozen=True, eq=False)
+class Printed(NamedTuple):
+    """Printed numbers, and half of their last digit."""
+
+    numbers: FloatArray
+    half_digit: float
+
+
+class Composition(NamedTuple):
+    """A `[DeltaCompose]` line: six axes of bone 0, and the published numbers of the same step if they were printed."""
+
+    frame: int
+    axes: Printed
+    published: Printed | None
+
+
+class Condition(NamedTuple):
+    """A `[BuildCondVector]` line: the raw condition, the one that the network gets, and the width that it says."""
+
+    width: int
+    raw: Printed
+    out: Printed
+
+
+@dataclass(eq=False)
 class EngineLog:
-    """The content of a log: compositions of bone 0 by frame, declared widths, and the number of cut-off lines."""
+    """The content of a log. published: every `y_reproj` line with the width of the output; cut_off: lines by mark."""
 
     path: Path
-    frames: tuple[int, ...]
-    vectors: FloatArray
-    widths: Mapping[str, int]
-    fps: float | None
-    history_fell_back: bool
-    cut_off: int
+    compositions: list[Composition] = field(default_factory=list)
+    published: list[tuple[Printed, int]] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    widths: dict[str, set[int]] = field(default_factory=dict)
+    bound: set[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=set)
+    fps: float | None = None
+    history_fell_back: bool = False
+    probes: int = 0
+    cut_off: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def runs(self) -> list[list[Composition]]:
+        """The compositions of each run: a run ends where the frame number does not grow."""
+        runs: list[list[Composition]] = []
+        for line in self.compositions:
+            if not runs or line.frame <= runs[-1][-1].frame:
+                runs.append([])
+            runs[-1].append(line)
+        return runs
 
 
 def is_engine_log(path: str | Path) -> bool:
@@ -62,96 +102,127 @@ def is_engine_log(path: str | Path) -> bool:
 
 def read_engine_log(path: str | Path) -> EngineLog:
     """Read the lines of the engine's motion model; skip all other lines."""
-    text = read_bytes(path).decode("utf-8", "replace")
-    matches = list(_COMPOSE.finditer(text))
-    frames = [int(match[1]) for match in matches]
-    vectors = np.array([[float(number) for number in match.groups()[1:]] for match in matches], np.float32)
-    widths: dict[str, int] = {}
-    fps = None
-    for match in (*_SCHEMA.finditer(text), *_DIMS.finditer(text)):
-        found = match.groupdict()
-        fps = float(found.pop("fps")) if "fps" in found else fps
-        widths |= {name: int(width) for name, width in found.items()}
-    return EngineLog(
-        path=Path(path),
-        frames=tuple(frames),
-        vectors=vectors.reshape(len(matches), 18),
-        widths=widths,
-        fps=fps,
-        history_fell_back=_FALLBACK_HISTORY in text,
-        cut_off=text.count("[DeltaCompose]") - len(matches),
-    )
+    log, step = EngineLog(Path(path)), _Step()
+    for line in read_bytes(path).decode("utf-8", "replace").splitlines(keepends=True):
+        for mark, read in _READERS.items():
+            if mark in line and not read(log, step, line):
+                log.cut_off[mark] += 1
+    step.close(log)
+    return log
 
 
-def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
-    """Explain a log; a bundle is optional."""
-    log = read_engine_log(path)
-    notes = width_disagreements(log, contract) if contract else []
-    if log.cut_off:
-        notes.append(f"{log.cut_off} [DeltaCompose] lines are cut off and were passed over")
-    declared = contract.conventions if contract else knobs.enemy_conventions(changes)
-    return diagnose(*log_evidence(log, declared), allow_unjudged=("delta6d",)), notes  # the log gives this factor
+class _Step:
+    """The lines of one step: each kind at most once. A line that was cut off keeps its place."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, Printed] | Printed | None] = {}
+        self._counter: str | None = None
+
+    def add(self, log: EngineLog, mark: str, line: str, content: tuple[int, Printed] | Printed | None) -> None:
+        """Add a line; a kind that comes again, or another frame counter, begins the next step."""
+        counter = _STEP.search(line)
+        number = counter[1] if counter else None
+        if mark in self._seen or (self._seen and number != self._counter):
+            self.close(log)
+        self._seen[mark], self._counter = content, number
+
+    def close(self, log: EngineLog) -> None:
+        """Keep the composition of the step, with what it published."""
+        composed, published = self._seen.get("[DeltaCompose]"), self._seen.get("y_reproj[")
+        if isinstance(composed, tuple) and not isinstance(composed, Printed):
+            log.compositions.append(Composition(*composed, published if isinstance(published, Printed) else None))
+        self._seen = {}
 
 
-def log_evidence(log: EngineLog, conventions: Conventions) -> tuple[Evidence, Contract]:
-    """The compositions of a log as evidence about a character of one bone.
-
-    UnusableInput when the log has no whole `[DeltaCompose]` line.
-    """
-    if not log.frames:
-        found = f"{log.cut_off} cut off" if log.cut_off else "none"
-        raise UnusableInput(
-            log.path, f"{found} [DeltaCompose] lines", "at least one whole line", "log the first 4 steps"
-        )
-    order = np.unique(log.frames, return_index=True)[1]
-    vectors = log.vectors[order]
-    x_raw = np.zeros((len(order), _LAYOUT.width), np.float32)
-    x_raw[:, _LAYOUT[ROTATIONS].range] = vectors[:, 0:6]
-    recorded = {"x_raw": x_raw, "delta6d": vectors[:, 6:12], "next6d": vectors[:, 12:18]}
-    frame = np.array(log.frames, np.int64)[order]
-    contract = _one_bone(conventions, log.path)
-    return Evidence(frame, log.fps or 60.0, "teacher", recorded, resolution=_PRINTED_HALF_DIGIT), contract
+def _read_composition(log: EngineLog, step: _Step, line: str) -> bool:
+    match = _COMPOSE.search(line)
+    step.add(log, "[DeltaCompose]", line, None if match is None else (int(match[1]), _printed(match.groups()[1:])))
+    return match is not None
 
 
-_LAYOUT = Layout(
-    (Slice(0, 6, ROTATIONS), Slice(6, 1, ROOT_YAW), Slice(7, 2, ROOT_VELOCITY), Slice(9, 3, ANGULAR_VELOCITIES)), 12
-)
+def _read_published(log: EngineLog, step: _Step, line: str) -> bool:
+    match = _PUBLISHED.search(line)
+    printed = None if match is None else _printed(_NUMBERS.findall(match[1]))
+    step.add(log, "y_reproj[", line, printed)
+    if match is not None and printed is not None:
+        log.published.append((printed, int(match[2])))
+    return match is not None
 
 
-def _one_bone(conventions: Conventions, path: Path) -> Contract:
-    def unit(width: int) -> Statistics:
-        return Statistics(frozen_float32(np.zeros(width)), frozen_float32(np.ones(width)))
-
-    return Contract(
-        path=path,
-        sha256="",
-        fps=60.0,
-        bone_names=("bone 0",),
-        state=_LAYOUT,
-        output=Layout((Slice(0, 6, ROTATIONS),), 6),
-        state_statistics=unit(_LAYOUT.width),
-        output_statistics=unit(6),
-        rootvel_scales=frozen_float32(np.ones(2)),
-        angvel_scales=frozen_float32(np.ones(3)),
-        pose_history_length=1,
-        pose_history=None,
-        angular_velocity=None,
-        skeleton=None,
-        # the log prints the axes X and Z by name, whatever the bundle's packing
-        conventions=conventions.replaced({"rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros"}),
-    )
+def _read_condition(log: EngineLog, _step: _Step, line: str) -> bool:
+    match = _CONDITION.search(line.rstrip("\r\n"))
+    raw, out = ([], []) if match is None else (_NUMBERS.findall(match[2]), _NUMBERS.findall(match[3]))
+    if match is None or len(raw) != len(out) or not raw:
+        return False
+    if not line.endswith("\n") and _decimals(out[-1]) < _decimals(raw[-1]):
+        return False  # the end of the file is in the last number
+    log.conditions.append(Condition(int(match[1]), _printed(raw), _printed(out)))
+    return True
 
 
-def width_disagreements(log: EngineLog, contract: Contract) -> list[str]:
-    """Where widths and rate in the log differ from the bundle, in words."""
-    expected: dict[str, int | None] = {"output": contract.output.width, **contract.input_widths}
-    found = [
-        f"the engine reports {name} = {width}, the bundle gives {expected[name]}"
-        for name, width in log.widths.items()
-        if expected.get(name) not in (None, width)
-    ]
-    if log.fps is not None and log.fps != contract.fps:
-        found.append(f"the engine reports fps = {log.fps:g}, the bundle gives {contract.fps:g}")
-    if log.history_fell_back:
-        found.append("the engine fell back on pose-history statistics of its own: none are in its bundle")
-    return found
+def _read_widths(log: EngineLog, _step: _Step, line: str) -> bool:
+    match = _SCHEMA.search(line) or _DIMS.search(line)
+    for name, number in ({} if match is None else match.groupdict()).items():
+        if name == "fps":
+            log.fps = float(number)
+        else:
+            log.widths.setdefault(name, set()).add(int(number))
+    return match is not None
+
+
+def _read_lengths(log: EngineLog, _step: _Step, line: str) -> bool:
+    match = _LENGTHS.search(line)
+    if match is not None:
+        numbers = tuple(map(int, match.groups()))
+        log.bound.add((numbers[:5], numbers[5:]))
+    return match is not None
+
+
+def _read_fallback(log: EngineLog, _step: _Step, _line: str) -> bool:
+    log.history_fell_back = True
+    return True
+
+
+def _read_probe(log: EngineLog, _step: _Step, _line: str) -> bool:
+    log.probes += 1
+    return True
+
+
+_READERS: Mapping[str, Callable[[EngineLog, _Step, str], bool]] = {
+    "[DeltaCompose]": _read_composition,
+    "y_reproj[": _read_published,
+    "[BuildCondVector]": _read_condition,
+    "[Schema OK]": _read_widths,
+    "[FusedModel] Requested dims": _read_widths,
+    "[StepModel] lens": _read_lengths,
+    "[PoseHist] Fallback enabled": _read_fallback,
+    "[Probe-CS]": _read_probe,
+}
+"""By its mark, how a line is read: False for a line that was cut off."""
+
+
+def _printed(texts: Sequence[str]) -> Printed:
+    return Printed(np.array([_number(text) for text in texts], np.float32), _half_digit(texts))
+
+
+def _number(text: str) -> float:
+    """A number as C and C++ print it; `1.#IND` and `-nan(ind)` are NaN, `1.#INF` is infinite."""
+    word = text.lower()
+    if "nan" in word or "#ind" in word or "#snan" in word:
+        return float("nan")
+    sign = -1.0 if word.startswith("-") else 1.0
+    return sign * float("inf") if "inf" in word else float(word)
+
+
+def _half_digit(texts: Sequence[str]) -> float:
+    """Half of the last printed digit: of a fixed number of decimals, or of as many digits as the longest number has."""
+    decimals = {_decimals(text) for text in texts if "." in text}
+    if len(decimals) == 1:
+        return 0.5 * 10.0 ** -decimals.pop()
+    digits = max(len(re.sub(r"[^\d]", "", text.lower().partition("e")[0]).lstrip("0")) for text in texts)
+    whole = max(len(re.sub(r"[^\d]", "", text.partition(".")[0]).lstrip("0")) for text in texts)
+    return float(0.5 * 10.0 ** -max(digits - max(whole, 1), 0)) if decimals else 0.5
+
+
+def _decimals(text: str) -> int:
+    return len(text.lower().partition("e")[0].partition(".")[2])

@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.findings import Severity
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reports.comparing.clock import about_clock
+from rigpact.reports.comparing.compare import before_a_gap
+from rigpact.reports.comparing.recorded_with import about_contract
+from rigpact.reports.diagnosing.unrecorded_feedback import with_unrecorded_feedback
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     drive = None if given.clip is None else files.drive(given.clip, contract)
     network = network_of(contract, given.onnx)
     evidence = recording_to_evidence(recording, contract, drive, network)
+    if given.replay is None and given.clip is None:
+        evidence = with_unrecorded_feedback(evidence, contract)
     if given.replay is not None:
         answers = files.answers(given.replay, evidence.frame, contract)
         stages = {**answers, **evidence.recorded}
@@ -42,22 +49,29 @@ def recording_to_evidence(
     """The evidence in a recording that is already read; UnusableInput for a stage with a wrong width."""
     trace = recording.trace
     check_widths(contract, trace.stages, recording.path)
+    is_free = trace.header.mode == "free"
+    judged = before_a_gap(trace.frame) if is_free else slice(None)
+    order = contract.system.graph.names
     return Evidence(
-        frame=trace.frame,
+        frame=trace.frame[judged],
         fps=trace.header.fps,
-        mode="free" if trace.header.mode == "free" else "teacher",
-        recorded={name: trace.stages[name] for name in contract.system.graph.names if name in trace.stages},
+        mode="free" if is_free else "teacher",
+        recorded={name: trace.stages[name][judged] for name in order if name in trace.stages},
         drive=drive,
         network=network,
+        printed=trace.printed,
     )
 
 
 def _notes(recording: Recording, contract: Any) -> list[str]:
-    notes = []
-    header = recording.trace.header
-    if header.bundle_sha256 is not None and header.bundle_sha256 != contract.sha256:
+    notes: list[str] = []
+    header, frame = recording.trace.header, recording.trace.frame
+    found = (*about_contract(recording, contract), *about_clock(recording, contract))
+    notes += [each.message for each in found if each.rule.severity is not Severity.INFO]
+    judged = frame[before_a_gap(frame)]
+    if header.mode == "free" and len(judged) < len(frame):
         notes.append(
-            f"recorded under the contract {header.bundle_sha256[:12]}, not under {contract.sha256[:12]} ({contract.path.name})"
+            f"frame {judged[-1] + 1} was not recorded: the {len(frame) - len(judged)} frames after it are not judged"
         )
     if recording.trace.truncation:
         notes.append(f"the recording is incomplete: {recording.trace.truncation}")

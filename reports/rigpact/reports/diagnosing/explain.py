@@ -8,9 +8,11 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
-from rigpact.reports.diagnosing.engine_log import explain_log, is_engine_log
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.diagnosing.log_evidence import explain_log
 from rigpact.reports.terminal import working
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reports.diagnosing.matching import matched_order
 from rigpact.reports.diagnosing.stage_error import StageError, stage_error
 
@@ -39,14 +39,20 @@ class Hypotheses:
         }
         self._knobs_of = {
             stage: tuple(knob for knob, stages in self._knob_stages.items() if not path.isdisjoint(stages))
-            for stage, path in paths.items()
+            for stage, path in self._wide_paths(paths).items()
         }
         self._paths = {name: path for name, path in paths.items() if name in evidence.recorded}
         self.judged = [stage for stage in self._paths if self._has_verdict(stage)]
 
+    def _wide_paths(self, paths: Mapping[str, frozenset[str]]) -> Mapping[str, frozenset[str]]:
+        """In a free run a stage also depends on what the frame before computed and did not record."""
+        if self.evidence.mode != "free":
+            return paths
+        return {name: path_over_frames(self.graph, name, self.evidence.recorded) for name in paths}
+
     def _has_verdict(self, stage: str) -> bool:
         error = self.error(stage, {})
-        return error is not None and error.judged > 0
+        return error is not None and error.judged > 0 and error.blind < ENOUGH
 
     @property
     def frame_count(self) -> int:
@@ -78,16 +84,18 @@ class Hypotheses:
         except UnusableInput:
             return None
 
-    def _keep(self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None]) -> FloatArray | None:
-        """Store a computed stage that replays under different conventions share."""
+    def _keep(
+        self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
+    ) -> FloatArray | None:
+        """Store a computed stage, or its bound, that replays under different conventions share."""
         base = self.contract.conventions
         names = self._knobs_of[stage]
         changes = frozenset((name, conventions[name]) for name in names if conventions[name] != base[name])
-        if (stage, changes) in self._kept:
-            return self._kept[stage, changes]
+        if (what, stage, changes) in self._kept:
+            return self._kept[what, stage, changes]
         computed = compute()
         if len(changes) <= 1:
-            self._kept[stage, changes] = computed
+            self._kept[what, stage, changes] = computed
         return computed
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
@@ -105,10 +113,14 @@ class Hypotheses:
         return self.excess(stage, changes) <= 1.0
 
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether a stage is within its tolerance under the changes, and enough of its values can be judged."""
+        """Whether a stage is within its tolerance under the changes, and enough of its values can be judged.
+
+        A change must not fit because it makes values undetermined.
+        """
         error, before = self.error(stage, changes), self.error(stage, {})
-        enough = 0.0 if before is None else ENOUGH * before.judged
-        return self.may_fit(stage, changes) and error is not None and error.judged >= enough
+        if error is None or not self.may_fit(stage, changes):
+            return False
+        return before is None or (error.judged >= ENOUGH * before.judged and error.undetermined <= before.undetermined)
 
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
         """The judged stages that are beyond their tolerance, in loop order."""

@@ -1,22 +1,23 @@
 """The error of a recorded stage against its replay, in physical units and in tolerances.
 
 A stage fits when every judged value lies within its derived tolerance. Values with an unknown replay (NaN) are not
-judged. Non-finite recorded values never fit.
+judged, nor are values that differ within a tolerance that spans their whole range. Non-finite recorded values never fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
+FAR = 1000.0
 PRINTED = 8.0
 """Error bound of a rotation composed of printed factors, in units of r, half of the last printed digit.
 
@@ -37,7 +38,8 @@ class WorstChannel(NamedTuple):
 class StageError:
     """Recorded and replayed values of one stage. excess (T, width) is the error in tolerances.
 
-    excess is NaN for a value that is not judged, and infinite for a non-finite recorded value.
+    blind: the share of the values whose tolerance is as wide as their range. excess is NaN for a value that is not judged,
+    and infinite for a non-finite recorded value.
     """
 
     stage: str
@@ -45,11 +47,17 @@ class StageError:
     replayed: FloatArray
     tolerance: FloatArray
     excess: FloatArray
+    blind: float = 0.0
 
     @property
     def judged(self) -> int:
         """Number of values that could be judged."""
         return int(np.count_nonzero(~np.isnan(self.excess)))
+
+    @property
+    def undetermined(self) -> int:
+        """Number of values that differ, but have a tolerance that spans their whole range."""
+        return int(np.count_nonzero(np.isnan(self.excess) & np.isinf(self.tolerance)))
 
     @property
     def worst_excess(self) -> float:
@@ -110,8 +118,25 @@ def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     recorded, replayed = frames.recorded[name], frames.computed(name)
     if replayed is None or replayed.shape != recorded.shape:
         return None
-    tolerance = replay_bound(frames, name, replayed) + PRINTED * frames.evidence.resolution
-    return error_between(frames.contract.system.graph[name], recorded, replayed, tolerance)
+    stage, evidence = frames.contract.system.graph[name], frames.evidence
+    bound = _far_beyond(stage, frames, recorded, replayed) if stage.is_answer else None
+    tolerance = replay_bound(frames, name, replayed) if bound is None else bound
+    tolerance = tolerance + PRINTED * evidence.resolution
+    if evidence.printed is not None:
+        tolerance = tolerance + evidence.printed.error(recorded)
+    return error_between(stage, recorded, replayed, tolerance)
+
+
+def _far_beyond(stage: Stage, frames: ReplayedFrames, recorded: FloatArray, replayed: FloatArray) -> FloatArray | None:
+    """The bound of an answer that needs no model, where most frames are far beyond it; else None.
+
+    It is about 1e-4 of the largest answer, so FAR is a tenth of it: a network whose rounding is as large computes nothing. A
+    search tries hundreds of wrong inputs, and deriving a bound for each would be most of its time.
+    """
+    assumed = stage_bound(replace(stage, is_answer=False), frames, replayed, {})
+    with np.errstate(invalid="ignore", over="ignore"):
+        far = np.any(np.abs(recorded.astype(np.float64) - replayed) > FAR * assumed, axis=1)
+    return assumed if 2 * np.count_nonzero(far) > len(recorded) else None
 
 
 def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) -> StageError:
@@ -123,15 +148,18 @@ def error_between(stage: Stage, recorded: FloatArray, replayed: FloatArray, tole
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.abs(a - b)
         excess = np.where(difference == 0.0, 0.0, np.minimum(difference / tolerance, np.finfo(np.float64).max))
-    excess[np.isnan(b) | np.isnan(tolerance) & np.isfinite(a)] = np.nan
+    says_nothing = np.isnan(tolerance) if stage.measure.range is None else ~(tolerance < stage.measure.range)
+    excess[np.isnan(b) | says_nothing & np.isfinite(a) | np.isinf(tolerance) & (difference > 0.0)] = np.nan
     excess[~np.isfinite(a)] = np.inf
-    return StageError(stage.name, recorded, replayed, tolerance, excess)
+    blind = 0.0 if stage.measure.range is None else float(np.mean(tolerance >= stage.measure.range))
+    return StageError(stage.name, recorded, replayed, tolerance, excess, blind)
 
 
 def largest_in_unit(error: StageError, contract: Any) -> float:
-    """The largest finite error in the unit of the stage's measure."""
+    """The largest finite error of the judged values, in the unit of the stage's measure."""
     measure = contract.system.graph[error.stage].measure
-    a, b = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
+    a = error.recorded.astype(np.float64)
+    b = np.where(np.isnan(error.excess), a, error.replayed.astype(np.float64))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if measure.sizes is not None:
             values = measure.sizes(contract, a, b)

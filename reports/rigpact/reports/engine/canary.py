@@ -25,12 +25,13 @@ from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
+from rigpact.contract.rotation6d import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
@@ -122,6 +123,22 @@ def matching(bindings: Sequence[Binding], probe: Probe) -> list[Binding]:
         return [binding for binding in bindings if binding.error <= EXACT_SHARE * probe.size]
     limit = min(PLAUSIBLE_RATIO * best, probe.size)
     return [binding for binding in bindings if binding.error <= limit]
+
+
+def other_mode(model: PositionalModel, path: Path, contract: Contract) -> tuple[str, float] | None:
+    """The meaning of the output in which the model meets the recording, where the declared meaning does not; and its error.
+
+    A prediction must be met within rounding. A clip is met by what misses it little more than the unchanged pose does.
+    """
+    errors: dict[str, float] = {}
+    for mode in OUTPUT_MODES:
+        probe = read_probe(path, contract.with_conventions({"output_mode": mode}))
+        error, limit = _bind(model, probe, INPUTS).error, EXACT_SHARE if probe.exact else PLAUSIBLE_RATIO
+        if error <= limit * probe.size:
+            errors[mode] = error
+    if not errors or contract.conventions.output_mode in errors:
+        return None
+    return min(errors.items(), key=lambda found: found[1])
 
 
 def inputs_without_effect(model: PositionalModel, inputs: Inputs, order: Order) -> list[str]:
@@ -234,6 +251,6 @@ def write_canary(contract: Any, model: Path | None, out: Path) -> None:
     if answer is None:
         raise UnusableInput(model, "a graph that fails on the contract's widths", "a model of this bundle")
     frame = np.arange(len(answer), dtype=np.int64)
-    header = TraceHeader(fps=contract.fps, mode="teacher", clip="canary", bundle_sha256=contract.sha256)
+    header = run_header(contract, contract.fps, "teacher", "canary")
     stages: dict[str, FloatArray] = {**inputs, "y_norm": answer}
     write_trace(Trace(header, frame, frame / contract.fps, stages), out)

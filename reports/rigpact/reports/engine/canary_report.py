@@ -50,7 +50,14 @@ def _recorded(subject: Subject) -> Path | None:
 
 def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any]]:
     # a check without a recording, as in a commit hook, does not load the runtime
-    from rigpact.reports.engine.canary import PositionalModel, find_binding, inputs_without_effect, matching, read_probe
+    from rigpact.reports.engine.canary import (
+        PositionalModel,
+        find_binding,
+        inputs_without_effect,
+        matching,
+        other_mode,
+        read_probe,
+    )
 
     if subject.bundle is None or subject.model is None:
         raise UnusableInput("--canary", "no bundle and model beside it", "a bundle and --onnx FILE")
@@ -61,7 +68,14 @@ def _probe(subject: Subject, source: Path) -> tuple[list[Finding], dict[str, Any
     bindings = find_binding(model, probe)
     fitting = matching(bindings, probe)
     best = (fitting or bindings)[0].order
-    findings = [*_judge(probe, bindings, fitting, subject.model.path)]
+    meant = None if probe.kind == "outputs" else other_mode(model, source, contract)
+    if meant is not None:
+        own = next(binding for binding in bindings if binding.order == INPUTS)
+        values = {"declared": contract.conventions.output_mode, "error": _amount(own.error, probe), "found": meant[0]}
+        values |= {"reference": _reference(probe), "best": _amount(meant[1], probe)}
+        findings = [rules.OUTPUT_MODE_CONTRADICTED.at(subject.bundle.path, "/meta/rot6d_spec", **values)]
+    else:
+        findings = [*_judge(probe, bindings, fitting, subject.model.path)]
     findings += _idle(subject.model.path, inputs_without_effect(model, probe.inputs, best))
     return findings, _summary(probe, bindings, fitting)
 

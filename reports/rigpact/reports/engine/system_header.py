@@ -45,6 +45,8 @@ def system_header(contract: SystemContract, namespace: str) -> str:
         file=comment(contract.path.name),
         system=string_literal(system.name),
         sha256=contract.sha256,
+        meaning_sha256=contract.hashes["meaning_sha256"],
+        conventions_sha256=contract.hashes["conventions_sha256"],
         fps=repr(float(contract.fps or 0.0)),
         frames=FRAMES,
         layouts=[_layout(cpp[name], name, contract.fields(name)) for name in system.graph.names],

@@ -5,7 +5,7 @@ Nothing is measured here, so the same functions judge an archive and a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -13,19 +13,25 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.contract.settings.baseline import Hearing
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, PartWaiver
+from rigpact.contract.settings.hearing import Hearing
 from rigpact.reports.gate.answer.next_steps import next_steps
-from rigpact.reports.gate.answer.report import WAIVERS, GateReport, Part
+from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+from rigpact.reports.gate.thresholds import unreasonable
 
-WAIVERS_TITLE = "Waivers"
+WAIVERS_TITLE, ARCHIVE_TITLE = "Waivers and thresholds", "Archive and the files here"
 
 
-def judge_gate(measurement: GateMeasurement, configuration: Configuration, today: date) -> GateReport:
-    """The answer under a configuration on a day; UnusableInput for a bad baseline file."""
+def judge_gate(
+    measurement: GateMeasurement, configuration: Configuration, today: date, other_files: Sequence[Finding] = ()
+) -> GateReport:
+    """The answer under a configuration on a day; UnusableInput for a bad baseline file.
+
+    other_files: what differs between the files that were measured and those here.
+    """
     settings = configuration.gate or GateSettings()
     hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
     parts, not_asked = [], dict(measurement.not_asked)
@@ -37,12 +43,23 @@ def judge_gate(measurement: GateMeasurement, configuration: Configuration, today
         report = hearing.hear(judged)
         report = replace(report, summary=_without_idle_configuration(report))
         parts.append(waiving.waive(measured, report))
-    about = (*hearing.about_waivers(), *waiving.about())
-    declared = len(hearing.waivers) + len(settings.waivers)
-    if declared:
-        parts.append(Part(WAIVERS, WAIVERS_TITLE, FindingsReport(about, Ledger(declared, declared))))
+    for name, title, found in (
+        (ARCHIVE, ARCHIVE_TITLE, tuple(other_files)),
+        (WAIVERS, WAIVERS_TITLE, tuple(unreasonable(settings, configuration.path))),
+    ):
+        report = hearing.hear(FindingsReport(found, Ledger(len(found), len(found))))
+        parts.append(Part(name, title, replace(report, summary=_without_idle_configuration(report))))
+    parts[-1] = _with_debts(parts[-1], (*hearing.about(), *waiving.about()), hearing.declared + len(settings.waivers))
+    parts = [part for part in parts if part.name not in BESIDE or part.report.ledger.declared]
     answer = GateReport(tuple(parts), measurement.provenance, not_asked, strict=settings.strict)
     return replace(answer, next_steps=next_steps(answer))
+
+
+def _with_debts(part: Part, about: tuple[Finding, ...], declared: int) -> Part:
+    """The part about the settings, with what its waivers and lowered rules let be."""
+    ledger = part.report.ledger
+    whole = replace(ledger, declared=ledger.declared + declared, compared=ledger.compared + declared)
+    return replace(part, report=replace(part.report, findings=(*part.report.findings, *about), ledger=whole))
 
 
 def _judged(kind: PartKind, measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:
@@ -57,7 +74,7 @@ def _without_idle_configuration(report: FindingsReport) -> dict[str, object]:
     """The summary, without the configuration's entry where the configuration changed nothing."""
     summary = dict(report.summary)
     did = summary.pop("configuration", {})
-    return summary | ({"configuration": did} if did.get("left_out") or did.get("waived") else {})
+    return summary | ({"configuration": did} if did.get("lowered") or did.get("waived") else {})
 
 
 class _Waiving:

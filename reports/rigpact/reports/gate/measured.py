@@ -80,16 +80,44 @@ class GateMeasurement:
         return tuple(part.run for part in self.parts if part.run is not None)
 
 
-def guarded(name: str, title: str, place: object, measure: Callable[[], Measured]) -> Measured:
-    """The measurement; for unusable input, a part that could not be judged, with the reason."""
-    try:
-        with np.errstate(all="ignore"):
-            return measure()
-    except UnusableInput as error:
-        return not_judged(name, title, place, error)
+@dataclass(frozen=True)
+class Question:
+    """A part that the project asks.
+
+    name, title: as in report.Part; place: the file that stands for it. opens: opens all that the measurement reads, and
+    raises UnusableInput for what is missing.
+    """
+
+    name: str
+    title: str
+    place: object
+    measure: Callable[[], Measured]
+    opens: Callable[[], object]
+
+    @property
+    def kind(self) -> str:
+        """The part's name without its recording."""
+        return self.name.partition("/")[0]
+
+    @property
+    def lacks(self) -> str:
+        """Why it cannot be judged here, found without measuring; empty if it can."""
+        try:
+            self.opens()
+        except UnusableInput as error:
+            return error.one_line()
+        return ""
+
+    def answered(self) -> Measured:
+        """The measurement; for unusable input, a part that could not be judged, with the reason."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.measure()
+        except UnusableInput as error:
+            return _not_judged(self.name, self.title, self.place, error)
 
 
-def not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
+def _not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
     """A part that was asked for but has no answer."""
     reason = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
     finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=reason)

@@ -30,7 +30,12 @@ def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Re
         trace = played(
             project, project.contract, network_of(project, recording.trace.header.mode), run, recording.trace
         )
-    return Recording(Path(REFERENCE), "trace", trace, frozenset(trace.stages))
+    return Recording(Path(REFERENCE), REFERENCE, trace, frozenset(trace.stages))
+
+
+def expected_frames(project: Project, run: RecordedRun) -> int:
+    """How many frames the project expects: as declared, else as many as the clip gives. The recording does not choose."""
+    return run.frames or int(project.drive(run.clip or run.file)(project.contract).steps)
 
 
 def network_of(project: Project, mode: str) -> Any:
@@ -46,7 +51,7 @@ def is_before_the_model(system: System, stages: Collection[str]) -> bool:
 def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
     """The stages before the model, computed for the whole clip in one batch."""
     drive = project.drive(run.clip or run.file)
-    frame = np.arange(run.frames or drive(project.contract).steps)
+    frame = np.arange(expected_frames(project, run))
     frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), project.contract)
     stages = {name: rows for name in run.stages if (rows := frames.computed(name)) is not None}
     return Trace(recorded.header, frame, frame / recorded.header.fps, stages)
@@ -54,9 +59,10 @@ def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Tra
 
 def played(project: Project, contract: Any, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
     """A run under a contract, not necessarily the project's own; UnusableInput where it cannot run."""
-    mode = recorded.header.mode if project.system.posed or recorded.header.mode == "free" else "teacher"
+    asked = run.mode or recorded.header.mode
+    mode = asked if project.system.posed or asked == "free" else "teacher"
     driving, files = Path(run.clip or run.file), files_of(contract)
-    until = run.frames if run.frames or mode == "teacher" else int(recorded.frame[-1]) + 1
+    until = run.frames if mode == "teacher" else expected_frames(project, run)
     runner = files.start(contract, network, files.clip(driving, contract), RunOptions(mode, until))
     return record_run(runner, driving, mode, until)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
@@ -70,11 +72,24 @@ def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateM
     )
 
 
+def other_files(measurement: GateMeasurement) -> Iterator[Finding]:
+    """A finding for each file here that is not the one an archive measured; a file that is not here is no other file.
+
+    The settings and the known findings are always today's.
+    """
+    for name, kept in measurement.provenance.items():
+        path = Path(name)
+        if name != "rigpact" and kept != ABSENT and (today := _sha256(path)) not in (kept, ABSENT):
+            more = f" (SHA-256 {today[:12]}, the archive's is {kept[:12]})"
+            yield rules.OTHER_FILES.at(name, "", more=more)
+
+
 def _answers(project: Project) -> list[Measured | NotAsked]:
     answers: list[Measured | NotAsked] = []
     with counted(len(PARTS), "parts of the gate") as done:
         for kind in PARTS.values():
-            answers.extend(kind.ask(project))
+            asked = kind.ask(project)
+            answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)
             done(1)
     return answers
 

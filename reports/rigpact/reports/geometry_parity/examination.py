@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,44 +11,106 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.rules.answers import geometry as rules
-from rigpact.reports.geometry_parity.behaviour import BEHAVIOUR, Check, Facts
-from rigpact.reports.geometry_parity.calling import CallFailed, UserFunction
-from rigpact.reports.geometry_parity.degenerate import DEGENERATE, GRADIENTS
-from rigpact.reports.geometry_parity.meaning import Known, contract_reading, look
+from rigpact.reports.geometry_parity.calling.function import CallFailed, UserFunction
+from rigpact.reports.geometry_parity.checks.axes import Check, Facts
+from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR
+from rigpact.reports.geometry_parity.checks.degenerate import DEGENERATE, GRADIENTS
+from rigpact.reports.geometry_parity.declared import Asked
+from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unusable
+from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, propose
 from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.terminal import plain, print_report, table
 
 _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradient")
 
 
-def examine(place: str, functions: Sequence[UserFunction], conventions: Conventions, seed: int) -> FindingsReport:
+@dataclass(frozen=True)
+class Examination(FindingsReport):
+    """The answer about a module: undetermined as long as a function that must be judged is not, unless one is wrong."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the functions are the contract's."""
+        if self.count(Severity.ERROR):
+            return "fail"
+        return "undetermined" if self.ledger.missing else super().verdict
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of one function. questions: what the function is and each check; answered: how many have an answer."""
+
+    function: UserFunction
+    known: Known | None
+    findings: Sequence[Finding]
+    facts: Facts
+    questions: int
+    answered: int
+
+
+def examine(
+    place: str, asked: Sequence[Asked], conventions: Conventions, seed: int, unknown: Sequence[str] = ()
+) -> Examination:
     """Examine functions in their roles.
 
     place: the module's name in findings. conventions: the contract's. With `output_mode` delta a pose delta is a whole
-    rotation; with any other value it is a residual, as the deployed functions take it. The ledger counts checks: what a
-    function computes, then each check of its behaviour. If a function cannot be called, its remaining checks count as
-    missing.
+    rotation; with any other value it is a residual, as the deployed functions take it. unknown: functions of the module
+    that play no known role. The ledger counts questions: what a function computes, then each check of its behaviour. If a
+    function that certainly plays its role cannot be judged, its questions are missing. One whose name only suggests a
+    role is said, and not counted.
     """
-    findings: list[Finding] = []
-    summaries: list[dict[str, Any]] = []
-    declared = compared = 0
-    for number, function in enumerate(functions):
-        rng = np.random.default_rng([seed, number])
-        checks = _checks(function)
-        facts: Facts = {}
-        with np.errstate(all="ignore"):  # a non-finite result gives a finding, not a warning on stderr
-            known, found = look(place, function, ordinary(function.role, rng, conventions), conventions)
-            if known is not None:
-                found = [*found, *_run(known, checks, facts)]
-        declared += 1 + len(checks)
-        compared += 1 + (len(checks) if known is not None else 0)
-        findings += _worst_first(found)
-        summaries.append(_summary(function, known, conventions, facts))
-    return FindingsReport(
-        tuple(findings), Ledger(declared, compared), {"module": place, "seed": seed, "functions": summaries}
+    with np.errstate(all="ignore"):  # a non-finite result gives a finding, not a warning on stderr
+        answers = [
+            _answer(place, each, conventions, np.random.default_rng([seed, number]))
+            for number, each in enumerate(asked)
+            if each.left_out is None
+        ]
+    counted = [answer for answer in answers if answer.known is not None or answer.function.declared.certain]
+    left_out = {each.spelled: each.left_out for each in asked if each.left_out is not None}
+    ledger = Ledger(
+        sum(answer.questions for answer in counted) + len(left_out),
+        sum(answer.answered for answer in counted),
+        len(left_out),
     )
+    summary = {
+        "module": place, "seed": seed, "functions": [_summary(answer, conventions) for answer in answers],
+        "not_judged": [answer.function.spelled for answer in answers if answer.known is None],
+        "left_out": left_out, "no_role": list(unknown),
+    }  # fmt: skip
+    return Examination(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
+
+
+def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Answer:
+    tried: list[_Tried] = []
+    for function in asked.alternatives:
+        tried.append((function, *propose(function, ordinary(function.role, rng, conventions), conventions)))
+        if _strangeness(tried[-1][1]) == (0, 0):
+            break
+    function, taken, tries = min(tried, key=lambda each: _strangeness(each[1]))
+    if taken is None:
+        arrays = ordinary(function.role, rng, conventions)
+        questions = 1 + len(_checks(function))
+        return Answer(function, None, [unusable(place, function, arrays, tries)], {}, questions, 0)
+    checks, facts = _checks(taken.function), Facts()
+    known, found = judged(place, taken, conventions)
+    if known is None:
+        return Answer(function, None, found, facts, 0, 0)  # what it is meant to be, nobody has said
+    found = [*found, *_run(known, checks, facts)]
+    is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
+    count = len(checks) + (not is_open)  # what nobody declared is not a question
+    return Answer(taken.function, known, _worst_first(found), facts, count, count)
+
+
+_Tried = tuple[UserFunction, Taken | None, Tries]
+
+
+def _strangeness(taken: Taken | None) -> tuple[int, int]:
+    """Order of the roles that a name may mean: explained with the fewest findings, unexplained, not callable."""
+    if taken is None:
+        return 2, 0
+    return (1, 0) if taken.reading is None else (0, len(taken.reading.findings))
 
 
 def _checks(function: UserFunction) -> tuple[Check, ...]:
@@ -69,28 +132,43 @@ def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (severities.index(finding.rule.severity), finding.rule.code))
 
 
-def _summary(function: UserFunction, known: Known | None, conventions: Conventions, facts: Facts) -> dict[str, Any]:
-    reading = known.reading if known is not None else None
+def _summary(answer: Answer, conventions: Conventions) -> dict[str, Any]:
+    reading = answer.known.reading if answer.known is not None else None
     return {
-        "role": function.role.name,
-        "function": function.spelled,
-        "library": function.backend.name,
+        "role": answer.function.role.name,
+        "function": answer.function.spelled,
+        "library": answer.function.backend.name,
+        "called": how_called(answer.function) if answer.known is not None else None,
         "computes": reading.words if reading is not None else None,
-        "contract": contract_reading(function, conventions).words,
-        "behaviour": dict(facts),
+        "contract": contract_reading(answer.function, conventions).words,
+        "behaviour": dict(answer.facts),
     }
 
 
 def print_examination(report: FindingsReport, console: Console) -> None:
-    """Print the functions, their behaviour as a table, and the findings."""
+    """Print the functions, their behaviour as a table, what was not judged, and the findings."""
     functions = report.summary["functions"]
     for each in functions:
         name = each["role"] if each["role"] == each["function"] else f"{each['role']} ({plain(each['function'])})"
         line = Text(f"{name}: ", style="bold").append(each["computes"] or "unknown", style="default")
+        line.append(f"; called {each['called']}" if each["called"] else "", style="dim")
         console.print(line)
     rows = [(each["role"], *_behaviour(each)) for each in functions]
     console.print(table("Behaviour", ("function", *_SHOWN), rows))
+    _print_not_judged(report.summary, console)
     print_report(report, console)
+
+
+def _print_not_judged(summary: Mapping[str, Any], console: Console) -> None:
+    every, open_ones = len(summary["functions"]), summary["not_judged"]
+    if open_ones:
+        console.print(
+            f"{every - len(open_ones)} of {every} functions judged; not judged: {plain(', '.join(open_ones))}"
+        )
+    for name, reason in summary["left_out"].items():
+        console.print(f"left out: {plain(name)} ({plain(reason)})")
+    if summary["no_role"]:
+        console.print(f"not asked, because no role is known: {plain(', '.join(summary['no_role']))}")
 
 
 def _behaviour(function: Mapping[str, Any]) -> list[str]:

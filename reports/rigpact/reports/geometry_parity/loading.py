@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +21,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.geometry_parity.roles import ROLES
 
 _SHOWN_CHARACTERS = 160
+_LIBRARIES = ("_np", "_numpy", "_torch", "_pt", "_jit")
+_ABOUT_ROTATIONS = re.compile(r"quat|rot|euler|axis_?angle|so3|6d|angvel|angular|slerp|yaw|^q[a-z]{2,5}$|geodesic")
 Function = Callable[..., Any]
 
 
@@ -59,33 +63,62 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
 
 
-def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -> dict[str, tuple[str, Function]]:
-    """The functions of a module by role, from the mapping or by the role's names: role -> (name, function).
+@dataclass(frozen=True)
+class Found:
+    """A function of the module and the roles that it may play. certain: the roles are said, or the name has no other use."""
 
-    Raises UnusableInput for a mapping to a missing function, and if no function is found.
+    spelled: str
+    function: Function
+    roles: tuple[str, ...]
+    certain: bool = True
+
+
+def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -> list[Found]:
+    """The functions of a module that play a role, from the mapping or by a role's names, in the order of the roles.
+
+    A name may end in the library's name (`qmul_np`). Raises UnusableInput for a mapping to a missing function.
     """
-    found: dict[str, tuple[str, Function]] = {}
+    found = [
+        Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in mapping.items()
+    ]
+    taken = {each.spelled for each in found}
     for role in ROLES.values():
         if role.name in mapping:
-            found[role.name] = (mapping[role.name], _mapped(module, place, role.name, mapping[role.name]))
             continue
-        names = [name for name in role.names if callable(getattr(module, name, None))]
-        if names:
-            found[role.name] = (names[0], getattr(module, names[0]))
-    if not found:
-        expected = f"at least one of {', '.join(ROLES)}"
-        raise UnusableInput(place, "no function that plays a known role", expected, "name it: --map ROLE=FUNCTION")
-    return found
+        for name in (name for each in role.names for name in (each, *(each + end for end in _LIBRARIES))):
+            function = getattr(module, name, None)
+            if callable(function) and name not in taken and not any(function is each.function for each in found):
+                taken.add(name)
+                found.append(Found(name, function, *_roles_of(name)))
+    order = list(ROLES)
+    return sorted(found, key=lambda each: order.index(each.roles[0]))
 
 
-def _mapped(module: ModuleType, place: str, role: str, name: str) -> Function:
+def _roles_of(name: str) -> tuple[tuple[str, ...], bool]:
+    """The roles that have this name, and whether it is certain."""
+    plain = next((name.removesuffix(end) for end in _LIBRARIES if name.endswith(end)), name)
+    having = [role for role in ROLES.values() if {plain, name} & set(role.names)]
+    return tuple(role.name for role in having), not any({plain, name} & set(role.loose) for role in having)
+
+
+def unknown_functions(module: ModuleType, found: Sequence[str]) -> list[str]:
+    """The module's own public functions that seem to be about rotations and play no known role."""
+    own = [
+        name for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", None) == module.__name__ and not isinstance(value, type)
+    ]  # fmt: skip
+    return [name for name in own if name[0] != "_" and name not in found and _ABOUT_ROTATIONS.search(name.lower())]
+
+
+def mapped(module: ModuleType, place: str, said: str, name: str) -> Function:
+    """The function of a dotted name; UnusableInput with near names if there is none. said: where the name stands."""
     value: Any = module
     for part in name.split("."):
         value = getattr(value, part, None)
     if not callable(value):
         near = get_close_matches(name, [each for each in vars(module) if callable(getattr(module, each))], n=3)
         hint = f"near it: {', '.join(near)}" if near else ""
-        raise UnusableInput(f"--map {role}={name}", f"no function {name} in {place}", "a function of the module", hint)
+        raise UnusableInput(said, f"no function {name} in {place}", "a function of the module", hint)
     function: Function = value
     return function
 

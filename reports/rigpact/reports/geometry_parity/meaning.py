@@ -1,9 +1,8 @@
-"""Find what a function computes: compare its results on ordinary inputs with every reading of its role."""
+"""Say what a function computes: the call that was proposed, its meaning, and what is certain of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +12,18 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity import oracle
-from rigpact.reports.geometry_parity.backend import Array
-from rigpact.reports.geometry_parity.calling import CallFailed, UserFunction
-from rigpact.reports.geometry_parity.precision import MATCH, row_errors, scale_of
-from rigpact.reports.geometry_parity.readings import READINGS, Reading
-from rigpact.reports.geometry_parity.roles import TRAILING, UNIT
-from rigpact.reports.geometry_parity.scaled import READERS
-from rigpact.reports.geometry_parity.velocity import RATES_HZ, declared_velocity, read_velocity
+from rigpact.reports.geometry_parity.calling.arguments import AS_THEY_ARE
+from rigpact.reports.geometry_parity.calling.backend import Array
+from rigpact.reports.geometry_parity.calling.function import UserFunction
+from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, shown
+from rigpact.reports.geometry_parity.checks.precision import row_errors
+from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape, order_said
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading
+from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
+from rigpact.reports.geometry_parity.roles import UNIT
 
-WORKING_TYPES = ("float64", "float32")
+_A_MATTER_OF_MEANING = (rules.VELOCITY_FRAME, rules.VELOCITY_ROWS, rules.NOT_WRAPPED)
+"""A function with a loose name may be meant so; every other finding is wrong under any meaning of the name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,114 +55,74 @@ def finding(place: str, function: UserFunction, rule: Rule, **values: Any) -> Fi
     return rule.at(place, f"/{function.role.name}", function=function.spelled, **values)
 
 
-def expected_shape(function: UserFunction, arrays: tuple[Array, ...]) -> tuple[int, ...]:
-    """Shape of the result: the arguments' leading axes, broadcast, then the shape of one value."""
-    leading = [
-        array.shape[: array.ndim - len(TRAILING[kind])] for array, kind in zip(arrays, function.role.takes, strict=True)
-    ]
-    return (*np.broadcast_shapes(*leading), *TRAILING[function.role.gives])
+def how_called(function: UserFunction) -> str:
+    """The shape and the form in which a function is called; nothing where it takes plain rows."""
+    shape = "" if function.layout in (ROWS, SEQUENCE) else f"with {shown(function.layout, function.role.takes[0])}"
+    form = "" if function.form is AS_THEY_ARE else f"with {function.form.words}"
+    return ", ".join(filter(None, (form, shape)))
 
 
-def look(
-    place: str, function: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions
-) -> tuple[Known | None, list[Finding]]:
-    """Call a function on ordinary inputs and find what it computes; None if there is no usable result."""
-    findings: list[Finding] = []
-    taken = _first_result(place, function, arrays, findings)
-    if taken is None:
-        return None, findings
-    function, value, dtype = taken
-    inputs = tuple(array.astype(dtype) for array in arrays)
-    reading = _reading(function, value, inputs, conventions)
-    known = Known(place, function, inputs, value, dtype, reading, conventions)
-    if reading is None:
-        findings.append(_unexplained(known))
-    else:
-        findings += [known.finding(rule, **values) for rule, values in reading.findings]
-    return known, findings
+def judged(place: str, taken: Taken, conventions: Conventions) -> tuple[Known | None, list[Finding]]:
+    """What a function means, with its findings; None and why where its meaning is not certain enough to judge it."""
+    known = Known(place, taken.function, taken.arrays, taken.value, taken.dtype, taken.reading, conventions)
+    found = [] if not taken.function.one_by_one else [_one_at_a_time(known)]
+    if taken.reading is None:
+        why = _why_open(taken.function)
+        if why:
+            return None, [unjudged(place, taken.function, why)]
+        return known, [*found, _unexplained(known)]
+    certain, unclear = _sorted(taken.function, taken.reading.findings)
+    if unclear:
+        why = f"it computes {taken.reading.words}; whether it is meant so, its name does not say"
+        found.append(unjudged(place, taken.function, why))
+    return known, [*found, *(known.finding(rule, **values) for rule, values in certain)]
 
 
-def _first_result(
-    place: str, function: UserFunction, arrays: tuple[FloatArray, ...], findings: list[Finding]
-) -> tuple[UserFunction, FloatArray, str] | None:
-    """The function (in a loop if it takes only one rotation), its results, and the widest type that it takes."""
-    failures: list[str] = []
-    for candidate in (function, function.looped()):
-        for dtype in WORKING_TYPES:
-            inputs = tuple(array.astype(dtype) for array in arrays)
-            try:
-                value = candidate(*inputs, fps=RATES_HZ[0])
-            except CallFailed as error:
-                failures.append(str(error))
-                continue
-            if not _is_wanted_shape(candidate, value, inputs):
-                failures.append(f"the shape {list(value.shape)}")
-                continue
-            if candidate.one_by_one:
-                case = "several bones at once" if function.role.timed else "several rotations at once"
-                findings.append(finding(place, function, rules.AXES_REFUSED, case=case, error=failures[0]))
-            return candidate, value, dtype
-    findings.append(_no_result(place, function, arrays, failures))
-    return None
+def _why_open(function: UserFunction) -> str:
+    """Why results that nothing explains may be right; nothing if they are certainly wrong."""
+    if not function.declared.certain:
+        return "its name has other meanings too, and it computes another one"
+    is_euler = "euler" in (function.role.gives, *function.role.takes)
+    if is_euler and order_said(function).letters is None:
+        return "its order is not known, and no order of three different axes fits"
+    return ""
 
 
-def _is_wanted_shape(function: UserFunction, value: FloatArray, inputs: tuple[Array, ...]) -> bool:
-    wanted = expected_shape(function, inputs)
-    one_fewer = function.role.timed and value.shape == (wanted[0] - 1, *wanted[1:])
-    return value.shape == wanted or one_fewer
+def _sorted(function: UserFunction, findings: Sequence[Named]) -> tuple[list[Named], list[Named]]:
+    """Findings that are certain, and those that depend on what the function is meant to be."""
+    if function.declared.certain:
+        return list(findings), []
+    meant = set(_doubtful(function))
+    return [each for each in findings if each[0] not in meant], [each for each in findings if each[0] in meant]
 
 
-def _no_result(place: str, function: UserFunction, arrays: tuple[FloatArray, ...], failures: list[str]) -> Finding:
-    shapes = " and ".join(str(list(array.shape)) for array in arrays)
-    case = f"input of the shape {shapes}"
-    if failures[0].startswith("the shape "):
-        expected = f"the shape {list(expected_shape(function, arrays))}"
-        return finding(place, function, rules.OTHER_SHAPE, found=failures[0], case=case, expected=expected)
-    return finding(place, function, rules.RAISES, error=failures[0], case=case)
+def _doubtful(function: UserFunction) -> Iterator[Rule]:
+    yield from _A_MATTER_OF_MEANING
+    if not function.takes_rate:
+        yield rules.VELOCITY_RATE  # its caller may multiply
 
 
-def _reading(
-    function: UserFunction, value: FloatArray, inputs: tuple[Array, ...], conventions: Conventions
-) -> Reading | None:
-    exact = tuple(array.astype(np.float64) for array in inputs)
-    value = value.astype(np.float64)
-    name = function.role.name
-    if name in READERS:
-        return READERS[name](value, *exact)
-    if function.role.timed:
-        return read_velocity([value, *_at_the_other_rate(function, inputs)], exact[0], conventions)
-    for reading in READINGS[name](conventions):
-        if _error(function, value, reading.compute(*exact)) <= MATCH:
-            return reading
-    return None
+def unjudged(place: str, function: UserFunction, why: str) -> Finding:
+    """A function that nothing can be said about."""
+    return finding(place, function, rules.NOT_JUDGED, why=why)
 
 
-def _at_the_other_rate(function: UserFunction, inputs: tuple[Array, ...]) -> Iterator[FloatArray]:
-    """The result at another rate, if the function has a rate argument and accepts this rate."""
-    if function.takes_rate:
-        with suppress(CallFailed):
-            yield function(*inputs, fps=RATES_HZ[1]).astype(np.float64)
+def unusable(place: str, function: UserFunction, arrays: Sequence[Array], tries: Tries) -> Finding:
+    """No call of the function gives an answer: an error where the call is declared, else only not judged."""
+    if function.declared.shape is None and function.declared.takes is None:
+        return unjudged(place, function, f"no shape and form of arguments gives an answer ({tries.words})")
+    case = f"the declared {how_called(function) or 'call'} ({function.declared.place})"
+    if tries.words.startswith("it returns "):
+        expected = f"rows of {list(expected_shape(function, arrays)[1:])}"
+        return finding(
+            place, function, rules.OTHER_SHAPE, found=tries.words[len("it returns ") :], case=case, expected=expected
+        )
+    return finding(place, function, rules.RAISES, error=tries.words.removeprefix("it raises "), case=case)
 
 
-def _error(function: UserFunction, value: FloatArray, expected: FloatArray) -> float:
-    return float(row_errors(function.role, value, expected).max()) / scale_of(expected)
-
-
-def contract_reading(function: UserFunction, conventions: Conventions) -> Reading:
-    """The contract's own reading of a role."""
-    name = function.role.name
-    if function.role.timed:
-        return Reading("fps · log(R[t+1] · R[t]ᵀ)", declared_velocity(conventions))
-    if name in READERS:
-        return _SCALED[name]
-    return next(iter(READINGS[name](conventions)))
-
-
-_SCALED: Mapping[str, Reading] = {
-    "so3_log_map": Reading("the full rotation vector, in radians", oracle.rotation_vector),
-    "so3_exp_map": Reading("the rotation by a vector's length about it", oracle.exp_map),
-    "geodesic_R": Reading("the angle of Aᵀ·B, in radians", oracle.rotation_angle_rad),
-}
+def _one_at_a_time(known: Known) -> Finding:
+    case = "several bones at once" if known.function.role.timed else "several rotations at once"
+    return known.finding(rules.AXES_REFUSED, case=case, error="only one at a time gives an answer")
 
 
 def _unexplained(known: Known) -> Finding:

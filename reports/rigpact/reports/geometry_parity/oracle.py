@@ -17,7 +17,8 @@ from rigpact.reference_runtime.operations.geometry import (
 )
 
 __all__ = [
-    "defect", "exp_map", "matrix_to_quat", "quat_to_matrix", "rotation_angle_rad", "rotation_vector", "transpose", "wrap_to_pi",
+    "axis_turn", "defect", "exp_map", "matrix_to_quat", "quat_to_matrix", "rotation_angle_rad", "rotation_vector", "transpose",
+    "wrap_to_pi",
 ]  # fmt: skip
 
 
@@ -40,6 +41,11 @@ def quat_to_matrix(xyzw: FloatArray) -> FloatArray:
     skew = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
     result: FloatArray = np.eye(3) + 2.0 * w[..., None, None] * skew + 2.0 * skew @ skew
     return result
+
+
+def axis_turn(axis: str, angle_rad: FloatArray) -> FloatArray:
+    """Rotation (..., 3, 3) by an angle (...,) about x, y or z."""
+    return exp_map(angle_rad[..., None] * np.eye(3)["xyz".index(axis)])
 
 
 def defect(matrix: FloatArray) -> FloatArray:

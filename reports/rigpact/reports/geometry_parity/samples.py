@@ -16,17 +16,31 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.roles import Kind, Role
 
-ROWS = 64
-FRAMES, BONES = 9, 5
+ROWS = 70
+FRAMES, BONES = 9, 10
 SMALLEST_ANGLE_RAD, LARGEST_ANGLE_RAD = 0.05, 2.9
 _LARGEST_STEP_RAD = 1.2
 _SHEAR = 0.25
 """Range of the entries added to an axis before scaling: at most 0.25·√3 in total, so |b⊥| > 0.3 |b|."""
+_LARGEST_SINE = 0.9
 Generator = np.random.Generator
 
 
 def ordinary(role: Role, rng: Generator, conventions: Conventions) -> tuple[FloatArray, ...]:
-    """The arguments of a role's function, each (64, …); a sequence is (9, 5, 3, 3), time first."""
+    """The arguments of a role's function, each (70, …); a sequence is (9, 10, …), time first.
+
+    Two rotations are never nearly half a turn apart, where a clamped cosine is coarse. Rotations for Euler angles stay away
+    from the gimbal lock of every order. Quaternions for a logarithm have w > 0: of -q, the long way round is right too.
+    """
+    if role.gives == "euler":
+        matrices = _off_gimbal(rng)
+        return (matrices,) if role.takes == ("matrix",) else (_ordered(oracle.matrix_to_quat(matrices), conventions),)
+    if role.takes == ("matrix", "matrix"):
+        first = rotations(rng)
+        return first, first @ rotations(rng)
+    if role.takes == ("quat",) and role.gives == "vector":
+        quats = oracle.matrix_to_quat(rotations(rng))
+        return (_ordered(np.where(quats[:, 3:] < 0, -quats, quats), conventions),)
     return tuple(_DRAW[kind](rng, conventions) for kind in role.takes)
 
 
@@ -68,9 +82,34 @@ def _residual(rng: Generator, conventions: Conventions) -> FloatArray:
     return _six(rng, conventions) - codec.identity(1)
 
 
+def _off_gimbal(rng: Generator) -> FloatArray:
+    """Rotations whose middle angle is at most 64 degrees in each of the six orders: its sine is an entry off the diagonal."""
+    drawn = rotations(rng, 40 * ROWS)
+    largest = np.abs(drawn[:, ~np.eye(3, dtype=bool)]).max(axis=-1)
+    matrices: FloatArray = drawn[largest < _LARGEST_SINE][:ROWS]
+    return matrices
+
+
+def _ordered(xyzw: FloatArray, conventions: Conventions) -> FloatArray:
+    return xyzw if conventions.quaternion_order == "xyzw" else np.roll(xyzw, 1, axis=-1)
+
+
 def _quat(rng: Generator, conventions: Conventions) -> FloatArray:
-    quat = oracle.matrix_to_quat(rotations(rng)) * rng.choice([-1.0, 1.0], size=(ROWS, 1))
-    return quat if conventions.quaternion_order == "xyzw" else np.roll(quat, 1, axis=-1)
+    return _ordered(oracle.matrix_to_quat(rotations(rng)) * rng.choice([-1.0, 1.0], size=(ROWS, 1)), conventions)
+
+
+def _euler(rng: Generator) -> FloatArray:
+    """Three angles whose order does not matter for their range: each between 0.1 and 1.3 radians, either sign."""
+    angles: FloatArray = rng.uniform(0.1, 1.3, size=(ROWS, 3)) * rng.choice([-1.0, 1.0], size=(ROWS, 3))
+    return angles
+
+
+def _quat_sequence(rng: Generator, conventions: Conventions) -> FloatArray:
+    """Quaternions without a jump of sign, as a clip holds them."""
+    quats = oracle.matrix_to_quat(_sequence(rng, conventions))
+    flips = np.sum(quats[1:] * quats[:-1], axis=-1, keepdims=True) < 0
+    quats[1:] *= np.where(np.cumsum(flips, axis=0) % 2 == 1, -1.0, 1.0)
+    return _ordered(quats, conventions)
 
 
 def _sequence(rng: Generator, _conventions: Conventions) -> FloatArray:
@@ -94,4 +133,8 @@ _DRAW: Mapping[Kind, Callable[[Generator, Conventions], FloatArray]] = {
     "quat": _quat,
     "sequence": _sequence,
     "angle": lambda rng, _: _angles(rng),
+    "point": lambda rng, _: rng.normal(size=(ROWS, 3)),
+    "euler": lambda rng, _: _euler(rng),
+    "quat_sequence": _quat_sequence,
+    "six_sequence": lambda rng, conventions: encoded(_sequence(rng, conventions), Rot6d(conventions)),
 }

@@ -20,6 +20,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.lanes import (
     SIZES,
@@ -109,7 +110,7 @@ class Drift:
         }  # fmt: skip
 
 
-def judge_drift(subject: Subject, frames: int, against: Path | None = None) -> Drift:
+def judge_drift(subject: Subject, frames: int, against: Path | Recording | None = None) -> Drift:
     """Measure the envelope over `frames` frames, and compare a free-run trace with it if one is given."""
     carried_stage(subject.contract)  # refuses a system that does not feed itself
     if subject.mode != "free" or subject.faults or subject.on_floor:
@@ -149,9 +150,9 @@ def _trend(growth: float, frames: int) -> Trend:
     return "divergence" if rate > 1.0 else "contraction" if rate < -1.0 else "neutral"
 
 
-def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path) -> tuple[int, Outside | None]:
+def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
     contract = subject.contract
-    trace = subject.files.recording(against, contract).trace
+    trace = (against if isinstance(against, Recording) else subject.files.recording(against, contract)).trace
     if trace.header.mode != "free" or stage.name not in trace.stages:
         raise UnusableInput(against, f"a {trace.header.mode} trace", f"a free-run trace with {stage.name}")
     inside = trace.frame < len(spread.published)

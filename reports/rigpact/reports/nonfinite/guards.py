@@ -101,10 +101,13 @@ def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
 
 
 def _clamp(subject: Subject) -> Changed | None:
-    if not (callable(subject.network) or hasattr(subject.network, "run")):
-        return None  # recorded answers do not depend on the inputs
+    network = subject.network
     words = f"network inputs clamped to +-{ORDINARY_Z:g}, NaN to 0"
-    return replace(subject, network=ClampedNetwork(subject.network)), words
+    if isinstance(network, Mapping):
+        return replace(subject, network={name: ClampedNetwork(each) for name, each in network.items()}), words
+    if not (callable(network) or hasattr(network, "run")):
+        return None  # recorded answers do not depend on the inputs
+    return replace(subject, network=ClampedNetwork(network)), words
 
 
 def _finite_statistics(subject: Subject) -> Changed | None:

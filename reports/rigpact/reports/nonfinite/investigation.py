@@ -23,7 +23,7 @@ from rigpact.reports.nonfinite.guards import GuardResult, try_guards
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.precursors import Envelope, Precursor
-from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues
+from rigpact.reports.nonfinite.swallowed import Swallowed, swallowed_values
 from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
@@ -91,23 +91,23 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     with np.errstate(all="ignore"):
         runner = subject.start(frames)
     count = subject.frames_of(runner, frames)
-    leaving, inside = (
-        Leaving(runner.contract, subject.mode, subject.clip),
-        SwallowedValues(subject.network, runner.contract),
-    )
+    leaving = Leaving(runner.contract, subject.mode, subject.clip)
+    inside = swallowed_values(subject.network, runner.contract)
     envelope = _envelope(subject, runner)
-    observers: list[Observer] = [leaving, inside] if envelope is None else [leaving, inside, envelope]
+    observers: list[Observer] = [leaving, *inside] if envelope is None else [leaving, *inside, envelope]
     watched = watch_run(runner, tracked(range(count), f"{subject.mode} run"), observers)
-    inside.finish()
+    for observer in inside:
+        observer.finish()
     verdict = _verdict(watched, leaving)
     wanted = count if guard_frames is None else guard_frames
     guards = try_guards(subject, wanted) if verdict != "finite" and wanted else []
     with np.errstate(all="ignore"):
         origin = origin_of_run(subject, watched)
     precursors = sorted(envelope.found.values(), key=lambda entry: entry.frame) if envelope else ()
+    swallowed = tuple(found for each in inside for found in each.found.values())
     return Investigation(
         verdict, watched.finite_frames, origin, tuple(precursors), tuple(guards), notes=subject.notes,
-        left=leaving.found if verdict == "diverging" else None, swallowed=tuple(inside.found.values()),
+        left=leaving.found if verdict == "diverging" else None, swallowed=swallowed,
     )  # fmt: skip
 
 

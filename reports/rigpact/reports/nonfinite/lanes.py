@@ -69,7 +69,9 @@ def scale_of(values: FloatArray) -> float:
 
 def seed_of(subject: Subject) -> FloatArray:
     """The first row of the carried stage, (width,)."""
-    row: FloatArray = subject.rows().rows(carried_stage(subject.contract).name)[0]
+    stage = carried_stage(subject.contract)
+    rows = subject.rows().rows(stage.name)
+    row: FloatArray = stage.start(subject.contract) if rows is None and stage.start is not None else rows[0]
     return row
 
 

@@ -84,7 +84,7 @@ class Leaving:
         system = contract.system
         self._contract, self._frame, self._start = contract, 0, 0
         self._limits = {stage.name: largest_meaning(stage) for stage in system.stages}
-        self._growth = Growth(system.inputs[0]) if mode == "free" else None
+        self._growth = Growth(system.network_inputs[0]) if mode == "free" and system.network_inputs else None
         self._ordinary = files_of(contract).ordinary(clip, contract) if mode == "free" else None
         self._seed: Mapping[str, FloatArray] | None = None
         self._found: Left | None = None

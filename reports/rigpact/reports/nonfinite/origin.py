@@ -14,11 +14,13 @@ import numpy as np
 
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.errors import ContractRefused, UnusableInput
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import aligned
+from rigpact.reference_runtime.systems.network import each_network
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.network_node import NodeOrigin, name_node
 from rigpact.reports.nonfinite.operands import Moment, operands_of, operation_of
@@ -97,7 +99,8 @@ def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = T
     """The origin of the alarm in a watched run; None for a finite run."""
     contract = subject.acting_contract
     if watched.refusal is not None:
-        return refused_origin(watched.refusal, contract.system.outputs[0], watched.failing_frame)
+        system = contract.system
+        return refused_origin(watched.refusal, (system.outputs or system.graph.answers)[0], watched.failing_frame)
     if not watched.alarm:
         return None
     return find_origin(evidence_of(subject, watched), contract, with_operands=with_operands)
@@ -186,9 +189,10 @@ def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | 
 
 def _node(moment: Moment, stage: str) -> NodeOrigin | None:
     """The model's node that made a bad answer; None without a model or without all of its inputs."""
-    network, system = moment.evidence.network, moment.contract.system
+    networks = each_network(moment.evidence.network, moment.contract.system)
+    network, system = next((each for each in networks if stage in each[1].outputs), (None, moment.contract.system))
     signature = getattr(network, "signature", None)
-    names = input_order(moment.contract)
+    names = input_order(moment.contract, system)
     if signature is None or any(name not in moment.evidence.recorded for name in names):
         return None
     rows = slice(None) if system.windowed else slice(moment.row, moment.row + 1)
@@ -202,9 +206,9 @@ def _node(moment: Moment, stage: str) -> NodeOrigin | None:
     return name_node(signature.path, vectors, failed, system.outputs.index(stage))
 
 
-def input_order(contract: Any) -> Sequence[str]:
-    """The model's input stages, in the order of binding."""
-    system = contract.system
+def input_order(contract: Any, part: System | None = None) -> Sequence[str]:
+    """The model's input stages, in the order of binding; part: the system reduced to one of several networks."""
+    system = part or contract.system
     orders = [name for name, knob in system.knobs.items() if isinstance(knob, InputOrder)]
     names: Sequence[str] = contract.conventions[orders[0]] if orders else system.inputs
     return names

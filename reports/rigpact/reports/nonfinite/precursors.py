@@ -85,10 +85,12 @@ def _ranges(subject: Subject, contract: Any) -> Iterator[Watch]:
     """The ranges of the network's inputs, in deviations from the mean over the clip's rows."""
     drive = subject.files.drive_of(subject.clip)
     frame = np.arange(drive(contract).steps)
+    if len(frame) < 2:
+        return  # a single row only starts the run: it has no range
     frames = ReplayedFrames(Evidence(frame, contract.fps or 1.0, "teacher", {}, drive), contract)
-    for name in contract.system.inputs:
+    for name in contract.system.network_inputs:
         rows = frames.computed(name)
-        if rows is not None:
+        if rows is not None and len(rows) > 1:
             mean, deviation = _statistics(frames, name, rows)
             yield Watch("envelope", name, samuelson_limit(len(rows)), _Deviations(name, mean, deviation))
 

@@ -122,6 +122,11 @@ def _write_network(folder: Path, subject: Subject) -> str | None:
     network, contract = subject.network, subject.contract
     if network is None:
         return None
+    if isinstance(network, Mapping):
+        found = ", ".join(network)
+        raise UnusableInput(
+            "--repro", f"the networks {found}", "a contract with one network", "a folder holds one model"
+        )
     if hasattr(network, "signature"):
         shutil.copyfile(network.signature.path, folder / MODEL)
         return MODEL

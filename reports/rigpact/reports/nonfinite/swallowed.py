@@ -15,8 +15,10 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.runner import Stages
 from rigpact.reference_runtime.network import aligned
+from rigpact.reference_runtime.systems.network import each_network
 from rigpact.reports.nonfinite.model_graph import (
     ModelGraph,
     Observing,
@@ -30,6 +32,11 @@ from rigpact.reports.nonfinite.origin import input_order
 
 _TOGETHER = 64
 """Frames that are looked at in one inference: a few megabytes of intermediate values."""
+
+
+def swallowed_values(network: Any, contract: Any) -> list[SwallowedValues]:
+    """An observer for each network of a run."""
+    return [SwallowedValues(each, contract, part) for each, part in each_network(network, contract.system)]
 
 
 @dataclass
@@ -55,10 +62,10 @@ class Swallowed:
 class SwallowedValues:
     """An observer of a run: gathers the model's inputs, and looks at its intermediate values many frames at a time."""
 
-    def __init__(self, network: Any, contract: Any) -> None:
-        """Prepare the model; without a model file nothing is looked at."""
+    def __init__(self, network: Any, contract: Any, part: System) -> None:
+        """Prepare the model; without a model file nothing is looked at. part: what the network takes and gives."""
         self.found: dict[str, Swallowed] = {}
-        self._names, self._widths = input_order(contract), getattr(network, "bound_widths", None)
+        self._names, self._widths = input_order(contract, part), getattr(network, "bound_widths", None)
         self._windowed = contract.system.windowed
         self._waiting: list[tuple[int, list[FloatArray]]] = []
         signature = getattr(network, "signature", None)

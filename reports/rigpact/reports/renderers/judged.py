@@ -55,7 +55,7 @@ def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
 
 def _account(part: Part) -> Case:
     ledger = part.report.ledger
-    if ledger.compared == 0:
+    if part.verdict == "undetermined":
         return Case(ACCOUNT, Outcome.UNJUDGED, unjudged_text(part))
     if not ledger.complete:
         return Case(ACCOUNT, Outcome.FAILED, account_text(ledger))
@@ -89,15 +89,14 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
     for finding in findings:
         by_code.setdefault(finding.rule.code, []).append(finding)
     rules = {rule.code: rule for rule in (*_rules_run(summary), *(finding.rule for finding in findings))}
-    configuration = summary.get("configuration")
-    left_out = set(configuration.get("left_out_rules", ())) if isinstance(configuration, Mapping) else set()
+    lowered = {str(entry.get("code")): entry for entry in _configured(summary, "lowered")}
     for code in sorted(rules):
         here = by_code.get(code, [])
         failing = [finding for finding in here if is_failing(finding, strict=strict)]
-        outcome = Outcome.FAILED if failing else Outcome.PASSED if here or code not in left_out else Outcome.SKIPPED
+        outcome = Outcome.FAILED if failing else Outcome.SKIPPED if code in lowered else Outcome.PASSED
         headline = message_text(failing[0]) if failing else ""
         if outcome is Outcome.SKIPPED:
-            headline = "left out by the project's configuration"
+            headline = plain(f"lowered to {lowered[code].get('to')} {_debt(lowered[code])}")
         yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
 
 
@@ -107,12 +106,19 @@ def _rules_run(summary: Mapping[str, Any]) -> tuple[Rule, ...]:
 
 
 def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
-    configuration = summary.get("configuration")
-    entries = _mappings(configuration.get("waived")) if isinstance(configuration, Mapping) else ()
-    for entry in entries:
+    for entry in _configured(summary, "waived"):
         code, place = plain(entry.get("code", "")), plain(f"{entry.get('file', '')}#{entry.get('pointer', '')}")
-        about = f"waived until {entry.get('expires')} by {entry.get('owner')}: {entry.get('reason')}"
-        yield Case(f"{code} {place}".strip("# "), Outcome.SKIPPED, plain(about), code)
+        yield Case(f"{code} {place}".strip("# "), Outcome.SKIPPED, plain(f"waived {_debt(entry)}"), code)
+
+
+def _configured(summary: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """What the project's configuration lowered or waived in a part."""
+    configuration = summary.get("configuration")
+    return _mappings(configuration.get(name)) if isinstance(configuration, Mapping) else []
+
+
+def _debt(entry: Mapping[str, Any]) -> str:
+    return f"until {entry.get('expires')} by {entry.get('owner')}: {entry.get('reason')}"
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:

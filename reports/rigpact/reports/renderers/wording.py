@@ -58,8 +58,10 @@ def unjudged_text(part: Part) -> str:
     reason = part.report.summary.get("not_judged")
     if reason:
         return f"could not be judged: {plain(reason)}"
-    declared = part.report.ledger.declared
-    return f"could not be judged: 0 of {declared} declared values were compared; this is not a pass"
+    ledger = part.report.ledger
+    if ledger.compared:
+        return f"not judged to the end: {account_text(ledger)}; this is not a pass"
+    return f"could not be judged: 0 of {ledger.declared} declared values were compared; this is not a pass"
 
 
 def part_word(part: Part) -> str:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding
+from rigpact.contract.model.clamps import bound_clamps
 from rigpact.contract.model.graph import onnx_is_installed, read_model_graph
 from rigpact.contract.rules.answers import run as rules
-from rigpact.contract.rules.model.model_graph import clamps_of, real_inputs
+from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.ordinary import FRAMES_OLD, ORDINARY_Z
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.systems.network import each_network
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.leaving import Leaving
 from rigpact.reports.nonfinite.origin import input_order
@@ -40,9 +42,12 @@ def measured_findings(contract: Any, network: Any, clip: Any, trace: Trace, out:
 
 
 def _inputs(contract: Any, network: Any, trace: Trace, out: Path) -> Iterator[Finding]:
-    signature = getattr(network, "signature", None)
-    clamps = _clamps(contract, None if signature is None else signature.path)
-    for name in contract.system.inputs:
+    parts = each_network(network, contract.system)
+    signature = getattr(parts[0][0], "signature", None)
+    clamps: dict[str, tuple[float, float]] = {}
+    for each, part in parts:
+        clamps |= _clamps(contract, part, getattr(getattr(each, "signature", None), "path", None))
+    for name in contract.system.network_inputs:
         is_normalised = contract.system.graph[name].measure.unit == "z"
         if name not in trace.stages or not (name in clamps or is_normalised):
             continue  # a number in metres or degrees has no range of its own
@@ -60,10 +65,10 @@ def _inputs(contract: Any, network: Any, trace: Trace, out: Path) -> Iterator[Fi
         )  # fmt: skip
 
 
-def _clamps(contract: Any, model: Path | None) -> dict[str, tuple[float, float]]:
+def _clamps(contract: Any, part: System, model: Path | None) -> dict[str, tuple[float, float]]:
     """The range to which the model's graph clamps each input, by stage: an engine binds inputs by position."""
     if model is None or not onnx_is_installed():
         return {}
     graph = read_model_graph(model)
-    stages = dict(zip((entry.name for entry in real_inputs(graph)), input_order(contract), strict=False))
-    return {stages[name]: (low, high) for _, name, low, high in clamps_of(graph) if name in stages and low < high}
+    order = input_order(contract, part)
+    return {order[place]: (clamp.low, clamp.high) for place, clamp in bound_clamps(graph).items() if place < len(order)}

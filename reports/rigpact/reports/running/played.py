@@ -12,7 +12,7 @@ from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
 from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
 
@@ -51,6 +51,6 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
         known["engine_pose"] = trace.stages["engine_pose"][rows]
         computed = stages_from(contract, known)
         known |= {name: computed[name] for name in ("joints", "foot_error")}
-    header = TraceHeader(trace.header.fps, "playback", trace.header.clip, contract.sha256, system=contract.system.name)
+    header = run_header(contract, trace.header.fps, "playback", trace.header.clip)
     ordered = {name: known[name] for name in contract.system.graph.names if name in known}
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Verdict
+from rigpact.reports.diagnosing.diagnosis_text import effect_text
 from rigpact.reports.diagnosing.hypotheses import Changes
 from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {
     "agrees": "Every stage that could be judged computes what the contract says.",
-    "explained": "The engine computes with {changes}. That explains every stage.",
+    "explained": "The engine computes with {changes}. That explains every stage that was judged ({judged} of {recorded}).",
     "unexplained": "No combination of known conventions explains all of it. Look at the first divergence.",
     "undetermined": "Why they differ could not be judged: no stage could be computed from those before it.",
 }
@@ -44,18 +45,16 @@ def diagnosis_words(diagnosis: Diagnosis | None, meanings: Mapping[str, str]) ->
         return DiagnosisWords(NOT_DIAGNOSED)
     everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
     causes = (_cause(cause, meanings) for cause in diagnosis.causes)
-    headline = _HEADLINE[diagnosis.verdict].format(changes=_changes(everything))
+    judged = sum(stage.ok is not None for stage in diagnosis.stages)
+    headline = _HEADLINE[diagnosis.verdict].format(
+        changes=_changes(everything), judged=judged, recorded=len(diagnosis.stages)
+    )
     return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
 
 
 def _cause(cause: Cause, meanings: Mapping[str, str]) -> CauseWords:
-    unit = "" if cause.unit == "raw" else f" {cause.unit}"
-    if cause.frames_explained < cause.frames:
-        effect = f"{cause.stage} is within rounding in {cause.frames_explained} of {cause.frames} frames, not in all"
-    else:
-        effect = f"the error of {cause.stage} falls from {cause.error_before:.3g} to {cause.error_after:.2g}{unit}"
     meaning = "; ".join(f"{knob}: {meanings[knob]}" for knob in cause.changes if knob in meanings)
-    sentence = f"With {_changes(cause.changes)} {effect}." + (f" ({meaning}.)" if meaning else "")
+    sentence = f"With {_changes(cause.changes)} {effect_text(cause)}." + (f" ({meaning}.)" if meaning else "")
     equivalents = "; ".join(_changes(changes) for changes in cause.equivalents[:_EQUIVALENTS_SHOWN])
     return CauseWords(sentence, cause.code_hints, equivalents)
 

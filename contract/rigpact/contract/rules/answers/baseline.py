@@ -1,4 +1,4 @@
-"""RP950-RP959: the file of known findings itself. rigpact.contract.settings.baseline applies it to a report."""
+"""RP950-RP959: what a project's settings let be, for whom and how long. rigpact.contract.settings.hearing finds them."""
 
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -18,6 +18,38 @@ WAIVER_UNUSED = Rule(
     message="the waiver of {code} at {place} meets no finding ({owner}: {reason})",
     hint="remove it, if the file was checked in this run",
     why="left in place it silences the same defect when it comes back",
+)
+LOWERING_EXPIRED = Rule(
+    code="RP952",
+    name="lowering-expired",
+    severity=Severity.ERROR,
+    message="{code} was lowered to {to} in {scope} until {expires} ({owner}: {reason}); it counts in full again",
+    hint="repair what it finds and remove the entry from [[lower]], or ask its owner for a new day",
+    why="a rule that nobody hears any more is no rule; without an end every exception is for ever",
+)
+LOWERING_UNUSED = Rule(
+    code="RP953",
+    name="lowering-unused",
+    severity=Severity.INFO,
+    message="{code} is lowered to {to} in {scope}, and finds nothing there ({owner}: {reason})",
+    hint="remove the entry from [[lower]], if the files were checked in this run",
+    why="left in place it silences the next defect there",
+)
+RULE_LOWERED = Rule(
+    code="RP954",
+    name="rule-lowered",
+    severity=Severity.INFO,
+    message="{code} is lowered to {to} in {scope} until {expires} ({owner}: {reason}); findings: {count}",
+    hint="repair what it finds before that day; then remove the entry from [[lower]]",
+    why="who reads a pass has to see what it does not count, and who answers for that",
+)
+FINDINGS_WAIVED = Rule(
+    code="RP955",
+    name="known-findings-waived",
+    severity=Severity.INFO,
+    message="known findings that do not count until {expires}: {count} ({owner}: {reason})",
+    hint="repair them before that day; then remove their entries",
+    why="who reads a pass has to see what it does not count, and who answers for that",
 )
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.BASELINE,))

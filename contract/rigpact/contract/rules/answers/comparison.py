@@ -76,6 +76,56 @@ INPUT_ALIGNED = Rule(
     hint="export the model for this bundle; layout and model are from different trainings",
     why="the network then sees shifted or missing features and the character moves almost right",
 )
+VALUE_UNDETERMINED = Rule(
+    code="RP830",
+    name="value-undetermined",
+    severity=Severity.ERROR,
+    message="{count} of {total} values of {stage} differ, and rounding alone may change each of them by its whole range; the "
+    "first at frame {frame}, {address}",
+    hint="record every stage from the network's output on, on both sides; then only a value at the threshold itself stays open",
+    why="an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a defect",
+)
+RECORDED_WITH_OTHER = Rule(
+    code="RP810",
+    name="recorded-with-another-contract",
+    severity=Severity.ERROR,
+    message="{holder} was recorded with {what}: {found} instead of {expected}",
+    hint="load the same files on both sides and record again; or give the files that it was recorded with",
+    why="an engine that loads other numbers can agree on the frames of one clip and differ on the next: a verdict about these"
+    " two is about neither",
+)
+NOT_VERIFIABLE = Rule(
+    code="RP811",
+    name="contract-not-verifiable",
+    severity=Severity.INFO,
+    message="{holder} does not say with which {what} it was recorded",
+    hint="write the hashes of `contract.hpp` into the header: see docs/trace-format.md",
+    why="a stale companion or another model goes unseen where the clip does not show it",
+)
+CLOCK_CONTRADICTS = Rule(
+    code="RP812",
+    name="clock-contradicts-frames",
+    severity=Severity.ERROR,
+    message="{holder} says {fps:g} frames a second; its times say {found}",
+    hint="step the network at the rate of the bundle, and record the time of each step",
+    why="frame k is then another moment: a 30 Hz recording of a 60 Hz character agrees frame by frame and plays at half speed",
+)
+RATE_NOT_OF_BUNDLE = Rule(
+    code="RP813",
+    name="recorded-at-another-rate",
+    severity=Severity.ERROR,
+    message="{holder} was recorded at {found:g} frames a second; the contract says {expected:g}",
+    hint="step the network at the contract's rate and record again",
+    why="each step moves the pose by what the network learned for 1 / fps: the character is too fast or too slow",
+)
+FRAMES_NOT_FROM_START = Rule(
+    code="RP814",
+    name="free-run-with-a-gap",
+    severity=Severity.ERROR,
+    message="{holder} has no frames {first} to {last}: the {count} frames after them cannot be judged",
+    hint="record every frame of a free run, or record teacher-driven",
+    why="a free run feeds itself: without the frames before, nothing says what the next ones should be",
+)
 
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

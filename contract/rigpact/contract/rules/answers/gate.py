@@ -149,5 +149,46 @@ PART_WAIVER_UNUSED = Rule(
     hint="remove it from [[gate.waive]]",
     why="left in place it silences the next defect there",
 )
+NOT_OF_THE_ENGINE = Rule(
+    code="RP980",
+    name="recording-not-of-the-engine",
+    severity=Severity.ERROR,
+    message="{recording} is {found}; expected {expected}",
+    hint="name a trace that the engine recorded; `producer` in [[gate.trace]] is the name in its header",
+    why="rigpact agrees with itself, and training with training: such a pass says nothing about the engine",
+)
+IN_ANOTHER_MODE = Rule(
+    code="RP981",
+    name="recording-in-another-mode",
+    severity=Severity.ERROR,
+    message="{recording} says that it is a {found} run; [[gate.trace]] expects {expected}",
+    hint="record that mode, or declare the other one on purpose with `mode`",
+    why="the mode chooses what the recording is compared with: in a playback no model runs at all",
+)
+THRESHOLD_BEYOND_REASON = Rule(
+    code="RP977",
+    name="threshold-beyond-reason",
+    severity=Severity.ERROR,
+    message="{key} = {value:g}, and {limit:g} is the {side} that means something: {reason}",
+    hint="declare a number within it; what has to pass beyond it needs [[gate.waive]] with an owner and a day",
+    why="a limit that nothing can reach judges nothing, and the answer still says pass",
+)
+LET_BE = Rule(
+    code="RP978",
+    name="difference-let-be",
+    severity=Severity.INFO,
+    message="{stage} differs by up to {ratio:.3g} derived tolerances at frame {worst_frame}; tolerance-factor = {factor:g} "
+    "lets it be",
+    hint="`rigpact diff` names bone and channel; without `tolerance-factor` the stage fails",
+    why="who reads a pass has to see that the two sides do not agree within rounding",
+)
+OTHER_FILES = Rule(
+    code="RP979",
+    name="archive-of-other-files",
+    severity=Severity.ERROR,
+    message="the file here is not the one that the archive measured{more}",
+    hint="run the gate again, or judge the archive where its own files lie",
+    why="the answer is about the files of the day on which the archive was made; those here were never judged",
+)
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.PROJECT,))

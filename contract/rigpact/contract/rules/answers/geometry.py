@@ -1,4 +1,4 @@
-"""RP850-RP882: a training side's own rotation functions, measured against the definitions.
+"""RP850-RP886: a training side's own rotation functions, measured against the definitions.
 
 This module holds only the texts, because the contract cannot run functions. rigpact.reports.geometry_parity runs them and
 gives the numbers. `{function}` is the user's name for it; `pointer` is the role it plays (/so3_log_map).
@@ -9,12 +9,12 @@ from __future__ import annotations
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
 
-_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 RAISES = Rule(
     code="RP850", name="geometry-function-raises", severity=_ERROR,
     message="{function} raises {error} for {case}",
-    hint="take arrays of the documented shape; see docs/geometry.md, or map another function with --map",
+    hint="correct the call that [[geometry.function]] declares, or the function; see docs/geometry.md",
     why="nothing can be said about its mathematics, and training would stop here too",
 )  # fmt: skip
 OTHER_SHAPE = Rule(
@@ -156,7 +156,7 @@ ROWS_MIXED = Rule(
     why="the pose of one bone or frame depends on what else is in the batch",
 )  # fmt: skip
 AXES_REFUSED = Rule(
-    code="RP874", name="geometry-leading-axes-refused", severity=_ERROR,
+    code="RP874", name="geometry-leading-axes-refused", severity=_WARNING,
     message="{function} cannot take {case}: {error}",
     hint="work on the last axis with `...`; reshape instead of view",
     why="clips are frames × bones: a function for one rotation is looped over, or reshaped wrongly, by its callers",
@@ -208,6 +208,30 @@ NOT_WRAPPED = Rule(
     message="{function} does not wrap to [-π, π]: {found}",
     hint="subtract 2π·round(x / 2π)",
     why="a heading that went round twice is a feature far outside of what training saw",
+)  # fmt: skip
+NOT_JUDGED = Rule(
+    code="RP883", name="geometry-function-not-judged", severity=_WARNING,
+    message="{function} is not judged: {why}",
+    hint='declare it in rigpact.toml: [[geometry.function]] with its name, role, shape and takes; role = "none" leaves it out',
+    why="a function that is never compared can differ from the engine for years",
+)  # fmt: skip
+EULER_ORDER = Rule(
+    code="RP884", name="geometry-euler-order", severity=_ERROR,
+    message="{function} computes {found}; its order is {declared} ({source})",
+    hint="multiply the three turns in the order that is said, each angle about its own axis; or correct the order",
+    why="angles read in another order are another pose: small near the rest pose, and wrong in every large turn",
+)  # fmt: skip
+PRODUCT_ORDER = Rule(
+    code="RP885", name="geometry-product-order", severity=_ERROR,
+    message="{function} computes {found}, not {declared}",
+    hint="swap the factors: the quaternion of A·B is a · b",
+    why="a parent's turn and its child's are applied in the wrong order: right for one joint, wrong for a chain",
+)  # fmt: skip
+ORDER_NOT_DECLARED = Rule(
+    code="RP886", name="geometry-order-not-declared", severity=_INFO,
+    message="{function} computes {found} of the angles (a, b, c); no order is declared, so it is not judged",
+    hint='declare it: [[geometry.function]] with order = "ZYX" (about the moving axes) or "zyx" (about the fixed ones)',
+    why="six orders look alike near the rest pose; only a declaration tells the right one",
 )  # fmt: skip
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.FUNCTIONS,))

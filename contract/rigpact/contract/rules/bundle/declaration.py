@@ -1,4 +1,4 @@
-"""RP240-RP249: what a bundle declares about its space: units, handedness, axes, alignment.
+"""RP206, RP240-RP249: what a bundle declares about its space: units, handedness, axes, alignment.
 
 Declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
 """
@@ -18,6 +18,15 @@ from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
 from rigpact.contract.rules.wording import json_value
 from rigpact.contract.statistics import FloatArray
 
+SPACE_UNDECLARED = Rule(
+    code="RP206",
+    name="space-undeclared",
+    severity=Severity.WARNING,
+    message="meta.{key} is absent: readers take {assumed}",
+    hint="declare it; then a file that means something else is found",
+    why="the numbers do not say it: who assumes otherwise plays the mirror image, or steps of a hundred metres, and"
+    " nothing contradicts",
+)
 UNITS_NOT_METRES = Rule(
     code="RP240",
     name="units-not-metres",
@@ -63,7 +72,8 @@ ALIGNMENT_NOT_NEXT = Rule(
     code="RP245",
     name="alignment-not-next",
     severity=Severity.ERROR,
-    message="meta.alignment.x_to_y.offset is {found}; the engine takes the output for the frame after the state (1)",
+    message="meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state"
+    " ({expected})",
     hint="train on pairs of neighbouring frames",
     why="with 0 the network learns to stand still, with 2 the character moves at twice its speed",
 )
@@ -92,6 +102,13 @@ _DIRECTIONS = {
     "down": (0, 0, -1),
 }  # fmt: skip
 """In a left-handed frame, forward, right and up have determinant +1."""
+_ASSUMED = (
+    (("units",), "metres"), (("handedness",), "a left-handed frame"), (("axes",), "x forward, y right, z up"),
+    (("spaces", "bone_rotations"), "rotations relative to the parent bone"),
+    (("spaces", "bone_angular_velocities"), "radians a second relative to the parent bone"),
+    (("root_motion", "root_yaw_units"), "radians"), (("alignment", "x_to_y"), "the frame after the state"),
+)  # fmt: skip
+"""What readers take for granted where the bundle does not say it."""
 _SPACES = {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"}
 _SAME_SIDE_DEG = 45.0
 """Nearer to the declared axis than to any other."""
@@ -104,9 +121,8 @@ def check_declaration(view: BundleView) -> Iterator[Finding]:
     yield from _check_spaces(view)
     yield from _check_handedness(view)
     yield from _check_axes(view)
-    offset = member(view.meta, "alignment", "x_to_y", "offset")
-    if type(offset) in (int, float) and offset != 1:
-        yield ALIGNMENT_NOT_NEXT.at(view.path, json_pointer("meta", "alignment", "x_to_y", "offset"), found=offset)
+    yield from _check_declared(view)
+    yield from _check_alignment(view)
     yield from _check_trajectory(view)
 
 
@@ -115,16 +131,35 @@ FAMILY = Family(__name__, RULES, (Need.BUNDLE,), on_bundle(check_declaration))
 
 def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:
     found = member(view.meta, *path)
-    if type(found) is str and found.lower() not in known:
-        yield rule.at(view.path, json_pointer("meta", *path), found=repr(found))
+    if found is not None and (type(found) is not str or found.lower() not in known):
+        yield rule.at(view.path, json_pointer("meta", *path), found=_word(found))
+
+
+def _word(found: Any) -> str:
+    return repr(found) if type(found) is str else json_value(found)
+
+
+def _check_declared(view: BundleView) -> Iterator[Finding]:
+    for path, assumed in _ASSUMED:
+        if member(view.meta, *path) is None:
+            yield SPACE_UNDECLARED.at(view.path, "/meta", key=".".join(path), assumed=assumed)
+
+
+def _check_alignment(view: BundleView) -> Iterator[Finding]:
+    """The mode is a word and the offset a number of frames; both must say the next frame."""
+    for key, expected, kinds in (("mode", "next", (str,)), ("offset", 1, (int, float))):
+        found = member(view.meta, "alignment", "x_to_y", key)
+        if type(found) in kinds and found != expected:
+            pointer = json_pointer("meta", "alignment", "x_to_y", key)
+            yield ALIGNMENT_NOT_NEXT.at(view.path, pointer, key=key, found=repr(found), expected=expected)
 
 
 def _check_spaces(view: BundleView) -> Iterator[Finding]:
     for key, expected in _SPACES.items():
         found = member(view.meta, "spaces", key)
-        if type(found) is str and found != expected:
+        if found is not None and found != expected:
             pointer = json_pointer("meta", "spaces", key)
-            yield SPACES_NOT_LOCAL.at(view.path, pointer, key=key, found=repr(found), expected=repr(expected))
+            yield SPACES_NOT_LOCAL.at(view.path, pointer, key=key, found=_word(found), expected=repr(expected))
 
 
 def axes_frame(axes: Any) -> FloatArray | None:

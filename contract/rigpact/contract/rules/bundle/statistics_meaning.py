@@ -1,7 +1,7 @@
-"""RP108-RP129: what means, deviations and scales say together, and whether any data can have them.
+"""RP108-RP114: what means, deviations and scales say together, and whether any data can have them.
 
-statistics.py judges each array alone. The rules here find contradictions between two arrays, or between an array and the
-meaning of its feature.
+statistics.py judges each array alone, rotation_means.py the means of rotations. The rules here find contradictions between
+two arrays, or between an array and the meaning of its feature.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS, Layout
-from rigpact.contract.rotation6d import identity_rot6d, rotation_angle_rad, transposed
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY
 from rigpact.contract.rules.bundle.auxiliary import Auxiliary
 from rigpact.contract.rules.bundle.view import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.wording import and_more
-from rigpact.contract.statistics import STD_FLOOR, FloatArray
+from rigpact.contract.statistics import STD_FLOOR
 
 STEP_BEYOND_SIGMA = Rule(
     code="RP108",
@@ -89,43 +86,12 @@ NEVER_FITTED = Rule(
     why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the"
     " network unstandardised",
 )
-COLUMNS_NOT_UNIT = Rule(
-    code="RP115",
-    name="rotation-statistics-not-unit",
-    severity=Severity.ERROR,
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
-    " rotations they add up to 1{more}",
-    hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
-    why="the mean pose is no pose: normalised rotations come out shifted, and every limb with them",
-)
-DEVIATION_INFLATED = Rule(
-    code="RP116",
-    name="rotation-deviation-inflated",
-    severity=Severity.INFO,
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of"
-    " rotations they add up to 1{more}",
-    hint="a floor or a group's prior replaced the measured deviation; check that it is meant",
-    why="the network sees these channels smaller than the others, and learns them later or not at all",
-)
-MEAN_POSES_DISAGREE = Rule(
-    code="RP117",
-    name="mean-poses-disagree",
-    severity=Severity.ERROR,
-    message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same"
-    " motion, one frame apart",
-    hint="export MuX and MuY from one run, with one bone order",
-    why="the state says where a bone is with one set of statistics and the output where it goes with another",
-)
 RULES = rules_in(globals())
 
 FASTEST_M_S = 50.0
 """No land animal is faster than 33 m/s, and a walk in cm/s (150) is above it. So a higher speed is not in m/s."""
 _FURTHEST_M = 8192.0
 """2^13: at this distance one float32 step is a millimetre (2^-10)."""
-_UNIT_SLACK = 0.1
-"""How far mean² + deviation² may be from 1. Exact for one data set; trimmed or smoothed statistics lose a percent."""
-_SAME_MOTION_RAD = np.radians(30.0)
-"""Means of F_t and of F_{t+1} over the same clips differ by a step over the number of frames: far less than this."""
 _SLACK = 1.001
 """A naive float32 sum over 2^14 frames errs by a thousandth (see statistics.py)."""
 _FEWEST_CHANNELS = 6
@@ -149,8 +115,6 @@ def _check_own(view: BundleView) -> Iterator[Finding]:
         yield from check_pair(mean, std)
     yield from _check_root(view)
     yield from _check_squashed_state(view)
-    yield from _check_unit_columns(view)
-    yield from _check_mean_poses(view)
 
 
 def _check_auxiliary(file: Auxiliary, fps: float) -> Iterator[Finding]:
@@ -264,67 +228,3 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
 def _largest(statistic: NamedArray) -> float:
     """The largest deviation of a feature within ±1 is the square root of 2 (two samples), its mean 1."""
     return float(np.sqrt(2)) if statistic.name.startswith("Std") else 1.0
-
-
-def _check_unit_columns(view: BundleView) -> Iterator[Finding]:
-    """Unit columns: E[v²] = 1, and E[v²] is mean² + deviation², summed over the three components."""
-    for letter, layout in (("X", view.state), ("Y", view.output)):
-        sums = _column_sums(view, letter, layout)
-        if sums is None or layout is None:
-            continue
-        start = layout[ROTATIONS].start
-        for rule, bad in ((COLUMNS_NOT_UNIT, sums < 1 - _UNIT_SLACK), (DEVIATION_INFLATED, sums > 1 + _UNIT_SLACK)):
-            yield from _columns_to_findings(view, rule, letter, bad, sums, start)
-
-
-def _column_sums(view: BundleView, letter: str, layout: Layout | None) -> FloatArray | None:
-    mean, std = view.statistic(f"Mu{letter}", layout), view.statistic(f"Std{letter}", layout)
-    if mean is None or std is None or not is_finite_float32(mean.values) or not is_finite_float32(std.values):
-        return None
-    means, stds = view.rotations_of(mean.values, mean.layout), view.rotations_of(std.values, std.layout)
-    if means is None or stds is None:
-        return None
-    if letter == "Y" and _is_residual(view, means):
-        means = means + identity_rot6d(view.columns)  # the columns of a step are those of the identity and a residual
-    sums: FloatArray = (means**2 + stds**2).reshape(-1, 2, 3).sum(axis=-1)
-    return sums
-
-
-def _is_residual(view: BundleView, means: FloatArray) -> bool:
-    """The mean of residuals is near zero; the mean of a pose's columns is not. The nearer of the two shows what MuY holds."""
-    return view.output_mode == "residual" and float(np.abs(means).mean()) < float(np.abs(means - 1 / 3).mean()) / 3
-
-
-def _columns_to_findings(
-    view: BundleView, rule: Rule, letter: str, bad: NDArray[np.bool_], sums: FloatArray, start: int
-) -> Iterator[Finding]:
-    places = np.argwhere(bad)
-    if len(places) == 0:
-        return
-    worst = places[int(np.argmax(np.abs(sums[bad] - 1)))]
-    bone, column = (int(index) for index in worst)
-    index = start + 6 * bone + 3 * column
-    key = f"Mu{letter}" if rule is COLUMNS_NOT_UNIT else f"Std{letter}"
-    names = {"mean": f"Mu{letter}[{index}:{index + 3}]", "std": f"Std{letter}[{index}:{index + 3}]"}
-    values = {"bone": view.bone(bone), "column": view.columns[column].upper(), "total": float(sums[bone, column])}
-    more = and_more(len(places) - 1, "columns")
-    yield rule.at(view.path, json_pointer(key, index), more=more, **values, **names)
-
-
-def _check_mean_poses(view: BundleView) -> Iterator[Finding]:
-    state, output = view.mean_pose, view.mean_output_pose
-    array = view.statistic("MuY", view.output)
-    if state is None or output is None or array is None or view.output is None or state.shape != output.shape:
-        return
-    channels = view.rotations_of(array.values, array.layout)
-    if view.output_mode == "delta" or channels is None or _is_residual(view, channels):
-        return
-    angles = rotation_angle_rad(output @ transposed(state))
-    far = np.flatnonzero(angles > _SAME_MOTION_RAD)
-    if len(far):
-        bone = int(angles.argmax())
-        pointer = json_pointer("MuY", view.output[ROTATIONS].start + 6 * bone)
-        more = and_more(len(far) - 1, "bones")
-        yield MEAN_POSES_DISAGREE.at(
-            view.path, pointer, bone=view.bone(bone), angle_deg=float(np.degrees(angles[bone])), more=more
-        )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
+from rigpact.contract.rules.clips.spikes import spikes
 from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
@@ -45,7 +46,7 @@ ROTATION_JUMPS = Rule(
     code="RP513",
     name="rotation-jumps",
     severity=Severity.ERROR,
-    message="frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{more}",
+    message="frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}",
     hint="look for a flipped column, an euler angle past its range, or a cut between two takes",
     why="the network learns the jump as motion, and its velocity saturates every scale",
 )
@@ -66,6 +67,8 @@ _DEGENERATE = 1e-4
 """The engine's KINDA_SMALL_NUMBER: a shorter vector has no direction."""
 _JUMP_RAD = np.pi / 2
 """Half of the half turn that a flipped column makes; no joint turns 5400° a second."""
+_PULSE_RAD = _JUMP_RAD / 2
+"""Who goes and comes back in one frame changes speed by twice the step."""
 
 
 def check_clip_rotations(clip: ClipView) -> Iterator[Finding]:
@@ -132,8 +135,12 @@ def _first(bad: NDArray[np.bool_]) -> Iterator[tuple[int, int, str]]:
 
 def _check_steps(clip: ClipView, values: FloatArray, rotations: FloatArray) -> Iterator[Finding]:
     steps = rotation_angle_rad(rotations[1:] @ transposed(rotations[:-1]))
-    for frame, bone, more in _first(steps > _JUMP_RAD):
+    across = rotation_angle_rad(rotations[2:] @ transposed(rotations[:-2]))
+    pulses = spikes(steps, across, _PULSE_RAD)
+    jumps = pulses[1:] | ((steps > _JUMP_RAD) & ~pulses[:-1])
+    for frame, bone, more in _first(jumps):
         texts = {"frame": frame + 1, "bone": clip.bone(bone), "angle_deg": float(np.degrees(steps[frame, bone]))}
+        texts["back"] = " and back in the next" if pulses[frame + 1, bone] else ""
         pointer = json_pointer("Frames", frame + 1, "BoneRotations", bone)
         yield ROTATION_JUMPS.at(clip.path, pointer, more=more, **texts)
     still = (values[1:] == values[:-1]).all(axis=(1, 2))

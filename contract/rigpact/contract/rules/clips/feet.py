@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import CONTACTS
-from rigpact.contract.rules.bundle.view import BundleView, finite_array, member
+from rigpact.contract.rules.bundle.view import finite_array, member
 from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
@@ -95,16 +94,16 @@ _FEET = ("L", "R")
 def check_feet(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the foot evidence of each raw clip, alone and against the pose."""
     for clip in subject.clips:
-        yield from _check_clip(clip, subject.view)
+        yield from _check_clip(clip)
 
 
 FAMILY = Family(__name__, RULES, (Need.CLIP,), check_feet)
 
 
-def _check_clip(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
+def _check_clip(clip: ClipView) -> Iterator[Finding]:
     scores = _field(clip, "soft_contact_score")
     if scores is None:
-        yield from _check_present(clip, bundle)
+        yield from _check_present(clip)
         return
     yield from _at_first(clip, SCORE_OUT_OF_RANGE, (scores < 0) | (scores > 1), "soft_contact_score", score=scores)
     yield from _check_contact(clip, scores)
@@ -134,15 +133,14 @@ def contact_scores(clip: ClipView) -> FloatArray | None:
     return _field(clip, "soft_contact_score")
 
 
-def _check_present(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
+def _check_present(clip: ClipView) -> Iterator[Finding]:
+    """The Contacts input is fed from the scores whether or not the state has a slice of that name."""
     lacking = [
         frame
         for frame, sides in enumerate(_records(clip))
         if not all(type(_number(side, "soft_contact_score")) in (int, float) for side in sides)
     ]
-    whole = len(lacking) == len(clip.frames)
-    has_slice = bundle is not None and bundle.state is not None and CONTACTS in bundle.state
-    if lacking and (has_slice or not whole or bundle is None):
+    if lacking:
         values = {"count": len(lacking), "total": len(clip.frames), "frame": lacking[0]}
         yield EVIDENCE_ABSENT.at(clip.path, json_pointer("Frames", lacking[0]), **values)
 

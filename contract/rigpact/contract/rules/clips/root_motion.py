@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.statistics_meaning import FASTEST_M_S
+from rigpact.contract.rules.clips.spikes import TIMES_AROUND, spikes
 from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
@@ -19,7 +20,7 @@ POSITION_JUMPS = Rule(
     code="RP515",
     name="root-position-jumps",
     severity=Severity.ERROR,
-    message="frame {frame}: the root moves {step_m:.3f} m in one frame, and {around_m:.4f} m in the frames around it"
+    message="frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it"
     "{more}",
     hint="look for a cut between takes, or a loop that was joined end to start",
     why="the velocity of that frame is a shot: it stretches the statistics of every clip",
@@ -28,7 +29,7 @@ YAW_JUMPS = Rule(
     code="RP516",
     name="root-yaw-jumps",
     severity=Severity.ERROR,
-    message="frame {frame}: the root turns {step_deg:.1f}° in one frame, and {around_deg:.2f}° in the frames around it"
+    message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it"
     "{more}",
     hint="look for a cut between takes; a wrap from pi to -pi is no jump and is not reported",
     why="the heading that the network reads snaps round while the body goes on",
@@ -60,8 +61,6 @@ ROOT_NOT_METRES = Rule(
 )
 RULES = rules_in(globals())
 
-_TIMES_AROUND = 10.0
-"""No body accelerates so that one step is ten times the two steps beside it together."""
 _SMALLEST_JUMP_M, _SMALLEST_JUMP_RAD = 0.05, np.radians(10.0)
 """A character that starts from rest may move so far in one frame: 3 m/s, or 600° a second, at 60 frames a second."""
 _MOST_TURNS = 4.0
@@ -86,26 +85,40 @@ def check_root_motion(clip: ClipView) -> Iterator[Finding]:
 FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_root_motion))
 
 
-def _isolated(steps: FloatArray, smallest: float) -> NDArray[np.intp]:
-    """Indices of steps that are ten times what the steps on both sides are together."""
-    around = _around(steps)
-    return np.flatnonzero((steps > smallest) & (steps > _TIMES_AROUND * around))
+@dataclass(frozen=True)
+class _Jump:
+    """The first jump of a clip: its frame, its size, the size of the motion around it, how many more there are."""
+
+    frame: int
+    step: float
+    around: float
+    back: str
+    more: str
 
 
-def _around(steps: FloatArray) -> FloatArray:
+def _first_jump(steps: FloatArray, across: FloatArray, smallest: float) -> _Jump | None:
+    """A step that is ten times the steps on both sides together, or a frame that leaves the motion and comes back."""
     padded = np.concatenate([[0.0], steps, [0.0]])
-    around: FloatArray = padded[:-2] + padded[2:]
-    return around
+    around = padded[:-2] + padded[2:]
+    pulses = spikes(steps, across, smallest)
+    lone = (steps > smallest) & (steps > TIMES_AROUND * around)
+    jumps = np.flatnonzero(lone | pulses[1:])
+    if not len(jumps):
+        return None
+    place, more = int(jumps[0]), and_more(len(jumps) - 1, "jumps")
+    step = float(steps[place])
+    if pulses[place + 1]:
+        return _Jump(place + 1, step, float(across[place]), " and back in the next", more)
+    return _Jump(place + 1, step, float(around[place]), "", more)
 
 
 def _check_jumps(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
-    steps = np.linalg.norm(np.diff(positions, axis=0), axis=-1)
-    jumps = _isolated(steps, _SMALLEST_JUMP_M)
-    if len(jumps):
-        frame, around = int(jumps[0]) + 1, float(_around(steps)[jumps[0]])
-        values = {"frame": frame, "step_m": float(steps[jumps[0]]), "around_m": around}
-        pointer = json_pointer("Frames", frame, "RootPosition")
-        yield POSITION_JUMPS.at(clip.path, pointer, more=and_more(len(jumps) - 1, "jumps"), **values)
+    steps, across = (np.linalg.norm(positions[lag:] - positions[:-lag], axis=-1) for lag in (1, 2))
+    jump = _first_jump(steps, across, _SMALLEST_JUMP_M)
+    if jump is not None:
+        values = {"frame": jump.frame, "step_m": jump.step, "around_m": jump.around, "back": jump.back}
+        pointer = json_pointer("Frames", jump.frame, "RootPosition")
+        yield POSITION_JUMPS.at(clip.path, pointer, more=jump.more, **values)
 
 
 def _check_speed(clip: ClipView, positions: FloatArray) -> Iterator[Finding]:
@@ -179,11 +192,9 @@ def _check_yaw(clip: ClipView, yaw: FloatArray) -> Iterator[Finding]:
         values = {"yaw": float(yaw[frame]), "turns": abs(float(yaw[frame])) / (2 * np.pi), "deg": float(yaw[frame])}
         yield YAW_IN_DEGREES.at(clip.path, json_pointer("Frames", frame, "RootYaw"), frame=frame, **values)
         return
-    steps = np.abs(np.angle(np.exp(1j * np.diff(yaw))))
-    jumps = _isolated(steps, _SMALLEST_JUMP_RAD)
-    if len(jumps):
-        frame, around = int(jumps[0]) + 1, float(np.degrees(_around(steps)[jumps[0]]))
-        step = float(np.degrees(steps[jumps[0]]))
-        more = and_more(len(jumps) - 1, "jumps")
-        pointer = json_pointer("Frames", frame, "RootYaw")
-        yield YAW_JUMPS.at(clip.path, pointer, frame=frame, step_deg=step, around_deg=around, more=more)
+    steps, across = (np.abs(np.angle(np.exp(1j * (yaw[lag:] - yaw[:-lag])))) for lag in (1, 2))
+    jump = _first_jump(steps, across, _SMALLEST_JUMP_RAD)
+    if jump is not None:
+        values = {"step_deg": float(np.degrees(jump.step)), "around_deg": float(np.degrees(jump.around))}
+        pointer = json_pointer("Frames", jump.frame, "RootYaw")
+        yield YAW_JUMPS.at(clip.path, pointer, frame=jump.frame, back=jump.back, more=jump.more, **values)

@@ -34,7 +34,7 @@ OUT_OF_ORDER = Rule(
     why="within a frame a stage can use only what is computed before it",
 )  # fmt: skip
 WIDTH = Rule(
-    code="RP743", name="declared-width-differs", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
+    code="RP743", name="declared-vector-width-differs", severity=_ERROR, engine_refuses=True, message=_MESSAGE,
     hint="count the numbers on both sides; a joint or a term is missing, or one too many",
     why="a runtime that goes on with it reads beyond its data, or pads with zeros",
 )  # fmt: skip

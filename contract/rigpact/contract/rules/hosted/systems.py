@@ -88,7 +88,16 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
     sides = (("input", model.inputs, system.inputs), ("output", model.outputs, system.outputs))
-    for what, tensors, wanted in sides:
+    for what, found, wanted in sides:
+        names = _names_bound(system, what)
+        known = {tensor.name: tensor for tensor in found}
+        if names and set(names) != set(known):
+            yield MODEL_TENSORS.at(
+                model.path, f"/{what}s", found=len(found), what=f"{what}s", expected=len(names), wanted=", ".join(names),
+                names=listed(list(known)) or "none",
+            )  # fmt: skip
+            continue
+        tensors = [known[name] for name in names] if names else found
         if len(tensors) != len(wanted):
             yield MODEL_TENSORS.at(
                 model.path, f"/{what}s", found=len(tensors), what=f"{what}s", expected=len(wanted),
@@ -99,6 +108,14 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
+def _names_bound(system: System, what: str) -> tuple[str, ...]:
+    """The model's own names of its inputs or outputs, in the order of the stages; empty where they are bound by position."""
+    bound = next((each for each in system.networks.values() if each.inputs == system.inputs), None)
+    if bound is None:
+        return ()
+    return bound.input_names if what == "input" else bound.output_names
+
+
 def _check_tensor(
     model: ModelSignature, what: str, tensor: TensorSignature, vector: str, system: System
 ) -> Iterator[Finding]:
@@ -106,13 +123,14 @@ def _check_tensor(
     expected = system.vectors[vector].width
     if tensor.dtype != "float32":
         yield MODEL_TYPE.at(model.path, place, what=what, name=tensor.name, found=tensor.dtype)
-    width = _flat_width(tensor.shape, system)
+    whole = not system.windowed and tensor.holds_one_row(expected)
+    width = expected if whole else _flat_width(tensor.shape, system)
     if width != expected:
         yield MODEL_WIDTH.at(
             model.path, place, what=what, name=tensor.name, found="?" if width is None else width, vector=vector,
             expected=expected,
         )  # fmt: skip
-    if what == "input":
+    if what == "input" and not whole:
         names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):
             if isinstance(size, int):

@@ -1,4 +1,5 @@
-"""RP415-RP418, RP427: which vector really reaches which input, as a canary probe finds by running the model.
+"""RP415-RP418, RP427, RP451: which vector really reaches which input, and what the output means, as a canary probe finds by
+running the model.
 
 This module holds only the texts, because the contract cannot run models. rigpact.reports.engine.canary runs them and gives
 the numbers.
@@ -48,6 +49,15 @@ INPUT_WITHOUT_EFFECT = Rule(
     message="input {index} ({name}) changes nothing: canary values in its place leave the output as it was, to the bit",
     hint="look whether training dropped this input, or whether its weights were exported as zeros",
     why="the character ignores what stands there: the player's command, its feet or its past",
+)
+OUTPUT_MODE_CONTRADICTED = Rule(
+    code="RP451",
+    name="output-mode-contradicts-model",
+    severity=Severity.ERROR,
+    message="output_mode is {declared!r}, and read so the model misses {reference} by {error}; read as {found!r} it is within"
+    " {best}",
+    hint="declare the meaning that fits, or export the model that the bundle is about",
+    why="the engine reads every pose of the network in another sense than training wrote it: the character is crumpled or spins",
 )
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.MODEL, Need.PREDICTION))

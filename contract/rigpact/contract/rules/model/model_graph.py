@@ -1,4 +1,4 @@
-"""RP419-RP445: what stands inside a model's graph: operators, leftovers of training, clamps.
+"""RP419-RP450: what stands inside a model's graph: operators, leftovers of training, clamps.
 
 A game runs with these defects and reports nothing, or the editor imports the model and the build fails. model_weights.py
 judges the weights; rigpact.contract.model.graph reads the graph.
@@ -6,10 +6,11 @@ judges the weights; rigpact.contract.model.graph reads the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.clamps import clamps, real_inputs
 from rigpact.contract.model.graph import ModelGraph, Node
 from rigpact.contract.model.tensor import TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -50,6 +51,15 @@ OPSET_TOO_NEW = Rule(
     message="operator set {found}: the contract's exporter writes {limit}",
     hint="export with opset_version=18",
     why="an engine ships an older onnxruntime than the desk has: the import works here and fails there",
+)
+OPSET_NOT_THE_CONTRACTS = Rule(
+    code="RP450",
+    name="model-opset-below-contract",
+    severity=Severity.WARNING,
+    message="operator set {found}: the contract's exporter writes {limit}",
+    hint="export with opset_version=18; a converter or an old script wrote this file",
+    why="the model did not come from the contract's exporter: what else it does otherwise (clamps, names, order) nobody"
+    " checked, and operators changed their meaning in between",
 )
 OPSET_MISSING = Rule(
     code="RP423",
@@ -147,6 +157,8 @@ FLOW_CONTROL = Rule(
     hint="write it as tensor operations, or fix the choice before exporting",
     why="GPU runtimes refuse it, and the time of a frame depends on its input",
 )
+ABOUT_THE_EXPORTER = (OPSET_TOO_NEW, OPSET_NOT_THE_CONTRACTS)
+"""What only the exporter of a schema bundle promises: other systems' models have the operator set of their own tools."""
 RULES = rules_in(globals())
 
 _STANDARD = {"", "ai.onnx"}
@@ -155,8 +167,6 @@ _RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLi
 _QUANTISED = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "MatMulInteger"}
 _BRANCHING = {"If", "Loop", "Scan"}
 _CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
-_PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
-_INFINITE = float("inf")
 
 
 def check_graph(subject: Subject) -> Iterator[Finding]:
@@ -169,6 +179,9 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
     if model.graph_not_read:
         yield GRAPH_NOT_INSPECTED.at(model.path, "/graph", reason=model.graph_not_read)
     if model.graph is not None:
+        # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
+        answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs
+        yield from _check_inputs_used(model.graph, [entry.name for entry in answers])
         yield from _check_operators_of(model.graph)
 
 
@@ -177,16 +190,11 @@ FAMILY = Family(__name__, RULES, (Need.MODEL, Need.GRAPH), check_graph)
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
     for check_part in (
-        _check_opset, _check_batch_axes, _check_inputs_used, _check_training_mode, _check_clamps, _check_precision,
+        _check_opset, _check_batch_axes, _check_training_mode, _check_clamps, _check_precision,
     ):  # fmt: skip
         yield from check_part(graph)
     for rule, is_meant in _BY_OPERATOR:
         yield from _check_operators(graph, rule, is_meant)
-
-
-def real_inputs(graph: ModelGraph) -> list[TensorSignature]:
-    """The inputs that a runtime asks for: those without a value of the same name."""
-    return [entry for entry in graph.inputs if entry.name not in graph.weight]
 
 
 def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
@@ -195,21 +203,29 @@ def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
         yield OPSET_MISSING.at(graph.path, "/opset_import")
     elif found < OLDEST_OPSET:
         yield OPSET_TOO_OLD.at(graph.path, "/opset_import", found=found, limit=OLDEST_OPSET)
+    elif found < NEWEST_OPSET:
+        yield OPSET_NOT_THE_CONTRACTS.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
     elif found > NEWEST_OPSET:
         yield OPSET_TOO_NEW.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
 
 
 def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
-    axes = {entry.name: entry.shape[0] for entry in real_inputs(graph) if entry.shape}
+    axes = {entry.name: _batch_axis(entry) for entry in real_inputs(graph) if entry.shape}
     if len(set(axes.values())) > 1:
         found = ", ".join(f"{name} {'?' if axis is None else axis}" for name, axis in axes.items())
         yield BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
 
 
-def _check_inputs_used(graph: ModelGraph) -> Iterator[Finding]:
-    if not graph.outputs:
+def _batch_axis(entry: TensorSignature) -> int | str | None:
+    """The first axis; the second one of a history of [frames, 1, numbers]."""
+    is_history = len(entry.shape) == 3 and entry.shape[1] == 1 and isinstance(entry.shape[0], int)
+    return entry.shape[1] if is_history else entry.shape[0]
+
+
+def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Finding]:
+    if not outputs:
         return
-    values, shapes = _reached(graph, graph.outputs[0].name)
+    values, shapes = _reached(graph, outputs)
     for index, entry in enumerate(real_inputs(graph)):
         if entry.name not in values:
             how = " (only its shape does)" if entry.name in shapes else ""
@@ -218,10 +234,10 @@ def _check_inputs_used(graph: ModelGraph) -> Iterator[Finding]:
             )
 
 
-def _reached(graph: ModelGraph, output: str) -> tuple[set[str], set[str]]:
-    """The names whose values, and those whose shapes only, an output depends on."""
+def _reached(graph: ModelGraph, outputs: Sequence[str]) -> tuple[set[str], set[str]]:
+    """The names whose values, and those whose shapes only, the outputs depend on."""
     makers = {name: node for node in graph.nodes for name in node.outputs}
-    values, shapes, waiting = {output}, set[str](), [output]
+    values, shapes, waiting = set(outputs), set[str](), list(outputs)
     while waiting:
         node = makers.get(waiting.pop())
         if node is None:
@@ -260,36 +276,13 @@ _TRAINS: dict[str, Callable[[ModelGraph, Node], bool]] = {
 }
 
 
-def clamps_of(graph: ModelGraph) -> Iterator[tuple[Node, str, float, float]]:
-    """Every Clip with known bounds: the node, the input that it clamps ('' for a computed value), low and high."""
-    origin = {entry.name: entry.name for entry in real_inputs(graph)}
-    for node in graph.nodes:
-        source = origin.get(node.inputs[0]) if node.inputs else None
-        if node.op in _PASSES_ON and source:
-            origin.update(dict.fromkeys(node.outputs, source))
-        if node.op != "Clip":
-            continue
-        low, high = _bound(graph, node, 1, "min"), _bound(graph, node, 2, "max")
-        if low is not None and high is not None:
-            yield node, source or "", low, high
-
-
 def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
-    for node, source, low, high in clamps_of(graph):
-        if low >= high:
-            yield CLAMP_EMPTY.at(graph.path, node.pointer, low=low, high=high)
-        elif source:
-            yield INPUT_CLAMPED.at(graph.path, node.pointer, name=source, low=low, high=high)
-
-
-def _bound(graph: ModelGraph, node: Node, place: int, attribute: str) -> float | None:
-    """A bound of Clip, an input from opset 11 on, an attribute before; None where only the run knows it."""
-    unbounded = -_INFINITE if attribute == "min" else _INFINITE
-    name = node.inputs[place] if len(node.inputs) > place else ""
-    if not name:
-        return float(node.attributes.get(attribute, unbounded))
-    weight = graph.weight.get(name)
-    return weight.values[0] if weight and weight.values else None
+    for clamp in clamps(graph):
+        bounds = {"low": clamp.low, "high": clamp.high}
+        if clamp.low >= clamp.high:
+            yield CLAMP_EMPTY.at(graph.path, clamp.pointer, **bounds)
+        elif clamp.source:
+            yield INPUT_CLAMPED.at(graph.path, clamp.pointer, name=clamp.source, **bounds)
 
 
 def _check_precision(graph: ModelGraph) -> Iterator[Finding]:

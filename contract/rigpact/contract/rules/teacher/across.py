@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.symmetry import twins
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, json_to_names, member
+from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
 from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
+from rigpact.contract.rules.teacher.clamps import InputClamp, clamp_of
 from rigpact.contract.rules.wording import and_more, json_value
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -102,13 +104,13 @@ def check_across(subject: Subject) -> Iterator[Finding]:
     """Yield where a clip and the bundle disagree about the character, the space, or the range of the data."""
     if subject.view is not None:
         for clip in subject.clips:
-            yield from _check_clip(clip, subject.view)
+            yield from _check_clip(clip, subject.view, clamp_of(subject, "state"))
 
 
 FAMILY = Family(__name__, RULES, (Need.CLIP, Need.BUNDLE), check_across)
 
 
-def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
+def _check_clip(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
     yield from _check_bones(clip, bundle)
     for path in _SHARED_DECLARATIONS:
         found, expected = member(clip.document.data, "meta", *path), member(bundle.meta, *path)
@@ -116,7 +118,7 @@ def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
             values = {"key": ".".join(path), "found": _shown(found), "expected": _shown(expected)}
             yield CLIP_DECLARES_OTHERWISE.at(clip.path, json_pointer("meta", *path), **values)
     yield from _check_sides(clip, bundle)
-    yield from _check_range(clip, bundle)
+    yield from _check_range(clip, bundle, clamp)
     yield from _check_saturation(clip, bundle)
 
 
@@ -166,7 +168,7 @@ def _mean_apart_deg(a: FloatArray, b: FloatArray) -> float:
     return float(np.degrees(rotation_angle_rad(a @ transposed(b)).mean()))
 
 
-def _check_range(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
+def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
     mean, std = bundle.statistic("MuX", bundle.state), bundle.statistic("StdX", bundle.state)
     features = clip_features(clip, bundle)
     if features is None or mean is None or std is None:
@@ -181,13 +183,19 @@ def _check_range(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
         values = {"where": mean.where(index), "found": float(features[:, index].mean()), "sigma": float(sigma[index])}
         values |= {"mean": mean.values[index], "std": std.values[index], "count": int(far.sum()), "limit": _SIGMAS}
         yield CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
+    yield from _check_clipped(clip, features, mean, std, clamp)
+
+
+def _check_clipped(
+    clip: ClipView, features: FloatArray, mean: NamedArray, std: NamedArray, clamp: InputClamp
+) -> Iterator[Finding]:
     z = (features - mean.values) / np.maximum(np.abs(std.values), STD_FLOOR)
     # near-constant channels cross the clamp by rounding; the value itself must move too
-    clipped = np.argwhere((np.abs(z) > teacher_rows.GRAPH_CLAMP) & (np.abs(features - mean.values) > _MOVED))
+    clipped = np.argwhere(clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED))
     if len(clipped):
         row, column = (int(index) for index in clipped[0])
         values = {"array": "the state of the clip", "row": row, "column": column, "value": float(z[row, column])}
-        values |= {"limit": teacher_rows.GRAPH_CLAMP, "where": f" ({mean.where(column)})"}
+        values |= {"where": f" ({mean.where(column)})", **asdict(clamp)}
         more = and_more(len(clipped) - 1, "in this clip")
         yield teacher_rows.VALUE_CLIPPED.at(clip.path, json_pointer("Frames", row), more=more, **values)
 

@@ -1,4 +1,4 @@
-"""RP630-RP639: what the numbers of a teacher prediction mean."""
+"""RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import (
-    identity_rot6d,
-    rot6d_defect,
-    rot6d_to_matrix,
     rotation_angle_rad,
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.bundle.view import BundleView, is_finite_float32, member
+from rigpact.contract.rules.bundle.view import member
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
 from rigpact.contract.rules.teacher.pose_columns import not_poses
 from rigpact.contract.rules.teacher.rows import Y_NORM, Y_RAW, Rows
+from rigpact.contract.rules.teacher.y_norm import (
+    SAME_DEG,
+    UNIT_ROUNDOFF,
+    denorm_rounding,
+    mean_miss_deg,
+    readings,
+    y_statistics,
+)
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -44,6 +49,15 @@ PREDICTION_HOLDS_RESIDUAL = Rule(
     " teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
     hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
     why="the engine plays y_norm as a pose: the character twitches about its mean pose",
+)
+PREDICTION_NOT_NORMALISED = Rule(
+    code="RP620",
+    name="prediction-not-normalised",
+    severity=Severity.ERROR,
+    message="prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by"
+    " {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°",
+    hint="record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw",
+    why="the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said",
 )
 NOT_A_POSE = Rule(
     code="RP632",
@@ -101,11 +115,8 @@ EQUALS_TARGET = Rule(
 )
 RULES = rules_in(globals())
 
-_UNIT_ROUNDOFF = 2.0**-24
 _STILL_DEG = 0.01
 """A teacher that moves less in a frame is at rest, and its steps cannot be judged."""
-_SAME_DEG = 1e-3
-"""Two poses that agree to this came from the same numbers: float32 rounding is 1e-5 degrees, and no network is so exact."""
 _LARGEST_SLOPE = 1.2
 """A fit of predicted on true steps has slope 0 for copying and 1 for the truth; squared-error training shrinks it below
 1. Composed with the target it is 1 more. A fifth is left for networks that overshoot."""
@@ -122,9 +133,9 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
     if rows.file.document.kind is not Kind.TEACHER_PREDICTION:
         return
     yield from _check_y_raw(rows)
-    residual = list(_check_meaning(rows))
-    yield from residual
-    if not residual:
+    misread = list(_check_meaning(rows))
+    yield from misread
+    if not misread:
         yield from _check_columns(rows)
         yield from _check_errors(rows)
 
@@ -132,23 +143,16 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
 FAMILY = Family(__name__, RULES, (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
 
 
-def _y_statistics(bundle: BundleView, width: int) -> tuple[FloatArray, FloatArray] | None:
-    mean, std = bundle.statistic("MuY", bundle.output), bundle.statistic("StdY", bundle.output)
-    if mean is None or std is None or len(mean.values) != width:
-        return None
-    return (mean.values, std.values) if is_finite_float32(mean.values) and is_finite_float32(std.values) else None
-
-
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:
     file, bundle = rows.file, rows.bundle
     y_norm, y_raw = file.finite(Y_NORM), file.finite(Y_RAW)
     if y_norm is None or y_raw is None or y_norm.shape != y_raw.shape:
         return
-    statistics = _y_statistics(bundle, y_norm.shape[1])
+    statistics = y_statistics(bundle, y_norm.shape[1])
     if statistics is None:
         return
     mean, std = statistics
-    expected, bound = y_norm * std + mean, _rounding(y_norm * std, mean)
+    expected, bound = y_norm * std + mean, denorm_rounding(y_norm * std, mean)
     wrong = np.argwhere(np.abs(expected - y_raw) > bound)
     if len(wrong):
         row, column = (int(index) for index in wrong[0])
@@ -159,67 +163,16 @@ def _check_y_raw(rows: Rows) -> Iterator[Finding]:
         yield Y_RAW_DIFFERS.at(file.path, json_pointer(*Y_RAW, row, column), more=more, **values)
 
 
-def _rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
-    """How far y_norm·std + mean may be from its exact value when float32 computed it; scaled is y_norm·std.
-
-    Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std
-    may each have been rounded once more on their way into the file.
-    """
-    bound: FloatArray = 4 * _UNIT_ROUNDOFF * (np.abs(scaled) + np.abs(mean))
-    return bound
-
-
-@dataclass(frozen=True, eq=False)
-class _Motion:
-    """What both readings of y_norm need, for all rows but the last, which has no next teacher pose in the file.
-
-    poses, next_poses: (T, B, 3, 3) teacher rotations; steps: (T, B, 6) y_norm·StdY; means: (B, 6) MuY.
-    """
-
-    poses: FloatArray
-    next_poses: FloatArray
-    steps: FloatArray
-    means: FloatArray
-
-    @property
-    def is_encoded(self) -> bool:
-        """Whether `steps + means` are columns of rotations, as a recorded pose is, up to the rounding of its recording.
-
-        Each number is within the denormalisation's rounding of a component of a unit vector, so a length or a product
-        of two columns is within 6 times the largest of them (three components, each twice); encoding rounds once more.
-        """
-        rounding = float(_rounding(self.steps, self.means).max()) + _UNIT_ROUNDOFF
-        return float(rot6d_defect(self.steps + self.means).max()) <= 6 * rounding
-
-
 def _check_meaning(rows: Rows) -> Iterator[Finding]:
-    motion, columns = _motion(rows), rows.bundle.columns
-    if motion is None or motion.is_encoded:
+    found = readings(rows)
+    if found is None:
         return
-    delta = rot6d_to_matrix(motion.steps + identity_rot6d(columns), columns)
-    residual_deg = _mean_miss_deg(delta @ motion.poses, motion.next_poses)
-    pose_deg = _mean_miss_deg(rot6d_to_matrix(motion.steps + motion.means, columns), motion.next_poses)
-    if residual_deg < pose_deg:
-        values = {"residual_deg": residual_deg, "pose_deg": pose_deg}
-        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, json_pointer(*Y_NORM), **values)
-
-
-def _motion(rows: Rows) -> _Motion | None:
-    y_norm, output, poses = rows.file.finite(Y_NORM), rows.bundle.output, rows.poses
-    if poses is None or y_norm is None or not 2 <= len(poses) == len(y_norm):
-        return None
-    statistics = _y_statistics(rows.bundle, y_norm.shape[1])
-    if statistics is None or output is None or ROTATIONS not in output:
-        return None
-    channels, (mean, std), bones = output[ROTATIONS].range, statistics, poses.shape[1]
-    steps, means = (y_norm * std)[:-1, channels], mean[channels]
-    if steps.shape[1] != 6 * bones:
-        return None
-    return _Motion(poses[:-1], poses[1:], steps.reshape(-1, bones, 6), means.reshape(bones, 6))
-
-
-def _mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
-    return float(np.degrees(rotation_angle_rad(found @ transposed(expected)).mean()))
+    pointer = json_pointer(*Y_NORM)
+    if found.holds_poses_as_they_are:
+        yield PREDICTION_NOT_NORMALISED.at(rows.path, pointer, raw_deg=found.raw_deg, pose_deg=found.pose_deg)
+    elif found.holds_residuals:
+        values = {"residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
+        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, pointer, **values)
 
 
 def _check_columns(rows: Rows) -> Iterator[Finding]:
@@ -239,7 +192,7 @@ class _Judged:
     @cached_property
     def step_deg(self) -> float:
         """How far the unchanged pose misses the next one."""
-        return _mean_miss_deg(self.current, self.following)
+        return mean_miss_deg(self.current, self.following)
 
     @cached_property
     def errors_deg(self) -> FloatArray:
@@ -273,10 +226,10 @@ def _check_errors(rows: Rows) -> Iterator[Finding]:
 def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:
     pointer, step, error = json_pointer(*Y_NORM), judged.step_deg, float(judged.errors_deg.mean())
     worst = float(judged.errors_deg.max())
-    if worst < _SAME_DEG:
+    if worst < SAME_DEG:
         yield EQUALS_TARGET.at(rows.path, pointer, worst_deg=worst, step_deg=step)
         return
-    if float(np.ptp(judged.predicted, axis=0).max()) < _UNIT_ROUNDOFF:
+    if float(np.ptp(judged.predicted, axis=0).max()) < UNIT_ROUNDOFF:
         yield PREDICTION_FROZEN.at(rows.path, pointer, count=len(judged.predicted), step_deg=step)
         return
     slope, spread = judged.slope()

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from rigpact.contract.layout import ROOT_VELOCITY, Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix
 from rigpact.contract.rules.bundle.auxiliary import Auxiliary
-from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_rate, one_slice
+from rigpact.contract.rules.bundle.view import (
+    BundleView,
+    NamedArray,
+    is_finite_float32,
+    json_to_rate,
+    member,
+    one_slice,
+)
 from rigpact.contract.rules.teacher.view import TeacherView
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
 
@@ -45,6 +52,13 @@ class Rows:
     def fps(self) -> float:
         """Frames a second of the rows: the file's own rate, else the bundle's."""
         return json_to_rate(self.file.document.data.get("fps")) or self.bundle.fps
+
+    @property
+    def condition_lags(self) -> tuple[int, ...]:
+        """The frames, counted from a row's own, that its condition may rightly be of: its own, and the declared one."""
+        declared = member(self.bundle.meta, "alignment", "cond_to_y", "offset")
+        count = len(self.file.rows.get(COND, ()))
+        return (0, declared) if type(declared) is int and 0 < abs(declared) < count else (0,)
 
     @cached_property
     def features(self) -> FloatArray | None:
@@ -162,6 +176,13 @@ class Rows:
 
 
 POSE_HISTORY_KEY = "tanh_scales_pose_hist"
+
+
+def lagged(rows: FloatArray, frames: FloatArray, lag: int) -> tuple[FloatArray, FloatArray]:
+    """Rows and the frames `lag` later, as far as each row has one among the rows: who shifts rows repeats those at the end."""
+    count = min(len(rows), len(frames)) - abs(lag)
+    first = max(-lag, 0)
+    return rows[first : first + count], frames[first + lag : first + lag + count]
 
 
 def _unsquashed(values: FloatArray, scale: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -17,7 +17,7 @@ from rigpact.contract.rules.clips.feet import contact_scores
 from rigpact.contract.rules.clips.view import ClipView
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.rows import COND, STATE, Rows
+from rigpact.contract.rules.teacher.rows import COND, STATE, Rows, lagged
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -69,7 +69,6 @@ _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""
 _CONDITION = 1e-4
 """Four decimals of a direction or a speed."""
-_FRAMES = ("frame t", "frame t+1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +145,24 @@ def _check_condition_rows(pair: _Pair) -> Iterator[Finding]:
     found, expected = pair.rows.file.finite(COND), pair.expected_condition
     if found is None or expected is None or found.shape[1] != CONDITION_WIDTH or len(expected) < 2:
         return
-    count = min(len(found), len(expected) - 1)
-    off = {lag: np.abs(found[:count] - expected[lag : count + lag]) for lag in (0, 1)}
-    worst = {lag: float(values.max()) if values.size else 0.0 for lag, values in off.items()}
+    worst = {lag: _furthest(*lagged(found, expected, lag)) for lag in {0, 1, *pair.rows.condition_lags}}
     if min(worst.values()) <= _CONDITION:
         yield from _check_alignment(pair, worst)
         return
-    row, column = (int(index) for index in np.argwhere(off[0] > _CONDITION)[0])
+    count = min(len(found), len(expected) - 1)
+    off = np.abs(found[:count] - expected[:count])
+    row, column = (int(index) for index in np.argwhere(off > _CONDITION)[0])
     what = "action bit" if column < 4 else "direction" if column < 6 else "speed in m/s"
-    more = and_more(int((off[0] > _CONDITION).sum()) - 1, "numbers")
+    more = and_more(int((off > _CONDITION).sum()) - 1, "numbers")
     values = {"row": row, "column": column, "found": float(found[row, column]), "clip": pair.name, "what": what}
     guess = _condition_guess(pair, found[:count], expected[:count])
     pointer = json_pointer(*COND, row, column)
     number = float(expected[row, column])
     yield CONDITION_ROWS_DIFFER.at(pair.rows.path, pointer, expected=number, more=more, guess=guess, **values)
+
+
+def _furthest(found: FloatArray, expected: FloatArray) -> float:
+    return float(np.abs(found - expected).max()) if found.size else 0.0
 
 
 def _condition_guess(pair: _Pair, found: FloatArray, expected: FloatArray) -> str:
@@ -175,13 +178,17 @@ def _check_alignment(pair: _Pair, worst: dict[int, float]) -> Iterator[Finding]:
     """The declared offset counts frames from the state's: 0 with match_x, 1 with match_y, the target's frame."""
     spec = member(pair.rows.bundle.meta, "alignment", "cond_to_y")
     mode, offset = member(spec, "mode"), member(spec, "offset")
-    if type(offset) is not int or offset not in worst or max(worst.values()) <= _CONDITION:
+    if type(offset) is not int or offset not in worst:
         return
     found = min(worst, key=lambda lag: worst[lag])
-    if offset != found:
-        values = {"mode": repr(mode), "offset": offset, "declared": _FRAMES[offset], "clip": pair.name}
-        values |= {"found": _FRAMES[found], "near": worst[found], "far": worst[offset]}
+    if worst[offset] > _CONDITION:
+        values = {"mode": repr(mode), "offset": offset, "declared": _frame(offset), "clip": pair.name}
+        values |= {"found": _frame(found), "near": worst[found], "far": worst[offset]}
         yield CONDITION_ALIGNMENT_DIFFERS.at(pair.rows.path, json_pointer(*COND), **values)
+
+
+def _frame(lag: int) -> str:
+    return f"frame t{lag:+d}" if lag else "frame t"
 
 
 def _check_contact_rows(pair: _Pair) -> Iterator[Finding]:

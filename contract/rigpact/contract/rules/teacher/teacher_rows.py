@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.bundle import CONDITION_WIDTH
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -16,8 +19,9 @@ from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
 from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.teacher.clamps import clamp_of
 from rigpact.contract.rules.teacher.pose_columns import not_poses
-from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows
+from rigpact.contract.rules.teacher.rows import COND, STATE, TARGET, Rows, lagged
 from rigpact.contract.rules.teacher.view import AUX_DIMS, TeacherView
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
@@ -51,7 +55,7 @@ VALUE_CLIPPED = Rule(
     code="RP613",
     name="value-clipped-by-graph",
     severity=Severity.WARNING,
-    message="{array}[{row}][{column}] = {value:.4g}: the graph clamps its input to ±{limit:g}{where}{more}",
+    message="{array}[{row}][{column}] = {value:.4g}: {who} to [{low:g}, {high:g}]{where}{more}",
     hint="raise the deviation's floor of that channel, or leave the clip out",
     why="the network answers for a value that it was not given: the frame's motion is cut off on this channel",
 )
@@ -116,8 +120,6 @@ TEACHER_ROWS_DIFFER = Rule(
 )
 RULES = rules_in(globals())
 
-GRAPH_CLAMP = 16.0
-"""The exporter's graph clamps state and condition to ±16."""
 _SAME_POSE_RAD = np.radians(0.05)
 """Rows written with float32 agree to 1e-5°; with four decimals and a deviation of 0.25, to 0.01°."""
 _SAME_VALUE = 1e-4
@@ -140,6 +142,7 @@ def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
     for file in subject.teachers:
         yield from _check_alone(file)
     for rows in subject.rows:
+        yield from _check_clipped(rows, subject)
         yield from _check_rows(rows)
     yield from _check_same_clip(subject.teachers)
 
@@ -159,7 +162,6 @@ def _check_alone(file: TeacherView) -> Iterator[Finding]:
 
 
 def _check_rows(rows: Rows) -> Iterator[Finding]:
-    yield from _check_clipped(rows)
     yield from _check_state(rows)
     yield from _check_targets(rows)
     yield from _check_against_velocity(rows)
@@ -203,12 +205,12 @@ def _check_copies(file: TeacherView) -> Iterator[Finding]:
             yield AUX_COPIES_DIFFER.at(file.path, json_pointer("aux_inputs", key, row), **values)
 
 
-def _check_clipped(rows: Rows) -> Iterator[Finding]:
-    for path in (STATE, COND):
-        array = rows.file.finite(path)
+def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
+    for path, name in ((STATE, "state"), (COND, "cond")):
+        array, clamp = rows.file.finite(path), clamp_of(subject, name)
         if array is None:
             continue
-        bad = np.argwhere(np.abs(array) > GRAPH_CLAMP)
+        bad = np.argwhere(clamp.cuts(array))
         if len(bad):
             row, column = (int(index) for index in bad[0])
             mean = rows.bundle.statistic("MuX", rows.bundle.state) if path == STATE else None
@@ -217,7 +219,7 @@ def _check_clipped(rows: Rows) -> Iterator[Finding]:
             values = {"array": ".".join(path), "row": row, "column": column, "value": float(array[row, column])}
             more = and_more(len(bad) - 1, "in this array")
             pointer = json_pointer(*path, row, column)
-            yield VALUE_CLIPPED.at(rows.path, pointer, limit=GRAPH_CLAMP, where=where, more=more, **values)
+            yield VALUE_CLIPPED.at(rows.path, pointer, where=where, more=more, **asdict(clamp), **values)
 
 
 def _check_state(rows: Rows) -> Iterator[Finding]:
@@ -246,18 +248,47 @@ def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
     cond, velocity = rows.file.finite(COND), rows.root_velocity
     if cond is None or velocity is None or len(cond) != len(velocity) or cond.shape[1] != CONDITION_WIDTH:
         return
-    speeds = np.linalg.norm(velocity, axis=-1)
-    known = np.isfinite(speeds) & (speeds > _SLOWEST_M_S)
-    if not known.any():
+    told = [_Told(lag, *lagged(cond, velocity, lag)) for lag in rows.condition_lags]
+    best = min(told, key=lambda each: int(each.wrong.sum()))
+    if not best.known.any():
         return
-    said, shown = cond[known, 6], speeds[known]
-    wrong = np.abs(said - shown) > _SPEED * shown
-    if wrong.any():
-        row, slope = int(np.flatnonzero(known)[wrong][0]), float(np.sum(said * shown) / np.sum(shown**2))
+    first = max(-best.lag, 0)
+    said, shown = best.cond[best.known, 6], best.speeds[best.known]
+    if best.wrong.any():
+        place, slope = int(np.flatnonzero(best.wrong)[0]), float(np.sum(said * shown) / np.sum(shown**2))
         guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
-        values = {"row": row, "found": float(cond[row, 6]), "expected": float(speeds[row]), "slope": slope}
+        row, expected = first + place, float(best.speeds[place])
+        values = {"row": row, "found": float(cond[row, 6]), "expected": expected, "slope": slope}
         yield COND_SPEED_DIFFERS.at(rows.path, json_pointer(*COND, row, 6), guess=guess, **values)
-    yield from _check_direction(rows, cond[known, 4:6], velocity[known], int(np.flatnonzero(known)[0]))
+    row = first + int(np.flatnonzero(best.known)[0])
+    yield from _check_direction(rows, best.cond[best.known, 4:6], best.velocity[best.known], row)
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Condition rows beside the state's root velocities of the frame that they may be of, `lag` frames later."""
+
+    lag: int
+    cond: FloatArray
+    velocity: FloatArray
+
+    @cached_property
+    def speeds(self) -> FloatArray:
+        """The state's speed, m/s."""
+        speeds: FloatArray = np.linalg.norm(self.velocity, axis=-1)
+        return speeds
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Where the state tells a speed that rounding does not change."""
+        found: NDArray[np.bool_] = np.isfinite(self.speeds) & (self.speeds > _SLOWEST_M_S)
+        return found
+
+    @cached_property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Where the condition says another speed."""
+        found: NDArray[np.bool_] = self.known & (np.abs(self.cond[:, 6] - self.speeds) > _SPEED * self.speeds)
+        return found
 
 
 def _check_direction(rows: Rows, said: FloatArray, shown: FloatArray, row: int) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network import Network, ReplayNetwork, aligned
 from rigpact.reference_runtime.recordings.clip import Clip
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import with_history_length
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
@@ -35,7 +35,7 @@ def evaluate_clip(contract: Contract, network: Network, clip: Clip, clip_name: s
     stages |= _published(outputs, stages["y_norm"], inputs.previous_poses)
     if len(rows.x_raw) > count:
         stages["x_raw_next"] = rows.x_raw[1 : count + 1]
-    header = TraceHeader(fps=rows.fps, mode="teacher", clip=clip_name, bundle_sha256=contract.sha256)
+    header = run_header(contract, rows.fps, "teacher", clip_name, network)
     frame = np.arange(count, dtype=np.int64)
     return Trace(header, frame, frame / rows.fps, {name: stages[name] for name in STAGE_NAMES if name in stages})
 

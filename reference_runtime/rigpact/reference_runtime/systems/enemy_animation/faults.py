@@ -245,7 +245,7 @@ class UnguardedRot6d(Rot6d):
     def __init__(self, conventions: Conventions) -> None:
         """Leave out the guards that the conventions name."""
         super().__init__(conventions)
-        self.reproject_guard = self.decode_guard = UNGUARDED
+        self.reproject_guard = self.decode_guard = self.delta_guard = UNGUARDED
 
 
 class UnguardedOutputs(OutputStages):

@@ -64,6 +64,10 @@ HINTS: Mapping[str, Mapping[str, Hint]] = {
             "Axis.SizeSquared() < 1e-8 ? PrevAxis", "where(norm < 1e-4, previous_axis, axis / norm)"
         ),
         "canonical": Hint("Axis.IsNearlyZero() ? FVector::ForwardVector", "where(norm < 1e-4, unit_axis, axis / norm)"),
+        "previous_frame_for_delta": Hint(
+            "Reproject6D(Delta6D, PrevPose): a turn takes an axis of the previous pose",
+            "delta = where(norm < 1e-4, previous_axis, axis / norm)",
+        ),
         "zero": Hint("Axis / FMath::Max(Axis.Size(), 1e-8)", "axis / norm.clamp_min(1e-8)"),
     },
     "denorm": {

@@ -23,7 +23,7 @@ from rigpact.reference_runtime.operations import (
 )
 from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
 from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
-from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, GUARDS, PACKING
+from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
 from rigpact.reference_runtime.systems.enemy_animation import output
 from rigpact.reference_runtime.systems.enemy_animation.hints import knob_hints
 
@@ -57,7 +57,12 @@ REPROJECT = _knob(
     "reproject", output.REPROJECTS,
     "where Gram–Schmidt runs: on ΔR before composing, on the composed pose after it",
 )  # fmt: skip
-DEGENERATE_AXIS = _knob("degenerate_axis", GUARDS, "what replaces an axis too short to normalise")
+DEGENERATE_AXIS = _knob(
+    "degenerate_axis",
+    LOST_AXES,
+    "what replaces an axis too short to normalise; in ΔR the default is a coordinate axis",
+    "add frames in which the network's six numbers of a bone are zero or parallel",
+)
 DENORM = _knob("denorm", output.DENORM, "how y_norm becomes y_raw")
 ROOTVEL_SQUASH = _knob(
     "rootvel_squash",

@@ -160,6 +160,7 @@ class Playback:
 
     frame_limit: int | None = None
     mode: Mode = "playback"
+    network = None
 
     def __init__(self, contract: Contract, clip: Clip) -> None:
         """Find the poses: of a prediction, the targets of a batch, or the frames after the first of a raw clip."""

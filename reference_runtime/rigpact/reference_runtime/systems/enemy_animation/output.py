@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,9 +146,10 @@ class OutputStages:
         return self._denormalise.undo(y_raw)
 
     def delta6d(self, y_raw: FloatArray, published6d: FloatArray) -> FloatArray | None:
-        """ΔR of each bone, (..., 6·B), reprojected; None if the output is the pose itself.
+        """ΔR of each bone, (..., 6·B), orthonormalised; None if the output is the pose itself.
 
-        published6d: (..., 6·B), the pose published one frame before; it replaces degenerate axes.
+        A lost axis becomes a coordinate axis, as in every decode path of the engine. published6d: (..., 6·B), the pose
+        published one frame before, for conventions that take a lost axis from it.
         """
         return None if self._own.is_pose else self._step(PosePlan.turn, y_raw[..., self.rotations], published6d)
 
@@ -194,6 +195,17 @@ class OutputStages:
     def looked_back(self) -> bool:
         """Whether any stage so far replaced a lost axis by the published pose's axis."""
         return self._looked_back or any(plan.looked_back for plan in self._plans.values())
+
+
+def published_before(frames: Any, codec: Rot6d) -> FloatArray:
+    """The rotations published one frame before each frame, (N, 6·B): the identity at frame 0, NaN if not recorded."""
+    contract, recorded = frames.contract, frames.recorded.get("y_out")
+    rows = np.full((len(frames.frame), 6 * contract.bone_count), np.nan, np.float32)
+    rows[frames.frame == 0] = codec.identity(contract.bone_count)
+    if recorded is not None:
+        follows = np.flatnonzero(np.diff(frames.frame) == 1) + 1
+        rows[follows] = recorded[follows - 1][:, contract.output[ROTATIONS].range]
+    return rows
 
 
 def _pose_conventions(contract: Contract, codec: Rot6d) -> PoseConventions:

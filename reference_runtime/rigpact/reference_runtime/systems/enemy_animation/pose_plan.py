@@ -51,6 +51,7 @@ class PosePlan:
         self._own, self._codec = conventions, conventions.codec
         shape, dtype = (rows, conventions.bones), conventions.dtype
         self._reproject = Reprojection(self._codec, shape, dtype)
+        self._reproject_delta = Reprojection(self._codec, shape, dtype, is_delta=True)
         self._composition = Composition(
             self._codec,
             shape,
@@ -67,7 +68,7 @@ class PosePlan:
     @property
     def looked_back(self) -> bool:
         """Whether a lost axis was ever replaced by the published pose's axis."""
-        return self._reproject.looked_back
+        return self._reproject.looked_back or self._reproject_delta.looked_back
 
     def run(self, rotations: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> None:
         """Every stage of the rotations (R, 6·B) of y_raw."""
@@ -79,13 +80,16 @@ class PosePlan:
         self.publish(self.next, published6d)
 
     def turn(self, rotations: FloatArray, published6d: FloatArray) -> FloatArray:
-        """`delta` of the rotations of y_raw: the identity added where they are a residual, then reprojected."""
-        axes = self._reproject.axes
+        """`delta` of the rotations of y_raw: the identity added where they are a residual, then orthonormalised.
+
+        published6d: (R, 6·B), for conventions under which ΔR takes a lost axis of the pose published one frame before.
+        """
+        axes = self._reproject_delta.axes
         axes[...] = rotations
         if self._offset is not None:
             np.add(axes, self._offset, axes)
         if self._own.before:
-            self._reproject(published6d)
+            self._reproject_delta(published6d)
         self.delta[...] = axes
         return self.delta
 

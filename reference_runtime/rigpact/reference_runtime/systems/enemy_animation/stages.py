@@ -24,9 +24,10 @@ from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, sa
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.operations.pose_history import PoseHistory
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import ROTATION_RANGE
 from rigpact.reference_runtime.operations.writeback import WriteBack
 from rigpact.reference_runtime.systems.enemy_animation import knobs, layouts, tolerances
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages, published_before
 
 _CLIP = "--clip with the raw clip that drove the run"
 
@@ -125,20 +126,10 @@ def y_raw(frames: ReplayedFrames) -> FloatArray:
     return rows
 
 
-def published_before(frames: ReplayedFrames) -> FloatArray:
-    """The pose published one frame before, (N, 6·B); the identity if it is not known."""
-    outputs = frames.built(OutputStages)
-    before = frames.recorded_at("y_out", -1) if "y_out" in frames.recorded else None
-    rows = np.tile(outputs.identity_pose(), (len(frames.frame), 1))
-    if before is not None:
-        known = frames.follows
-        rows[known] = before[known][:, outputs.rotations]
-    return rows
-
-
 def delta6d(frames: ReplayedFrames) -> FloatArray:
     """ΔR of each bone, reprojected."""
-    rows = frames.built(OutputStages).delta6d(frames["y_raw"], published_before(frames))
+    outputs = frames.built(OutputStages)
+    rows = outputs.delta6d(frames["y_raw"], published_before(frames, outputs.codec))
     if rows is None:
         raise NotKnown("delta6d")  # the answer is the pose itself
     return np.asarray(rows)
@@ -169,7 +160,7 @@ def y_out(frames: ReplayedFrames) -> FloatArray:
         if frames.contract.output.width != pose.shape[1]:
             raise NotKnown("y_raw")
         raw = pose  # every output channel is a rotation and is replaced
-    return np.asarray(outputs.y_out(raw, pose, published_before(frames)))
+    return np.asarray(outputs.y_out(raw, pose, published_before(frames, outputs.codec)))
 
 
 def quaternions(frames: ReplayedFrames) -> FloatArray:
@@ -183,13 +174,8 @@ def x_raw_next(frames: ReplayedFrames) -> FloatArray:
         write = WriteBack(frames.contract, frames.fps)
         return write(frames["x_raw"], frames["y_out"])
     following = np.full((len(frames.frame), frames.contract.state.width), np.nan, np.float32)
-    if frames.has_drive and frames.drive.is_raw:
-        rows, after = frames.drive.x_raw, frames.frame + 1
-        inside = after < len(rows)
-        following[inside] = rows[after[inside]]
-    else:
-        consecutive = np.flatnonzero(np.diff(frames.frame) == 1)
-        following[consecutive] = frames["x_raw"][consecutive + 1]
+    consecutive = np.flatnonzero(np.diff(frames.frame) == 1)  # what follows the last frame is not known to an engine
+    following[consecutive] = (frames.driven if frames.has_drive else frames.__getitem__)("x_raw")[consecutive + 1]
     if not np.isfinite(following).any():
         raise NotKnown("x_raw_next")
     return following
@@ -221,11 +207,15 @@ def _quaternion_angles_deg(_contract: Contract, recorded: FloatArray, computed: 
     return np.asarray(np.degrees(4.0 * np.arctan2(chord, total)))
 
 
-_POSE = Measure("deg", partial(_angles_deg, _whole_pose))
-_PUBLISHED = Measure("deg", partial(_angles_deg, _published), parts=lambda contract: (_published(contract), 6))
+_POSE = Measure("deg", partial(_angles_deg, _whole_pose), range=ROTATION_RANGE)
+_PUBLISHED = Measure(
+    "deg", partial(_angles_deg, _published), range=ROTATION_RANGE,
+    parts=lambda contract: (_published(contract), 6),
+)  # fmt: skip
 _QUATERNIONS = Measure(
-    "deg", _quaternion_angles_deg, has_signless_quaternions=True, parts=lambda _contract: (slice(None), 4)
-)
+    "deg", _quaternion_angles_deg, has_signless_quaternions=True, range=0.5 * ROTATION_RANGE,
+    parts=lambda _contract: (slice(None), 4),
+)  # fmt: skip
 _AXES = (*knobs.CODEC, knobs.DEGENERATE_AXIS)
 
 
@@ -301,6 +291,7 @@ STAGES = (
     ),
     _stage(
         "x_raw_next", layouts.raw_state, x_raw_next, tolerances.written_back, needs=("x_raw", "y_out"), reach=(0, 1),
+        driven_ahead=1,
         knobs=(*knobs.CODEC, knobs.BONE_ORDER, knobs.MIRROR_AXIS, knobs.WRITEBACK),
     ),
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """The largest difference of two correct implementations, channel by channel: derived, not chosen.
 
 The rounding model is in operations/rounding.py. Errors are multiplied by the conditioning of the next operation: 1/std
-of a z-score, 1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. If a decision (wrapping, a degenerate
-axis) is within rounding of its threshold, both results are correct, and the tolerance includes both.
+of a z-score, 1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. If a decision is within rounding of its
+threshold, both results are correct: the tolerance of a wrapped heading includes both, that of a rotation whose axis may be
+lost is infinite, and the value is not judged.
 
 A tolerance is computed from recorded values, so a near-constant channel gets a wide bound and a well-conditioned one a
 narrow bound. `stage_tolerances` bounds two runs with the same inputs; upstream bounds are propagated.
@@ -10,7 +11,8 @@ narrow bound. `stage_tolerances` bounds two runs with the same inputs; upstream 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,15 +29,19 @@ from rigpact.contract.statistics import (
 )
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
-from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular
-from rigpact.reference_runtime.operations.normalisation import YAW
+from rigpact.reference_runtime.operations.geometry import length
+from rigpact.reference_runtime.operations.normalisation import YAW, StateNormaliser
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import (
+    GRAM_SCHMIDT,
+    Replacement,
+    gram_schmidt_bound,
+    rotation_errors,
+)
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
-from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages, published_before
 
-ROTATION_RANGE = 2.0
-"""Largest difference of any entry of two rotations."""
-_COPY, _AFFINE, _TANH, _DIRECTION, _GRAM_SCHMIDT, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 24, 32, 24
+_COPY, _AFFINE, _TANH, _DIRECTION, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 32, 24
 """Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
 
 Values = Mapping[str, FloatArray]
@@ -68,7 +74,33 @@ def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     return gamma(_COPY) * np.abs(rows, dtype=np.float64)
 
 
-raw_state = copied
+def raw_state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """Bound of a clip's raw state: copied from a raw clip; from a teacher file each side undoes the z-score by itself.
+
+    Where the clip is not known, it may be a teacher file.
+    """
+    drive = frames.drive if getattr(frames, "has_drive", False) else None
+    bound = copied(frames, rows, _bounds)
+    return bound if drive is not None and drive.is_raw else np.maximum(bound, _denormalised(frames.contract, rows))
+
+
+def _denormalised(contract: Contract, rows: FloatArray) -> FloatArray:
+    """Bound of x = undo(z·std + mean), for the z of these rows: both ends of the interval of z are undone.
+
+    The product and the sum have errors relative to |z·std| and |mean|: together they are an error of z of
+    gamma·(|z| + |mean| / std). The inverse of a feature (a library atanh, a product) has its own rounding.
+    """
+    normaliser, own = StateNormaliser(contract.with_conventions({"math": "f64"})), contract.state_statistics
+    z = normaliser.normalise(rows)
+    moved = gamma(_AFFINE) * (np.abs(z, dtype=np.float64) + np.abs(own.mean) / own.std_floored)
+    return _between(normaliser.denormalise, z, moved) + gamma(_TANH) * np.abs(rows, dtype=np.float64)
+
+
+def _between(function: Callable[[FloatArray], FloatArray], middle: FloatArray, moved: FloatArray) -> FloatArray:
+    """The largest change of a monotone function within `moved` of `middle`."""
+    at = function(middle.astype(np.float64)).astype(np.float64)
+    ends = [function(middle + sign * moved).astype(np.float64) for sign in (-1.0, 1.0)]
+    return np.maximum(*(np.abs(end - at) for end in ends))
 
 
 def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | None = None) -> FloatArray:
@@ -85,7 +117,7 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
     return np.asarray(error / std + gamma(_AFFINE) * np.abs(z))
 
 
-def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def state(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of a feature's z-score; a heading near the seam of its encoding may be on either side."""
     contract = frames.contract
     # entries of unit axes have an absolute, not a relative, rounding error
@@ -94,6 +126,9 @@ def state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     bound = _zscore(rows, contract.state_statistics, axis_error)
     yaw = contract.state[ROOT_YAW].range
     bound[..., yaw] += _yaw_bound(frames, rows, bound[..., yaw])
+    if np.any(bounds.get("x_raw", 0.0)):
+        normalise = StateNormaliser(contract.with_conventions({"math": "f64"})).normalise
+        bound += _between(normalise, frames["x_raw"], bounds["x_raw"])
     return bound
 
 
@@ -134,7 +169,7 @@ def condition(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     return np.asarray(gamma(60 + _DIRECTION) * (largest / 1e-3 + cond))
 
 
-def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+def angvel(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of the state's own slice, or of a squashed rotation vector."""
     contract = frames.contract
     z, source = rows, contract.conventions.angvel_source
@@ -143,9 +178,10 @@ def angvel(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     if source == "zeros":
         return np.zeros(z.shape)
     if contract.angular_velocity is None or source == "state_slice":
-        return _zscore(z, Statistics(own.mean[place], own.std[place]))
+        inherited = bounds["state"][..., place] if "state" in bounds else 0.0
+        return _zscore(z, Statistics(own.mean[place], own.std[place])) + inherited
     if source == "rotations":  # a difference of two rotations, each with the absolute error gamma(GS), times fps
-        return _squashed(z, contract.angular_velocity, np.asarray(gamma(_GRAM_SCHMIDT) * contract.fps))
+        return _squashed(z, contract.angular_velocity, np.asarray(gamma(GRAM_SCHMIDT) * contract.fps))
     if contract.conventions.angvel_frame == "local":
         return _squashed(z, contract.angular_velocity, _turned_error(z, contract.angular_velocity))
     return _zscore(z, contract.angular_velocity.statistics)
@@ -157,7 +193,7 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     feature = np.clip(z.astype(np.float64) * own.std_floored + own.mean, -1.0 + UNIT_ROUNDOFF, 1.0 - UNIT_ROUNDOFF)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     omega = (scale * np.arctanh(feature)).reshape(len(z), -1, 3)
-    return np.repeat(gamma(_GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
+    return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
 
 
 def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
@@ -171,20 +207,27 @@ def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArra
     return _zscore(z, own, slope * shifted)
 
 
-def raw_history(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """The engine keeps rotations and encodes them again: unit axes with an absolute rounding error."""
-    return np.full(rows.shape, gamma(_GRAM_SCHMIDT))
+def raw_history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
+    """The engine keeps rotations and encodes them again: unit axes with an absolute rounding error.
+
+    Six numbers of a clip with few decimals are not quite the columns of a rotation. Encoded again they move: by what
+    Gram–Schmidt changes. A side that keeps the clip's numbers is right too.
+    """
+    codec = Rot6d(frames.contract.conventions)
+    wide: FloatArray = rows.astype(np.float64)
+    again = codec.reproject(wide, wide)
+    return np.asarray(gamma(GRAM_SCHMIDT) + np.nan_to_num(np.abs(again - wide)))
 
 
-def history(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """Bound of the squashed z-score of the raw history."""
+def history(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound of the squashed z-score of the raw history, including the error of the raw history where it is not recorded."""
     contract = frames.contract
-    z = rows
+    z, raw = rows, gamma(_AFFINE) + bounds.get("pose_hist_raw", np.zeros(()))
     auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
-        return _squashed(z, auxiliary, np.asarray(gamma(_AFFINE)))
+        return _squashed(z, auxiliary, raw)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
-    return np.asarray(gamma(_AFFINE) / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
+    return np.asarray(raw / np.minimum(scale, 1.0) + gamma(_TANH) * np.abs(z))
 
 
 def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
@@ -238,47 +281,18 @@ def _network_depth(contract: Contract) -> int:
     return sum(width for width in contract.input_widths.values() if width)
 
 
-def _gram_schmidt(codec: Rot6d, six: FloatArray, upstream: FloatArray | float) -> FloatArray:
-    """Bound of Gram–Schmidt on (T, 6·B), given a bound of its input: 1/|a| for the first axis, |b|/|b⊥| for the second.
-
-    The first axis moves by at most e_a = (|δa| + gamma) / |a|, the second by (|δb| + |b|·e_a + gamma) / |b⊥|.
-    """
-    a, b = codec.split(six.astype(np.float64))
-    error_a, error_b = _axis_errors(codec, upstream, a.shape)
-    length_a, length_b = length(a), length(b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = length(perpendicular(b, a / length_a))
-        first = error_a / length_a + gamma(_GRAM_SCHMIDT)
-        second = (error_b + length_b * first) / rest + gamma(_GRAM_SCHMIDT)
-    # if an axis is shorter than the engine's threshold, or within rounding of it, either side may replace it
-    first = np.where(length_a > _decided(error_a), np.minimum(first, ROTATION_RANGE), ROTATION_RANGE)
-    second = np.where(rest > _decided(error_b + length_b * first), np.minimum(second, ROTATION_RANGE), ROTATION_RANGE)
-    return codec.join(np.broadcast_to(first, a.shape), np.broadcast_to(second, a.shape))
+def _delta_axes(frames: Any, codec: Rot6d) -> Replacement:
+    """What stands for a lost axis of ΔR."""
+    return Replacement(codec.delta_guard, partial(_spare_axes, frames, codec, keeps=codec.delta_keeps_axes))
 
 
-def _decided(error: FloatArray) -> FloatArray:
-    """The length above which both sides certainly keep an axis."""
-    return np.asarray(KINDA_SMALL_NUMBER * (1.0 + gamma(_GRAM_SCHMIDT)) + error)
+def _pose_axes(frames: Any, codec: Rot6d) -> Replacement:
+    """What stands for a lost axis of a published pose."""
+    return Replacement(codec.reproject_guard, partial(_spare_axes, frames, codec, keeps=codec.pose_keeps_axes))
 
 
-def _axis_errors(codec: Rot6d, bound: FloatArray | float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-    """Euclidean length of the bound of both axes of each bone, (T, B, 1)."""
-    if isinstance(bound, float):
-        both = np.full((*shape[:-1], 1), bound)
-        return both, both
-    axis_a, axis_b = codec.split(bound)
-    return length(axis_a), length(axis_b)
-
-
-def _rotation_errors(codec: Rot6d, bound: FloatArray) -> FloatArray:
-    """Bound of a rotation's angle error, (T, B, 1) radians, from the bounds of its two axes.
-
-    One axis fixes two components of the rotation, the other axis the third: at most the root of the sum of squares.
-    `bound` comes from _gram_schmidt or _spread: each of an axis's three channels carries the bound of the whole axis, so
-    their Euclidean length is sqrt(3) times that bound.
-    """
-    error_a, error_b = _axis_errors(codec, bound, bound.shape)
-    return np.asarray(np.minimum(np.hypot(error_a, error_b) / np.sqrt(3.0), ROTATION_RANGE))
+def _spare_axes(frames: Any, codec: Rot6d, *, keeps: bool) -> FloatArray:
+    return published_before(frames, codec) if keeps else codec.identity(frames.contract.bone_count)
 
 
 def _spread(per_bone: FloatArray) -> FloatArray:
@@ -295,10 +309,11 @@ def delta6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     contract = frames.contract
     codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
     if frames.get("y_raw") is None:
-        return _gram_schmidt(codec, rows, gamma(_COPY))
+        return gram_schmidt_bound(codec, rows, gamma(_COPY), _delta_axes(frames, codec))
     # the conditioning depends on the vector before it was made orthonormal
     offset = codec.identity(contract.bone_count) if contract.conventions.output_mode == "residual" else 0.0
-    return _gram_schmidt(codec, frames["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds))
+    six, upstream = frames["y_raw"][..., place] + offset, _rotations_of("y_raw", contract, bounds)
+    return gram_schmidt_bound(codec, six, upstream, _delta_axes(frames, codec))
 
 
 def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
@@ -308,9 +323,9 @@ def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
         return _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(_COPY) * np.abs(rows)
     codec = Rot6d(contract.conventions)
     if "delta6d" in bounds:
-        return _spread(_rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
+        return _spread(rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
     unseen = _network_unseen(contract, rows.astype(np.float64), contract.output[ROTATIONS].range)
-    return _gram_schmidt(codec, rows, unseen + gamma(_COMPOSE))
+    return gram_schmidt_bound(codec, rows, unseen + gamma(_COMPOSE), _delta_axes(frames, codec))
 
 
 def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
@@ -321,12 +336,12 @@ def y_out(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     if "y_raw" in bounds:  # other slices come from y_raw: inverted features may have larger errors
         bound = np.maximum(bound, bounds["y_raw"])
     if "next6d" in bounds and contract.conventions.output_mode != "absolute":
-        bound[..., place] = bounds["next6d"] + gamma(_GRAM_SCHMIDT)
+        bound[..., place] = bounds["next6d"] + gamma(GRAM_SCHMIDT)
         return bound
     pose = _known(frames, "next6d", rows[..., place])
     unseen = _network_unseen(contract, pose.astype(np.float64), place)
     before = bounds["next6d"] if "next6d" in bounds else unseen + gamma(_COMPOSE)
-    bound[..., place] = _gram_schmidt(codec, pose, before)
+    bound[..., place] = gram_schmidt_bound(codec, pose, before, _pose_axes(frames, codec))
     return bound
 
 
@@ -335,14 +350,16 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     contract = frames.contract
     if "y_out" not in bounds:
         return np.full(rows.shape, gamma(_QUATERNION) + gamma(_COMPOSE))
-    turned = _rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
+    turned = rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
     return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=-1).reshape(rows.shape)
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """A copy of the state, and of the published slices that the state also has."""
+    """A copy of the state, and of the published slices that the state also has; a driven run has the clip's next state."""
     contract = frames.contract
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
+    if getattr(frames, "mode", "teacher") != "free":
+        bound = np.maximum(bound, raw_state(frames, rows, {}))
     if "y_out" in bounds:
         for entry in contract.output:
             if entry.name in contract.state and contract.state[entry.name].size == entry.size:
@@ -357,4 +374,4 @@ def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:
     The six numbers of a rotation are in [-1, 1], so their std is at most 1 and the network's rounding is not reduced;
     2048 is the longest inner product assumed.
     """
-    return np.full(poses.shape, gamma(2048) + gamma(_COMPOSE) + gamma(_GRAM_SCHMIDT))
+    return np.full(poses.shape, gamma(2048) + gamma(_COMPOSE) + gamma(GRAM_SCHMIDT))

@@ -7,32 +7,66 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldLayout
-from rigpact.contract.systems.stage import Frames
-from rigpact.reference_runtime.vocabulary.rounding_bounds import exact
+from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
 
 def build(use: Use) -> Built:
     """Look every field up by its name; the readings of other sides are the orders that skip or turn round the map."""
     source, names = use.inputs[0], use.word_list("take")
-    for place, name in enumerate(names):
-        if name not in source.fields:
-            raise unknown(
-                use.at("take", place), name, [each.name for each in source.fields], f"a field of {source.name}"
-            )
-    chosen = [source.fields[name] for name in names]
+    chosen = _found(use, names, ("take",))
     if len(set(names)) != len(names):
         raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")
-    knob = use.knob(
-        "order", _orders(chosen, source.fields, use.names), f"the order of the fields in {use.stage}", _HINTS
-    )
+    orders = _orders(chosen, source.fields)
+    for reading, other in _other_lists(use, names).items():
+        channels = _channels(other)
+        if len(channels) == len(orders["by_name"]) and channels not in orders.values():
+            orders[reading] = channels
+    knob = use.knob("order", orders, f"the order of the fields in {use.stage}", _HINTS)
 
     def compute(frames: Frames) -> FloatArray:
         return frames[source.name][:, knob.of(frames)]
 
-    return Built(_laid_end_to_end(chosen), compute, exact)
+    def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        """Numbers are only moved, each with its own bound."""
+        moved = of_same_frame(upstream, source.name, (len(rows), source.fields.width))
+        return moved[:, knob.of(frames)]
+
+    return Built(_laid_end_to_end(chosen), compute, bound, is_propagated=True)
+
+
+def _found(use: Use, names: Sequence[str], place: tuple[Token, ...]) -> list[Field]:
+    """The fields of these names; with `part`, that part of each."""
+    source, part = use.inputs[0], use.table.get("part")
+    fields = []
+    for index, name in enumerate(names):
+        field = name if part is None else f"{name}.{part}"
+        if field not in source.fields:
+            known = [each.name for each in source.fields]
+            raise unknown(use.at(*place, index), field, known, f"a field of {source.name}")
+        fields.append(source.fields[field])
+    return fields
+
+
+def _other_lists(use: Use, names: Sequence[str]) -> dict[str, list[Field]]:
+    """The fields that other sides take: the same names in the order of another list, and the lists that `wrong` holds."""
+    found = {
+        f"in_order_of_{other}": _found(use, words, ("take",))
+        for other, words in use.names.items()
+        if sorted(words) == sorted(names)
+    }
+    wrong = use.table.get("wrong", {})
+    if not isinstance(wrong, Mapping):
+        raise use.wrong(Wrong.NUMBERS, "wrong", shown(wrong), "a table of lists of names")
+    for reading, words in wrong.items():
+        if not isinstance(words, list) or len(words) != len(names):
+            raise use.wrong(Wrong.WIDTH, "wrong", f"{reading} = {shown(words)}", f"{len(names)} names, as take has")
+        found[reading] = _found(use, words, ("wrong", reading))
+    return found
 
 
 _HINTS = {
@@ -43,8 +77,8 @@ _HINTS = {
 }
 
 
-def _orders(chosen: Sequence[Field], source: FieldLayout, lists: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
-    """The declared channels, and those of other readings where they differ. lists: the declared lists of names."""
+def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]]:
+    """The declared channels, and those of other readings where they differ."""
     declared = _channels(chosen)
     orders = {"by_name": declared}
     places = {each.name: place for place, each in enumerate(source)}
@@ -55,9 +89,6 @@ def _orders(chosen: Sequence[Field], source: FieldLayout, lists: Mapping[str, tu
         others["inverse_map"] = [picked.index(place) for place in range(len(picked))]
     others["reversed"] = picked[::-1]
     others["swapped_sides"] = [places.get(_other_side(each.name), places[each.name]) for each in chosen]
-    for name, listed in lists.items():
-        if sorted(listed) == sorted(each.name for each in chosen):
-            others[f"in_order_of_{name}"] = [places[each] for each in listed]
     fields = tuple(source)
     for name, order in others.items():
         channels = _channels([fields[place] for place in order])
@@ -98,5 +129,9 @@ OPERATION = Operation(
     "select",
     "fields of one vector by name, in a declared order",
     build,
-    {"take": "names of the fields to take, in order, or a name of [names]"},
+    {
+        "take": "names of the fields to take, in order, or a name of [names]",
+        "part": "the part of each name to take, where the vector has parts: velocity of hand.velocity",
+        "wrong": "lists of names that other sides take in their place: { NAME = [...] }",
+    },
 )

@@ -7,9 +7,10 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Frames
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 
 def build(use: Use) -> Built:
@@ -33,14 +34,14 @@ def build(use: Use) -> Built:
         ends = (number.of(frames).reshape(-1) for number in (low, high))
         return stored(knob.of(frames)(wide(frames, source.name), *ends))
 
-    def terms(frames: Frames) -> FloatArray:
-        """Kept numbers and ends are the same bits on both sides; only what is stretched to the range rounds."""
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """Nothing is rounded, but by a side that stretches: a sum, two products, a difference and the ends' own storing."""
         if knob.of(frames) is not _stretched:
-            return np.zeros((1, 1))
-        low_end, high_end = (np.abs(number.of(frames).reshape(-1)) for number in (low, high))
-        return np.asarray(low_end + (np.abs(wide(frames, source.name)) + 1.0) * 0.5 * (low_end + high_end))
+            return np.zeros(rows.shape)
+        sizes = sum(np.abs(number.of(frames).reshape(-1)) for number in (low, high))
+        return np.asarray(gamma(6) * (1.0 + np.abs(wide(frames, source.name))) * sizes)
 
-    return Built(source.fields, compute, sum_of(5, terms))
+    return Built(source.fields, compute, bound)
 
 
 def _stretched(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

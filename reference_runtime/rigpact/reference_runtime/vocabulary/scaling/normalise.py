@@ -9,9 +9,10 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Frames
+from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
 _STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
@@ -37,9 +38,12 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
     source = use.inputs[0]
     width = source.fields.width
-    mean = use.number("mean", width, meaning="the mean that is taken off", misread=_MEANS)
-    std = use.number("std", width, meaning="the standard deviation that divides", misread=_STDS)
-    added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table else None
+    is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
+    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else _MEANS)
+    std = use.number(
+        "std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS
+    )
+    added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)
     declared = (
@@ -52,10 +56,11 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
             rows = apply(rows, *statistics)
         return rows
 
-    times = use.knob("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
+    times = use.choice("applied", {"once": 1, "twice": 2, "skipped": 0}, f"how often {use.stage} is applied", {
+        "once": "the network does it inside: hand it the numbers as they are",
         "twice": "the statistics are applied outside the network and inside it: leave one out",
         "skipped": "the numbers reach the next step as they are: apply mean and std",
-    }, shows=lambda count: repeated(samples(width), count, *declared))  # fmt: skip
+    }, default="once", shows=lambda count: repeated(samples(width), count, *declared))  # fmt: skip
 
     def statistics(frames: Frames) -> tuple[FloatArray, FloatArray]:
         spread = np.maximum(std.of(frames).reshape(-1) + epsilon.of(frames), floor.of(frames))
@@ -64,14 +69,15 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     def compute(frames: Frames) -> FloatArray:
         return stored(repeated(wide(frames, source.name), times.of(frames), *statistics(frames)))
 
-    def terms(frames: Frames) -> FloatArray:
-        """The sizes of the terms; where it is applied twice, the first time's are terms of the second."""
-        found = np.abs(wide(frames, source.name))
-        for _ in range(times.of(frames)):
-            found = sizes(found, *statistics(frames))
-        return np.asarray(found * max(times.of(frames), 1))
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """Four roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
+        count = times.of(frames)
+        moved = np.abs(wide(frames, source.name))
+        for _ in range(count):
+            moved = sizes(moved, *statistics(frames))
+        return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
 
-    return Built(source.fields, compute, sum_of(4, terms))
+    return Built(source.fields, compute, bound)
 
 
 _PARAMETERS = {
@@ -79,6 +85,7 @@ _PARAMETERS = {
     "std": "the standard deviation of each number, or one for all",
     "epsilon": "what is added to std, 0 if left out",
     "floor": "the least std, 0 if left out",
+    "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
     "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward, sizes=_forward_terms), _PARAMETERS

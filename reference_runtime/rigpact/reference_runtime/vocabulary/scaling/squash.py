@@ -50,9 +50,12 @@ def build(use: Use) -> Built:
         "none": lambda rows: rows,
         "twice": lambda rows: function(function(rows)),
     }
+    if name == "arcsin":
+        readings["doubled"] = lambda rows: 2.0 * function(rows)
     readings |= {other: FUNCTIONS[other] for other in _LIKELY if other != name}
     knob = use.knob("function", readings, f"the function of {use.stage}", {
         "none": f"{name} is left out", "twice": f"{name} is applied in the network and behind it: leave one out",
+        "doubled": "the sine is of half an angle: the contract keeps the half, and this side the whole angle",
     }, shows=lambda apply: apply(samples(source.fields.width)))  # fmt: skip
 
     def compute(frames: Frames) -> FloatArray:

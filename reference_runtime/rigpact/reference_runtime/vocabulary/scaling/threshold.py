@@ -13,14 +13,14 @@ from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 
 _SIDES = {
-    "above": lambda rows, limit: rows > limit,
-    "below": lambda rows, limit: rows < limit,
+    "above": lambda rows, limit: np.where(np.isnan(rows), np.nan, rows > limit),
+    "below": lambda rows, limit: np.where(np.isnan(rows), np.nan, rows < limit),
     "not_applied": lambda rows, _limit: rows,
 }
 
 
 def build(use: Use) -> Built:
-    """limit: one number, or one for each. On which side of it 1 stands."""
+    """limit: one number, or one for each. On which side of it 1 stands. Of a number that is not known nothing is known."""
     source = use.inputs[0]
     limit = use.number("limit", source.fields.width, meaning="the limit", misread={
         "zero": np.zeros_like, "half": lambda value: np.full_like(value, 0.5), "squared": np.square, "root": np.sqrt,
@@ -37,7 +37,7 @@ def build(use: Use) -> Built:
         """0, or 1 where the number is so near the limit that rounding decides; without a limit, the number's own bound."""
         numbers, at = wide(frames, source.name), limit.of(frames).reshape(-1)
         reach = upstream.get(source.name, 0.0) + 2.0 * UNIT_ROUNDOFF * (np.abs(numbers) + np.abs(at))
-        is_step = bool(np.isin(rows, (0.0, 1.0)).all())
+        is_step = bool(np.isin(rows[~np.isnan(rows)], (0.0, 1.0)).all())
         return np.broadcast_to(np.where(np.abs(numbers - at) <= reach, 1.0, 0.0) if is_step else reach, rows.shape)
 
     fields = (Field(each.name, each.start, each.size, FieldKind.FLAG) for each in source.fields)

@@ -36,10 +36,11 @@ _PATTERNS = 6
 
 @dataclass(frozen=True)
 class Variant:
-    """One reading of a form: rows (N, B, size) to matrices, and back."""
+    """One reading of a form: rows (N, B, size) to matrices, and back. only_reads: it is written as another variant is."""
 
     to_matrix: Function
     from_matrix: Function
+    only_reads: bool = False
 
 
 def _quaternion_to_matrix(order: str, q: FloatArray) -> FloatArray:
@@ -111,7 +112,7 @@ def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_
         axes = matrix if are_rows else matrix.swapaxes(-1, -2)
         return join(axes[..., [1, 0] if is_swapped else [0, 1], :])
 
-    return Variant(to_matrix, from_matrix)
+    return Variant(to_matrix, from_matrix, only_reads=keeps_first)
 
 
 def _vector_to_matrix(factor: float, v: FloatArray) -> FloatArray:
@@ -172,8 +173,9 @@ def build(use: Use) -> Built:
     reading = use.choice(
         "reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings)
     )
+    written = {name: each for name, each in writings.items() if not each.only_reads}
     writing = use.choice(
-        "writes", writings, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], writings),
+        "writes", written, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], written),
         shows=lambda variant: variant.from_matrix(_EXAMPLE),
     )  # fmt: skip
     sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {

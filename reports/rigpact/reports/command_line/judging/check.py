@@ -54,7 +54,7 @@ def check(
 ) -> None:
     """Say what is wrong with a bundle, and with files and a model that belong to it.
 
-    Exit status 0: no error (nor warning with --strict); 1: findings; 2: nothing could be judged.
+    Exit status 0: no error (nor warning with --strict); 1: findings; 2: something could not be judged.
     """
     from rigpact.reports.checking.check import check_files
     from rigpact.reports.engine.canary_report import print_canary

@@ -29,6 +29,10 @@ def diff(
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
+    onnx: Annotated[
+        Path | None,
+        typer.Option("--onnx", metavar="FILE", help="The model of both sides: gives the tolerance of its answers."),
+    ] = None,
     stage: Annotated[
         list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
     ] = None,
@@ -40,8 +44,8 @@ def diff(
 ) -> None:
     """Compare two recordings: per stage, bone and frame, in degrees and centimetres, with the first divergence.
 
-    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ, or
-    something was not compared; 2: nothing could be compared.
+    Any mix of traces, teacher predictions and raw clips. Exit status 0: the same within rounding; 1: they differ;
+    2: something could not be compared.
     """
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.files.contracts import ContractFiles
@@ -53,7 +57,7 @@ def diff(
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     files = ContractFiles(bundle, companion, settings or (), conventions)
-    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table))
+    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table, onnx))
     if output_format == JSON:
         print_json(report.to_json())
     elif output_format == TEXT:

@@ -95,11 +95,14 @@ def _answer(configuration: Configuration, source: Path | None) -> tuple[GateMeas
 
     from rigpact.reports.gate.archive.archive import read_archive
     from rigpact.reports.gate.judging import judge_gate
-    from rigpact.reports.gate.run_gate import measure_gate, rebound
+    from rigpact.reports.gate.run_gate import measure_gate, other_files, rebound
 
-    measured = measure_gate(configuration) if source is None else read_archive(source).measurement
-    measurement = measured if source is None else rebound(measured, configuration)
-    return measurement, judge_gate(measurement, configuration, datetime.now().astimezone().date())
+    today = datetime.now().astimezone().date()
+    if source is None:
+        measurement = measure_gate(configuration)
+        return measurement, judge_gate(measurement, configuration, today)
+    measurement = rebound(read_archive(source).measurement, configuration)
+    return measurement, judge_gate(measurement, configuration, today, tuple(other_files(measurement)))
 
 
 def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[tuple[str, Path]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from rigpact.contract.settings.geometry import GeometrySettings
+from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
 from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings, Strict
 
 if TYPE_CHECKING:
     from rigpact.contract.conventions import Conventions
+    from rigpact.reports.geometry_parity.calling.backend import BackendName
 
 
 class Library(StrEnum):
@@ -19,6 +23,9 @@ class Library(StrEnum):
 
     NUMPY = "numpy"
     TORCH = "torch"
+
+
+_LIBRARIES: Mapping[Library, BackendName] = {Library.NUMPY: "numpy", Library.TORCH: "torch"}
 
 
 def geometry(
@@ -40,24 +47,31 @@ def geometry(
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
+    config: ConfigFile = None,
     output_format: Format = OutputFormat.TEXT,
     strict: Strict = False,
 ) -> None:
     """Test a module's rotation functions: what each really computes, and how it behaves where formulas break down.
 
-    Exit status 0: they are the contract's; 1: findings; 2: no function to test, or a module that cannot be imported.
+    Exit status 0: they are the contract's; 1: findings; 2: a function that must be tested cannot be, there is none, or the
+    module cannot be imported.
     """
-    from rigpact.reports.geometry_parity.calling import user_functions
+    from rigpact.reports.geometry_parity.declared import asked_functions, of_module
     from rigpact.reports.geometry_parity.examination import examine, print_examination
-    from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping
+    from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
     from rigpact.reports.terminal import print_json, stdout, working
 
-    declared = _declared(bundle, companion, settings, conventions)
+    configuration = configuration_from_option(config)
+    project = configuration.geometry if configuration is not None else GeometrySettings()
+    declared = _declared(project, _Options(bundle, companion, settings, conventions))
     names = parse_mapping(mapping or ())
     loaded = load_module(module)
-    functions = user_functions(find_functions(loaded, module, names), loaded, backend.value if backend else None)
+    found = find_functions(loaded, module, names)
+    library = None if backend is None else _LIBRARIES[backend]
+    functions = asked_functions(found, loaded, module, library, of_module(project.functions, module))
     with working("asking every function"):
-        report = examine(module, functions, declared, seed)
+        unknown = unknown_functions(loaded, [each.spelled for each in functions])
+        report = examine(module, functions, declared, seed, unknown)
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:
@@ -65,10 +79,15 @@ def geometry(
     raise typer.Exit(report.exit_code(strict=strict))
 
 
-def _declared(
-    bundle: Path | None, companion: Path | None, settings: list[str] | None, file: Path | None
-) -> Conventions:
-    """The conventions that the functions are compared with.
+class _Options(NamedTuple):
+    bundle: Path | None
+    companion: Path | None
+    settings: list[str] | None
+    conventions: Path | None
+
+
+def _declared(project: GeometrySettings, options: _Options) -> Conventions:
+    """The conventions that the functions are compared with: the project's, then the options', which win.
 
     A bundle's `output_mode` describes the network. A training function takes a residual unless the user declares
     otherwise.
@@ -77,5 +96,6 @@ def _declared(
     from rigpact.contract.conventions import declared_changes
     from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
-    base = load_contract(bundle, companion).conventions if bundle else enemy_conventions()
-    return base.replaced({"output_mode": "residual", **declared_changes(settings or (), file)})
+    base = load_contract(options.bundle, options.companion).conventions if options.bundle else enemy_conventions()
+    changes = declared_changes(options.settings or (), options.conventions)
+    return base.replaced({"output_mode": "residual", **project.conventions, **changes})

@@ -17,6 +17,10 @@ def describe(
     *,
     companion: Companion = None,
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="Model to describe too.")] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option("--beside", metavar="OTHER", help="Show only where this contract and OTHER part."),
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown page for the contract document.")] = False,
     canary: Annotated[
         Path | None,
@@ -38,12 +42,17 @@ def describe(
     from rigpact.contract.documents import read_document
     from rigpact.contract.model.file import read_model
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.reports.describing.beside import beside_section
     from rigpact.reports.describing.description import describe_contract
     from rigpact.reports.describing.description_text import description_markdown, print_description
     from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
-    sections = describe_contract(read, read_document(contract).data, read_model(onnx) if onnx else None)
+    document = read_document(contract)
+    if beside is None:
+        sections = describe_contract(read, document.data, read_model(onnx) if onnx else None)
+    else:
+        sections = [beside_section(document, read_document(beside))]
     if canary is not None:
         from rigpact.reports.engine.canary import write_canary
 

@@ -14,12 +14,20 @@ if TYPE_CHECKING:
 def init(
     folder: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
     *,
-    force: Annotated[bool, typer.Option("--force", help="Write over a rigpact.toml that is there.")] = False,
+    contract: Annotated[
+        bool, typer.Option("--contract", help="Draft contract.toml from the models, a recording and statistics here.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
 
-    Exit status 0; 2 if there is one already, or nothing that can be gated.
+    Says at its end what can be judged, as `rigpact doctor` does. With --contract: write contract.toml, a contract of your
+    own to start from.
+    Exit status 0; 2 if the file is there already, or nothing that it can be made of.
     """
+    if contract:
+        _draft_contract(folder, is_forced=force)
+        return
     from datetime import UTC, datetime
 
     from rigpact.contract.errors import UnusableInput
@@ -40,6 +48,40 @@ def init(
     write_bytes(path, text.encode("utf-8"))
     for line in _summary(path, found):
         typer.echo(line)
+    _say_what_can_be_judged(path)
+    typer.echo("now: rigpact gate")
+
+
+def _say_what_can_be_judged(path: Path) -> None:
+    import contextlib
+    from datetime import datetime
+
+    from rigpact.contract.settings.configuration import read_configuration
+    from rigpact.reports.gate.setup.doctor import examine, print_examination
+    from rigpact.reports.terminal import stdout
+
+    configuration = read_configuration(path)
+    with contextlib.chdir(path.resolve().parent):
+        examination = examine(configuration.gate, datetime.now().astimezone().date())
+    print_examination(examination, stdout(), path)
+
+
+def _draft_contract(folder: Path, *, is_forced: bool) -> None:
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import write_bytes
+    from rigpact.reports.importing.drafting import draft_of_folder
+    from rigpact.reports.importing.formats import ImportRequest, finished
+    from rigpact.reports.terminal import plain
+
+    path = folder / "contract.toml"
+    if path.exists() and not is_forced:
+        raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
+    made = finished(draft_of_folder(folder), ImportRequest(folder, path))
+    write_bytes(path, made.content)
+    typer.echo(f"{plain(str(path))} drafted: look for GUESSED and LEFT OPEN in it")
+    for note in made.notes:
+        typer.echo(f"note: {plain(note)}")
+    typer.echo(f"now: rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
@@ -66,4 +108,4 @@ def _summary(path: Path, found: FoundFiles) -> list[str]:
     }  # fmt: skip
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     notes = [f"note: {plain(note)}" for note in found.notes]
-    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes, "now: rigpact gate"]
+    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes]

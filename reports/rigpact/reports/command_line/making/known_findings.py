@@ -42,7 +42,7 @@ def configured(report: FindingsReport, configuration: Configuration | None) -> F
     """The report after the project's configuration is applied, with today's date."""
     from datetime import datetime
 
-    from rigpact.contract.settings.baseline import configured_report
+    from rigpact.contract.settings.hearing import configured_report
 
     return configured_report(report, configuration, datetime.now().astimezone().date())
 
@@ -52,18 +52,20 @@ def save_baseline(
 ) -> None:
     """Write today's errors and warnings as known findings, without those that the configuration removes."""
     from dataclasses import replace
+    from datetime import datetime
 
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.findings import Severity
     from rigpact.contract.settings.baseline import parse_day, write_baseline
+    from rigpact.contract.settings.hearing import Hearing
 
     given = {name: value for name, value in about.items() if value}
     for name in about:
         if name not in given:
             raise UnusableInput("--write-baseline", f"no --{name}", "--owner, --reason and --expires beside it")
     parse_day(given["expires"], "--expires")
-    afresh = None if configuration is None else replace(configuration, baseline=None)
-    findings = configured(report, afresh).findings
-    failing = [finding for finding in findings if finding.rule.severity is not Severity.INFO]
+    if configuration is not None:
+        report = Hearing(replace(configuration, baseline=None), datetime.now().astimezone().date()).hear(report)
+    failing = [finding for finding in report.findings if finding.rule.severity is not Severity.INFO]
     count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
     sys.stdout.write(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"\n')

@@ -1,4 +1,4 @@
-"""`rigpact operations`: the vocabulary of declared contracts."""
+"""`rigpact operations`: the vocabulary of declared contracts, and the profiles that they can name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ from rigpact.reports.command_line.options import Format, OutputFormat
 
 
 def operations(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One operation with its parameters.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One operation with its parameters, or one profile.")
+    ] = None,
     *,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
-    """List the operations that a contract of one's own can name; NAME shows the parameters of one.
+    """List the operations and the profiles that a contract of one's own can name; NAME shows one of them.
 
-    Exit status 0; 2 for a name that no operation has.
+    Exit status 0; 2 for a name that no operation and no profile has.
     """
+    from rigpact.contract.declared.profiles import known_profiles
     from rigpact.contract.declared.vocabulary import find_operation, known_operations
+    from rigpact.reports.describing import operation_description as described
     from rigpact.reports.describing.description_text import print_description
-    from rigpact.reports.describing.operation_description import operation_sections, operation_to_json
     from rigpact.reports.terminal import print_json, stdout
 
-    chosen = [find_operation(name)] if name else list(known_operations().values())
-    if output_format is OutputFormat.JSON:
-        print_json([operation_to_json(each) for each in chosen])
+    profiles = known_profiles()
+    if name is None:
+        operations, chosen = list(known_operations().values()), list(profiles.values())
     else:
-        print_description(operation_sections(chosen), stdout())
+        operations, chosen = ([], [profiles[name]]) if name in profiles else ([find_operation(name)], [])
+    if output_format is OutputFormat.JSON:
+        print_json([*map(described.operation_to_json, operations), *map(described.profile_to_json, chosen)])
+        return
+    sections = described.operation_sections(operations) if operations else described.profile_sections(chosen[0])
+    if operations and chosen:
+        sections.append(described.profiles_section(chosen))
+    print_description(sections, stdout())

@@ -17,7 +17,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.stage_comparison import StageComparison
-from rigpact.reports.diagnosing.diagnose import Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence
-from rigpact.reports.diagnosing.diagnosis_text import changes_text
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
 
 
 def about_diagnosis(diagnosis: Diagnosis | None, file: Path) -> Iterator[Finding]:
@@ -25,15 +25,8 @@ def _cause(cause: Cause, file: Path) -> Finding:
     hints = "; ".join(cause.code_hints)
     return rules.CONVENTION_DIFFERS.at(
         file, f"/stages/{cause.stage}", recording=file.name, changes=changes_text(cause.changes), stage=cause.stage,
-        effect=_effect(cause), code=f". {hints}" if hints else "",
+        effect=effect_text(cause), code=f". {hints}" if hints else "",
     )  # fmt: skip
-
-
-def _effect(cause: Cause) -> str:
-    unit = "" if cause.unit == "raw" else f" {cause.unit}"
-    if cause.frames_explained < cause.frames:
-        return f"{cause.stage} is within rounding in {cause.frames_explained} of {cause.frames} frames"
-    return f"the error of {cause.stage} falls from {cause.error_before:.3g}{unit} to {cause.error_after:.2g}{unit}"
 
 
 def _unexplained(first: Divergence, file: Path) -> Finding:

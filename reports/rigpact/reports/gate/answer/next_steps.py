@@ -17,10 +17,11 @@ MOST = 3
 _NAMED = {gate.CONVENTION_DIFFERS.code: 0, gate.NOT_EXPLAINED.code: 4}
 _INHERITING = {comparison.STAGE_DIFFERS.code, gate.BEYOND_DECLARED_TOLERANCE.code, gate.POSE_BEYOND_LIMIT.code}
 _SEVERITY_RANK = {Severity.ERROR: 5, Severity.WARNING: 7, Severity.INFO: 9}
-_NEXT_QUESTIONS: Mapping[str, str] = {
+NEXT_QUESTIONS: Mapping[str, str] = {
     "engine-trace": "name a trace of the engine in [[gate.trace]]: until then nothing says what the engine computes",
     "teacher": "name a teacher prediction in [[gate.teacher]]: until then nothing says what training computes",
     "model": "name the model in [gate]: until then nothing is run",
+    "order of inputs": "name a clip or a teacher prediction in [gate]: until then nothing says in which order inputs are bound",
     "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',
     "budget": "declare a [gate.budget] so that a larger model is a decision and not an accident",
 }
@@ -37,7 +38,7 @@ def next_steps(report: GateReport) -> tuple[str, ...]:
     words = list(dict.fromkeys(text for _, _, text in sorted(steps, key=lambda step: step[:2])))
     if not words:
         open_questions = {name for name, reason in report.not_asked.items() if reason not in IMPOSSIBLE}
-        words = [words for name, words in _NEXT_QUESTIONS.items() if name in open_questions]
+        words = [words for name, words in NEXT_QUESTIONS.items() if name in open_questions]
     return tuple(words[:MOST])
 
 

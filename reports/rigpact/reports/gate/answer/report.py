@@ -22,7 +22,11 @@ from rigpact.contract.findings import (
 )
 
 WAIVERS = "waivers"
-"""The part about the waivers themselves; it does not count as a judgement."""
+"""The part about the waivers and thresholds themselves."""
+ARCHIVE = "archive"
+"""The part about an archive whose files are not those here."""
+BESIDE = frozenset({WAIVERS, ARCHIVE})
+"""Parts that do not count as a judgement."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class GateReport:
         verdicts = {part.verdict for part in self.parts}
         if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
             return "fail"
-        judged = any(part.report.ledger.compared for part in self.parts if part.name != WAIVERS)
+        judged = any(part.report.ledger.compared for part in self.parts if part.name not in BESIDE)
         return "undetermined" if "undetermined" in verdicts or not judged else "pass"
 
     @property

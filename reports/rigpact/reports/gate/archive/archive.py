@@ -1,6 +1,6 @@
 """The result archive, NAME.rigpact.zip: measurements without thresholds, and the answer of that day.
 
-    manifest.json     format, version of rigpact, SHA-256 of every input and of every member
+    manifest.json     format, version of rigpact, SHA-256 of every input, of every member, and of all this
     measured.json     the measurements of the parts, before any threshold
     verdict.json      the answer under the configuration of that day
     parts/N/*.npy     arrays to which thresholds apply
@@ -16,7 +16,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.compared_run import ComparedRun
@@ -36,7 +37,7 @@ from rigpact.reports.gate.archive.kept_runs import kept_to_run, run_to_kept
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured
 
-FORMAT, VERSION = "rigpact-archive", 1
+FORMAT, VERSION = "rigpact-archive", 2
 SUFFIX = ".rigpact.zip"
 MAX_MEMBERS = 4096
 _MANIFEST, _MEASURED, _VERDICT = "manifest.json", "measured.json", "verdict.json"
@@ -78,6 +79,7 @@ def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
         "provenance": dict(measurement.provenance),
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
+    manifest["sha256"] = _own_hash(manifest)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as file:
         for name, content in ((_MANIFEST, _json(manifest)), *members.items()):
@@ -100,6 +102,12 @@ def _members(measurement: GateMeasurement, report: GateReport) -> list[tuple[str
     return members
 
 
+def _own_hash(manifest: Mapping[str, Any]) -> str:
+    """SHA-256 of what a manifest says, in any order of keys, without the hash itself."""
+    said = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
 def _json(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
@@ -110,6 +118,8 @@ def read_archive(path: str | Path) -> Archive:
     manifest = _document(members, _MANIFEST, path)
     for pointer, message in check_against_schema(manifest, "archive_manifest"):
         raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, "an archive that `rigpact gate --archive` writes")
+    if manifest["sha256"] != _own_hash(manifest):
+        raise UnusableInput(f"{path}!{_MANIFEST}", "other words than its hash says", "an archive as it was written")
     _check_hashes(members, manifest["members"], path)
     plain = _document(members, _MEASURED, path)
     try:
@@ -117,9 +127,21 @@ def read_archive(path: str | Path) -> Archive:
         not_asked = {str(name): str(reason) for name, reason in plain["not_asked"].items()}
     except (KeyError, TypeError, AttributeError):
         raise UnusableInput(f"{path}!{_MEASURED}", "no parts", "what rigpact writes") from None
+    if manifest["rigpact"] == rigpact_version():
+        _refuse_other_severities(parts, path)
     questions = from_plain(plain.get("questions"))
     measurement = GateMeasurement(manifest["system"], parts, not_asked, manifest["provenance"], questions)
     return Archive(Path(path), measurement, plain_to_gate(_document(members, _VERDICT, path)), manifest["rigpact"])
+
+
+def _refuse_other_severities(parts: Sequence[Measured], path: str | Path) -> None:
+    """Raise UnusableInput for a finding that this version of rigpact does not write: it measures every rule in full."""
+    known = {rule.code: rule.severity for rule in ALL_RULES}
+    for finding in (finding for part in parts for finding in part.findings):
+        code, severity = finding.rule.code, finding.rule.severity
+        if known.get(code) is not severity:
+            wanted = f"{code} as {known[code].value}" if code in known else "a rule of this version"
+            raise UnusableInput(f"{path}!{_MEASURED}", f"{code} as {severity.value}", wanted)
 
 
 def _part(members: Mapping[str, bytes], entry: Any, index: int, path: str | Path) -> Measured:

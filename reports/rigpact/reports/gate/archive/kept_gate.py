@@ -55,9 +55,13 @@ def plain_to_gate(entry: Any) -> GateReport:
             key: {str(name): str(text) for name, text in entry[key].items()} for key in ("provenance", "not_asked")
         }
         steps = tuple(str(step) for step in entry["next_steps"])
-        return GateReport(parts, named["provenance"], named["not_asked"], steps, strict=entry["strict"] is True)
+        report = GateReport(parts, named["provenance"], named["not_asked"], steps, strict=entry["strict"] is True)
+        fits = report.verdict == entry["verdict"]
     except _BROKEN:
         raise _misfit("a verdict") from None
+    if not fits:
+        raise _misfit("a verdict")
+    return report
 
 
 def _report(report: FindingsReport) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.reports.comparing.address import Address
-from rigpact.reports.diagnosing.diagnose import Cause, Diagnosis, Divergence, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 
 _KEPT: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (Address, Cause, Diagnosis, Divergence, StageVerdict)}
 _MESSAGE = "kept message"

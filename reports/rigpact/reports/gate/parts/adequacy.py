@@ -13,7 +13,7 @@ from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, advice_of, measure, weigh
 from rigpact.reports.diagnosing.probe import read_probe
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.terminal import working
 
@@ -21,20 +21,25 @@ NAME, TITLE = "adequacy", "What the clips can show"
 _LARGEST = 1e300
 
 
-def ask(project: Project) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Measure the margin of every convention on every clip, and on the probe clip."""
     if not project.clip_paths:
         yield NotAsked(NAME, "no clips in [gate]")
     elif project.model_path is None and not project.system.posed:
         yield NotAsked(NAME, "no model in [gate]")
     else:
-        yield guarded(NAME, TITLE, project.clip_paths[0], lambda: _measure(project))
+        yield Question(NAME, TITLE, project.clip_paths[0], lambda: _measure(project), lambda: _read(project))
+
+
+def _read(project: Project) -> tuple[Any, Any, list[Path]]:
+    """The contract, the network if there is a model, and the clips that can drive a run."""
+    return project.contract, project.network if project.model_path else None, _driving(project)
 
 
 def _measure(project: Project) -> Measured:
-    contract, network = project.contract, project.network if project.model_path else None
+    contract, network, driving = _read(project)
     with working("replaying every convention on every clip"):
-        measured = [measure(path.as_posix(), project.clip(path), contract, network) for path in _driving(project)]
+        measured = [measure(path.as_posix(), project.clip(path), contract, network) for path in driving]
         probe = measure("probe", read_probe(contract), contract, network)
     declared = {knob: str(value) for knob, value in contract.conventions.items()}
     metrics = {

@@ -7,30 +7,34 @@ from pathlib import Path
 
 from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
 from rigpact.contract.compatibility.record import record_key
-from rigpact.contract.documents import Kind
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.git_revision import read_document_at
 
 NAME, TITLE = "breaking", "Changes since the base revision"
 
 
-def ask(project: Project) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Compare the bundle or contract file, and the companion, with the base revision's."""
     if project.settings.base is None:
         yield NotAsked(NAME, "no base revision in [gate], nor --base")
         return
     base = project.settings.base
-    yield guarded(NAME, TITLE, project.bundle_path, lambda: _measure(project, base))
+    yield Question(NAME, TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _old(project, base))
+
+
+def _old(project: Project, base: str) -> Document:
+    return read_document_at(project.bundle_path, base, project.document.kind)
 
 
 def _measure(project: Project, base: str) -> Measured:
-    old = read_document_at(project.bundle_path, base, project.document.kind)
+    old = _old(project, base)
     companions = None
     if project.companion is not None:
         companions = (read_document_at(project.companion.path, base, Kind.COMPANION), project.companion)

@@ -19,7 +19,7 @@ from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import Budget, GateSettings
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 
 NAME, TITLE = "budget", "Model within its budget"
@@ -27,12 +27,14 @@ WARM_UPS, RUNS, ONE_WINDOW = 20, 200, 100
 _NO_BUDGET = "no [gate.budget]"
 
 
-def ask(project: Project) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Count parameters and bytes always; measure time only if the budget limits it."""
     if project.model_path is None and not project.settings.budget.is_declared:
         yield NotAsked(NAME, _NO_BUDGET)
         return
-    yield guarded(NAME, TITLE, project.model_path or project.bundle_path, lambda: _measure(project))
+    yield Question(
+        NAME, TITLE, project.model_path or project.bundle_path, lambda: _measure(project), lambda: project.model
+    )
 
 
 def _measure(project: Project) -> Measured:
@@ -54,7 +56,11 @@ def _bytes(project: Project) -> int:
     graph = project.model.graph
     folder = project.model.path.parent
     beside = {weight.external.location for weight in graph.weights if weight.external} if graph else set()
-    return project.model.path.stat().st_size + sum((folder / name).stat().st_size for name in beside)
+    files = [project.model.path, *(folder / name for name in sorted(beside))]
+    for file in files:
+        if not file.is_file():
+            raise UnusableInput(file, "nothing", "the file with the model's weights", "copy it beside the model")
+    return sum(file.stat().st_size for file in files)
 
 
 def _inference_us(project: Project) -> float:

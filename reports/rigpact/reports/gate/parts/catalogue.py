@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.settings.gate import GateSettings
-from rigpact.reports.gate.measured import Measured, NotAsked
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts import adequacy, breaking, budget, files, free_run, recordings
 from rigpact.reports.gate.project import Project
 
@@ -22,7 +22,7 @@ class PartKind:
     """One question: its name, the function that measures it, and the function that judges it under thresholds."""
 
     name: str
-    ask: Callable[[Project], Iterator[Measured | NotAsked]]
+    ask: Callable[[Project], Iterator[NotAsked | Question]]
     judge: Callable[[Measured, GateSettings], FindingsReport | NotAsked] = as_measured
 
 

@@ -7,32 +7,48 @@ from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.documents import Kind
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 
 FILES, FILES_TITLE = "files", "Files against the rules"
 MODEL, MODEL_TITLE = "model", "Model: signature, graph, order of inputs"
+INPUT_ORDER = "order of inputs"
 
 
-def ask_files(project: Project) -> Iterator[Measured]:
+def ask_files(project: Project) -> Iterator[Question]:
     """Check every file but the model."""
-    yield guarded(FILES, FILES_TITLE, project.bundle_path, lambda: _files(project))
+    yield Question(FILES, FILES_TITLE, project.bundle_path, lambda: _files(project), lambda: _read(project))
+
+
+def _read(project: Project) -> object:
+    return project.contract_documents, project.documents
 
 
 def _files(project: Project) -> Measured:
     documents = (*project.contract_documents, *project.documents)
-    report = check_files(CheckRequest(documents, project.recordings))
+    report = check_files(CheckRequest(documents, project.recordings, model_beside=project.model_path))
     return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
 
 
-def ask_model(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_model(project: Project) -> Iterator[NotAsked | Question]:
     """Check the model against the contract; if a recording allows it, run the model to find the order of its inputs."""
     if project.model_path is None:
         yield NotAsked(MODEL, "no model in [gate]")
         return
-    yield guarded(MODEL, MODEL_TITLE, project.model_path, lambda: _model(project))
+    if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
+        yield NotAsked(INPUT_ORDER, "no clip or teacher prediction in [gate] to run the model on")
+    yield Question(MODEL, MODEL_TITLE, project.model_path, lambda: _model(project), lambda: _whole_model(project))
+
+
+def _whole_model(project: Project) -> object:
+    """The model with its nodes and weights, which most of its rules are about."""
+    if project.model.graph_not_read:
+        hint = "install it: pip install onnx"
+        raise UnusableInput(project.model_path, project.model.graph_not_read, "rigpact's own dependencies", hint)
+    return project.model
 
 
 def _model(project: Project) -> Measured:

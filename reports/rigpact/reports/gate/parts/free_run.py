@@ -10,7 +10,7 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reports.gate.measured import NO_FEEDBACK, Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import NO_FEEDBACK, Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
@@ -19,7 +19,7 @@ from rigpact.reports.nonfinite.origin import Origin
 NAME, TITLE = "free-run", "Free run"
 
 
-def ask(project: Project) -> Iterator[Measured | NotAsked]:
+def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Run the system on its own output, together with many starts that differ by rounding."""
     if not project.system.graph.feeds_itself:
         yield NotAsked(NAME, NO_FEEDBACK)
@@ -30,12 +30,19 @@ def ask(project: Project) -> Iterator[Measured | NotAsked]:
     elif not project.clip_paths and project.settings.free_run is None:
         yield NotAsked(NAME, "no clip in [gate] to seed and drive it")
     else:
-        yield guarded(NAME, TITLE, project.model_path, lambda: _measure(project))
+        yield Question(NAME, TITLE, project.model_path, lambda: _measure(project), lambda: _subject(project))
+
+
+def _clip(project: Project) -> Path:
+    return Path(project.settings.free_run or project.clip_paths[0])
+
+
+def _subject(project: Project) -> Subject:
+    return Subject(project.contract, project.network, project.clip(_clip(project)))
 
 
 def _measure(project: Project) -> Measured:
-    path, frames = Path(project.settings.free_run or project.clip_paths[0]), project.settings.frames
-    subject = Subject(project.contract, project.network, project.clip(path))
+    path, frames, subject = _clip(project), project.settings.frames, _subject(project)
     found = investigate(subject, frames, guard_frames=0)
     summary: dict[str, Any] = {"clip": path.as_posix(), "frames": frames, "verdict": found.verdict}
     if found.verdict == "finite" and not project.verdict_only:

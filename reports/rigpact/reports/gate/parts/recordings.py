@@ -22,15 +22,17 @@ from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.compare import Comparison, compare
 from rigpact.reports.comparing.judgement import judge as judge_comparison
-from rigpact.reports.diagnosing.diagnose import Diagnosis, diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
-from rigpact.reports.gate.measured import Measured, NotAsked, guarded
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
+from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.reference_run import is_before_the_model, network_of, reference_of
+from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
 from rigpact.reports.nonfinite.lanes import published_stage
 from rigpact.reports.terminal import working
@@ -39,38 +41,50 @@ TEACHER, TRACE = "teacher", "engine-trace"
 _UNITS = {"deg": "degrees", "raw": "units"}
 
 
-def ask_teacher(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every teacher file with the runtime; diagnose those that differ."""
     if not project.settings.teacher:
         yield NotAsked(TEACHER, "no [[gate.teacher]]: nothing says what training computes")
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-def ask_traces(project: Project) -> Iterator[Measured | NotAsked]:
+def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
         yield NotAsked(TRACE, "no [[gate.trace]]: nothing says what the engine computes")
     yield from _ask_each(project, project.settings.traces, TRACE, "Engine recording {} against the runtime")
 
 
-def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Measured]:
+def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Question]:
     for run in runs:
         name, words = f"{kind}/{run.name}", title.format(run.name)
-        yield guarded(name, words, run.file, partial(_measure, project, run, name, words))
+        yield Question(
+            name, words, run.file, partial(_measure, project, run, name, words), partial(_read, project, run)
+        )
+
+
+def _read(project: Project, run: RecordedRun) -> object:
+    """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
+    recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
+    if project.model_path is None and is_before_the_model(project.system, run.stages):
+        return recording, driving
+    return recording, driving, network_of(project, recording.trace.header.mode)
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
-    recording = project.recording(run)
+    given = project.recording(run)
+    unexpected, recording = tuple(about_recording(run, given)), as_expected(run, given)
     compared = compare(
-        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording)
-    )
+        reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
+        network=None if project.model_path is None else network_of(project, recording.trace.header.mode),
+    )  # fmt: skip
     report = judge_comparison(compared)
-    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass")
+    is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
     drawn = as_kept(compared_run(run.name, compared, project.contract, diagnosis)) if compared.stages else None
-    findings = tuple(_findings(project, run, recording, report, diagnosis))
+    findings = (*unexpected, *_findings(project, run, recording, report, diagnosis))
     return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
 
 
@@ -127,7 +141,8 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
     subject = Subject(project.contract, project.network, project.clip(Path(run.clip)))
-    return judge_drift(subject, int(trace.frame[-1]) + 1, Path(run.file)).outside
+    frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
+    return judge_drift(subject, frames, recording).outside
 
 
 def stage_ratios(found: Comparison) -> Any:
@@ -151,14 +166,14 @@ def _width(found: Comparison, name: str) -> int:
 
 def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     """Number of declared, compared and waived values of a stage, counted as in compare.py."""
-    frames = len(found.a.trace.frame) + len(found.b.trace.frame) - len(found.frames)
+    frames = found.union
     declared, result = frames * _width(found, name), found.stages.get(name)
     if name in found.waived:
         return declared, 0, declared
     if result is None:
         return declared, 0, 0
-    values = int(result.judged.sum()) * result.frame_count
-    return declared, values - result.unknown, len(result.judged) * result.frame_count - values + result.unknown
+    waived = result.total - result.judged_total + result.left_out_total + result.unknown - found.undetermined(name)
+    return declared, result.compared_total, waived
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
@@ -172,21 +187,31 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.CONVENTION_DIFFERS, rules.NOT_EXPLAINED))
-"""Rules are compared by code, because a finding from an archive has its own Rule object."""
+_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED))
+"""Rules are compared by code, because a finding from an archive has its own Rule object.
+
+A convention that explains every stage to within rounding is no matter of tolerance: no factor lets it be.
+"""
 
 
 def beyond_factor(measured: Measured, findings: list[Finding], factor: float) -> list[Finding]:
-    """The findings under another factor: stages within it pass; if all pass, the diagnosis is dropped too."""
+    """The findings under another factor: stages within it pass; if all pass, what no convention explains is let be."""
     frames, ratios = measured.arrays["frames"], measured.arrays["stage_ratios"]
     over = {
         name: row for name, row in zip(measured.metrics["stages"], ratios, strict=True) if bool((row > factor).any())
     }
     kept = [finding for finding in findings if finding.rule.code not in _BY_TOLERANCE[: 1 if over else None]]
+    let_be = {
+        name: row
+        for name, row in zip(measured.metrics["stages"], ratios, strict=True)
+        if name not in over and bool((row > 1.0).any())
+    }
+    about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
+    about += [(rules.LET_BE, *each) for each in let_be.items()]
     return kept + [
-        rules.BEYOND_DECLARED_TOLERANCE.at(
+        rule.at(
             measured.metrics["file"], f"/stages/{name}", stage=name, factor=factor, ratio=float(row.max()),
             frame=int(frames[np.argmax(row > factor)]), worst_frame=int(frames[np.argmax(row)]),
         )
-        for name, row in over.items()
+        for rule, name, row in about
     ]  # fmt: skip

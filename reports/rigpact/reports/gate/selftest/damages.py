@@ -36,7 +36,7 @@ def broken_files(stage: str, frames: int) -> dict[str, Damage]:
             lambda trace: _valued(trace, stage, np.nan, slice(middle, None), slice(None))
         ),
         "recorded under another contract": written(
-            lambda trace: replace(trace, header=replace(trace.header, bundle_sha256="0" * 64))
+            lambda trace: replace(trace, header=replace(trace.header, bundle_sha256="0" * 64, meaning_sha256="0" * 64))
         ),
     }
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.file import NOT_INSTALLED
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.artefacts import BUNDLE, CLIP, COMPANION, EDITS
@@ -46,7 +47,7 @@ SAME = 1e-5
 """Below this difference, an injected convention changes no recorded value on this clip."""
 _CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, UnusableInput)
 """The errors of an edit on files that hold nothing to damage."""
-_NOT_NUMBERS = frozenset({"path", "sha256", "system", "origin"})
+_NOT_NUMBERS = frozenset({"path", "sha256", "companion_sha256", "meaning", "system", "origin"})
 
 
 class NotApplicable(Exception):
@@ -132,10 +133,9 @@ def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
 
 
 def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
-    document = json.loads(content)
-    before = json.dumps(document)
+    document, before = json.loads(content), json.loads(content)
     edit(document)
-    if json.dumps(document) == before:
+    if document == before or json.dumps(document) == json.dumps(before):  # 0 is 0.0, and NaN is no number but itself
         raise LookupError("the file is like that already")
     return json.dumps(document).encode("utf-8")
 
@@ -144,7 +144,7 @@ def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, 
     if path is None:
         raise NotApplicable(missing)
     if needs_onnx and not onnx_is_installed():
-        raise NotApplicable("the package onnx is not installed")
+        raise UnusableInput("onnx", NOT_INSTALLED, "one of rigpact's own dependencies", "pip install onnx")
     try:
         changed = change(path.read_bytes())
     except _CANNOT as error:

@@ -25,7 +25,7 @@ from rigpact.contract.settings.gate import GateSettings
 from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
-from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.selftest.copied_project import copied_project
@@ -157,7 +157,7 @@ def _report(configuration: Configuration, parts: Iterable[str], today: date) -> 
     """The answer of some parts; only the verdict is computed."""
     project = Project(configuration.gate or GateSettings(), verdict_only=True)
     asked = (PARTS[part].ask(project) for part in parts)
-    measured = tuple(answer for answers in asked for answer in answers if isinstance(answer, Measured))
+    measured = tuple(each.answered() for questions in asked for each in questions if isinstance(each, Question))
     return judge_gate(GateMeasurement(project.system.name, measured, {}, {}), configuration, today)
 
 

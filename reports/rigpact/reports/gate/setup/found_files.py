@@ -29,7 +29,7 @@ class FoundFiles:
     """Files by kind, relative to the folder, the nearest first; and notes on unreadable files.
 
     bundles: schema bundles or, if there is none, the contract files of other systems. columns: tables and arrays with names,
-    which only a declared contract can read.
+    which only a declared contract can read. own_clips: recordings that hold all that drove them.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -41,6 +41,7 @@ class FoundFiles:
     traces: list[tuple[Path, Trace]] = field(default_factory=list)
     contracts: list[Path] = field(default_factory=list)
     columns: list[Path] = field(default_factory=list)
+    own_clips: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -84,6 +85,9 @@ def project_files(folder: Path) -> FoundFiles:
     labels = [path for path, trace in recorded if _is_data_set(system, trace) and not clip_of_trace(path, trace, found)]
     found.clips += labels
     found.traces = [(path, trace) for path, trace in recorded if path not in labels]
+    outside = {stage.name for stage in system.stages if stage.compute is None and stage.start is None}
+    if system.name != ENEMY_ANIMATION:
+        found.own_clips = [path for path, trace in found.traces if outside <= set(trace.stages)]
     found.models = list(_models(folder, found))
     return found
 
@@ -131,9 +135,10 @@ def clip_of(path: PurePath, clips: Sequence[Path]) -> Path | None:
 
 
 def clip_of_trace(path: Path, trace: Trace, found: FoundFiles) -> Path | None:
-    """The clip that a recording names in its header, else the clip that matches the file name."""
+    """The clip that a recording names in its header, else the clip that matches the file name, else the recording itself."""
     named = [clip for clip in found.clips if trace.header.clip in (clip.stem, clip.name.partition(".")[0])]
-    return named[0] if named else clip_of(path, found.clips)
+    fitting = named[0] if named else clip_of(path, found.clips)
+    return path if fitting is None and path in found.own_clips else fitting
 
 
 def _passed_over(path: Path, error: UnusableInput) -> str:

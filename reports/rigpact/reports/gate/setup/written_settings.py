@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
 from rigpact.reports.gate.setup.found_files import FoundFiles, clip_of, clip_of_trace
 
 _HEAD = """# What `rigpact gate` asks in this project; docs/configuration.md says what every key means.
@@ -19,6 +20,8 @@ _TRACE_EXAMPLE = """
 # file = "engine/walk.trace.jsonl"
 # clip = "clips/walk.json"
 # stages = ["x_raw", "y_norm", "y_out"]
+# mode = "teacher"   # or "free"
+# producer = "MyEngine"
 """
 _TEACHER_EXAMPLE = """
 # Nothing here says what training computes: export a teacher prediction and name it.
@@ -110,13 +113,17 @@ def _recorded(found: FoundFiles) -> Iterator[str]:
     if not teacher:
         yield _TEACHER_EXAMPLE
     for path, trace in found.traces:
+        if trace.header.producer == OWN_PRODUCER:
+            yield f"\n# {_in_comment(path.as_posix())}: rigpact recorded it, so it says nothing about the engine\n"
+            continue
         clip = clip_of_trace(path, trace, found)
         frames = len(trace.frame) if trace.header.mode != "teacher" else None
         if clip is None:
             yield f"\n# {_in_comment(path.as_posix())}: no clip here that drove it; name it to compare the trace\n"
         else:
             yield from _table("trace", path, clip, tuple(trace.stages), names, frames)
-    if not found.traces:
+            yield f"mode = {_quoted(trace.header.mode)}\nproducer = {_quoted(trace.header.producer)}\n"
+    if all(trace.header.producer == OWN_PRODUCER for _, trace in found.traces):
         yield _TRACE_EXAMPLE
 
 

@@ -1,0 +1,36 @@
+"""Profiles: the conventions of a stack, which a declaration takes over with `profile = "NAME"`.
+
+They are data, in profiles.toml. To add one: a table there, with the source of every statement.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A stack's conventions: what is said of it, and the values of choices that a declaration leaves open."""
+
+    name: str
+    title: str
+    source: str
+    says: Mapping[str, Any]
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def choice(self, operation: str, parameter: str) -> str | None:
+        """The value of a parameter of an operation; None where the profile says nothing of it."""
+        own = self.choices.get(f"{operation}.{parameter}")
+        return self.choices.get(parameter.removeprefix("second_")) if own is None else own
+
+
+@cache
+def known_profiles() -> Mapping[str, Profile]:
+    """Every profile, by name."""
+    root = tomllib.loads(files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8"))
+    return {name: Profile(name, **table) for name, table in root.items()}

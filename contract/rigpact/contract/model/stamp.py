@@ -1,0 +1,46 @@
+"""Writes the hash of a contract into a model's metadata, so that `rigpact check` knows which contract the model belongs to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes, write_bytes
+from rigpact.contract.model.graph import read_model_graph
+
+STAMP = "rigpact_contract_sha256"
+"""The key of the hash."""
+
+
+def write_stamped(model: Path, sha256: str, out: Path) -> None:
+    """Write the model with the hash; everything else stays byte for byte. Weights in other files are copied beside it."""
+    import onnx
+
+    graph = read_model_graph(model)
+    if not graph.nodes:  # any bytes can look like an empty model
+        raise UnusableInput(model, "a file without nodes", "an ONNX model")
+    proto = onnx.load_model_from_string(read_bytes(model))
+    kept = [entry for entry in proto.metadata_props if entry.key != STAMP]
+    kept.append(onnx.StringStringEntryProto(key=STAMP, value=sha256))
+    del proto.metadata_props[:]
+    proto.metadata_props.extend(kept)
+    for name in _beside(graph.weights, model) if out.resolve().parent != model.resolve().parent else ():
+        target = out.parent / name
+        if target.exists():
+            raise UnusableInput(target, "a file", "no file: the model's weights go there", "choose another folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(model.parent / name, target)
+    write_bytes(out, proto.SerializeToString())
+
+
+def _beside(weights: Any, model: Path) -> Iterator[str]:
+    """Yield the files with a model's weights; UnusableInput where one is missing or lies outside of its folder."""
+    for name, problem in dict.fromkeys(
+        (each.external.location, each.external.problem) for each in weights if each.external
+    ):
+        if problem:
+            raise UnusableInput(model, f"weights in {name!r} ({problem})", "weights in a file beside the model")
+        yield name

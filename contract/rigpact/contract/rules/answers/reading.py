@@ -1,0 +1,15 @@
+"""RP004: one of many files cannot be read. `rigpact check-each` judges the others all the same."""
+
+from rigpact.contract.findings import Rule, Severity
+from rigpact.contract.rules.family import Family, Need, rules_in
+
+FILE_NOT_READ = Rule(
+    code="RP004",
+    name="file-not-read",
+    severity=Severity.ERROR,
+    message="not judged: {reason}",
+    hint="export the file again; was the writing interrupted, or is it a pointer of a large-file store?",
+    why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",
+)
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.COMMIT,))

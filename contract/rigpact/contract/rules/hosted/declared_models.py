@@ -1,0 +1,116 @@
+"""RP765 to RP767: normalisers and factors that stand inside a model, against those that the contract applies outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.edges import Edge, before_output, behind_input
+from rigpact.contract.model.graph import ModelGraph
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.tensor import TensorSignature
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.hosted.declared_numbers import unused_numbers
+from rigpact.contract.rules.hosted.declared_stages import changes_much, shown_numbers
+from rigpact.contract.rules.hosted.declared_view import DeclaredView
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.system import NetworkBinding
+
+TWO_NORMALISERS = Rule(
+    code="RP765", name="model-normaliser-outside-and-inside", severity=Severity.WARNING,
+    message="{stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})",
+    hint="leave the stage out, or export the network without its normaliser",
+    why="normalised twice, every input is near 0: the network stands still or answers to noise",
+)  # fmt: skip
+NO_NORMALISER = Rule(
+    code="RP766", name="model-normaliser-nowhere", severity=Severity.WARNING,
+    message="{numbers} holds {count} numbers, as many as {vector}: no stage applies it, nor does the model",
+    hint="normalise before the network with it, or export the network with its normaliser",
+    why="the network gets numbers of another size than it was trained with",
+)  # fmt: skip
+SCALED_INSIDE = Rule(
+    code="RP767", name="model-scale-outside-and-inside", severity=Severity.WARNING,
+    message="{stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})",
+    hint="keep one of the two: ask whether the exporter put the factor into the graph",
+    why="what the network says or hears is scaled by the square of the factor",
+)  # fmt: skip
+RULES = rules_in(globals())
+FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
+_SAME = 0.01
+"""An exporter's three digits move a number by up to half a percent, on either side."""
+
+
+def check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
+    """Yield what a declaration applies outside of a network that its graph applies inside, and what neither does."""
+    graph = model.graph
+    if graph is None:
+        return
+    if len(model.inputs) == len(network.inputs):
+        for tensor, vector in zip(_in_order(network, model.inputs), network.inputs, strict=True):
+            yield from _input(view, graph, tensor.name, vector)
+    if len(model.outputs) == len(network.outputs):
+        for tensor, vector in zip(model.outputs, network.outputs, strict=True):
+            yield from _output(view, graph, tensor.name, vector)
+
+
+def _in_order(network: NetworkBinding, tensors: tuple[TensorSignature, ...]) -> list[TensorSignature]:
+    known = {tensor.name: tensor for tensor in tensors}
+    names = network.input_names
+    return [known[name] for name in names] if names and set(names) == set(known) else list(tensors)
+
+
+def _input(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:
+    edge = behind_input(graph, tensor)
+    place, operators = json_pointer(tensor), ", ".join(edge.operators)
+    if not edge.operators:
+        yield from _nowhere(view, vector)
+        return
+    for stage, inside in _scaled_outside(view, vector, edge):
+        values = {"stage": stage, "operators": operators}
+        if edge.normalises and view.tables[stage]["operation"] == "normalise":
+            yield TWO_NORMALISERS.at(graph.path, place, input=tensor, **values)
+        else:
+            yield SCALED_INSIDE.at(graph.path, place, tensor=tensor, numbers=shown_numbers(inside), **values)
+
+
+def _scaled_outside(view: DeclaredView, vector: str, edge: Edge) -> Iterator[tuple[str, FloatArray]]:
+    """Yield each stage whose numbers reach the input unchanged and that multiplied them by what the model does there."""
+    channels = view.channels(vector)
+    if edge.scale.size not in (1, len(channels)):
+        return
+    inside = np.broadcast_to(edge.scale, len(channels))
+    for stage in dict.fromkeys(name for name, _ in channels):
+        scale = view.scale(stage) if view.tables[stage].get("operation") in ("affine", "normalise") else None
+        if scale is not None and changes_much(scale):
+            own = np.broadcast_to(scale, view.layout(stage).width)
+            pairs = np.array([(own[place], inside[at]) for at, (name, place) in enumerate(channels) if name == stage])
+            if np.allclose(pairs[:, 0], pairs[:, 1], rtol=_SAME, atol=0.0):
+                yield stage, scale
+
+
+def _nowhere(view: DeclaredView, vector: str) -> Iterator[Finding]:
+    """Numbers as wide as the input that nobody applies: what stands in a contract beside its network are its statistics."""
+    width = view.layout(vector).width
+    is_normalised = any(view.tables[name].get("operation") == "normalise" for name, _ in view.channels(vector))
+    for name in unused_numbers(view) if not is_normalised and width > 1 else ():
+        if np.size(view.declaration.constants["numbers"][name]) == width:
+            yield NO_NORMALISER.at(
+                view.path, json_pointer("numbers", name), numbers=name, count=width, vector=vector
+            )  # fmt: skip
+
+
+def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:
+    edge = before_output(graph, tensor)
+    for stage, _ in view.stages_of("affine", "denormalise"):
+        scale = view.scale(stage)
+        is_behind = {name for name, _ in view.channels(view.inputs_of(stage)[0])} == {vector}
+        if scale is None or not is_behind or not changes_much(scale) or edge.scale.size not in (1, scale.size):
+            continue
+        if np.allclose(edge.scale, scale, rtol=_SAME, atol=0.0):
+            yield SCALED_INSIDE.at(
+                graph.path, json_pointer(tensor), stage=stage, numbers=shown_numbers(scale), tensor=tensor,
+                operators=", ".join(edge.operators),
+            )  # fmt: skip

@@ -1,0 +1,39 @@
+"""RP770: a model that carries the hash of another contract. `rigpact stamp` writes the hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.model.stamp import STAMP
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+
+OTHER_CONTRACT = Rule(
+    code="RP770", name="model-stamped-for-other-contract", severity=Severity.ERROR,
+    message="the model is stamped for the contract {found}, this one is {expected}",
+    hint="take the contract that the model was exported with; if this one is meant, `rigpact stamp` it again",
+    why="a model and a contract of different runs load together, and nothing crashes",
+)  # fmt: skip
+RULES = rules_in(globals())
+_HASH_CHARACTERS = 12
+
+
+def check_stamp(model: ModelSignature, sha256: str) -> Iterator[Finding]:
+    """Yield a finding where a stamped model belongs to another contract; one without a stamp says nothing."""
+    found = model.graph.metadata.get(STAMP) if model.graph is not None else None
+    if found is not None and found != sha256:
+        yield OTHER_CONTRACT.at(
+            model.path, json_pointer("metadata", STAMP), found=found[:_HASH_CHARACTERS], expected=sha256[:_HASH_CHARACTERS]
+        )  # fmt: skip
+
+
+def check_stamp_of_bundle(subject: Subject) -> Iterator[Finding]:
+    """Yield the same for a bundle and the model that is checked with it."""
+    if subject.bundle is not None and subject.model is not None:
+        yield from check_stamp(subject.model, subject.bundle.file.sha256)
+
+
+FAMILY = Family(__name__, RULES, (Need.MODEL, Need.BUNDLE), check_stamp_of_bundle)

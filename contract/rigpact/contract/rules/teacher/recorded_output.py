@@ -1,0 +1,215 @@
+"""RP621-RP624: a recording of the network's own output: what it says of the bundle, and of the poses recorded beside it.
+
+An early recording holds the network's residuals where later ones hold poses. Without a model it is all that is known of the
+network: composed onto the poses of its rows, it gives the poses that other files recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.documents import Kind
+from rigpact.contract.findings import Finding, Rule, Severity
+from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.rules.bundle.view import member
+from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.teacher.rows import Y_NORM, Rows
+from rigpact.contract.rules.teacher.view import TeacherView
+from rigpact.contract.rules.teacher.y_norm import SAME_DEG, readings
+from rigpact.contract.rules.wording import and_more, listed
+from rigpact.contract.statistics import FloatArray
+
+MODE_AGAINST_RECORDING = Rule(
+    code="RP621",
+    name="output-mode-contradicts-recording",
+    severity=Severity.ERROR,
+    message="output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state"
+    " it misses the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
+    hint="declare 'residual'; or the recording is of another network",
+    why="the engine plays the network's small corrections as poses: the character collapses to its mean pose",
+)
+ROWS_IN_OTHER_ORDER = Rule(
+    code="RP622",
+    name="prediction-rows-in-other-order",
+    severity=Severity.ERROR,
+    message="the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree"
+    " within {limit:g}°, {straight} as they stand",
+    hint="one of the two files was written in another order, or from another frame on; export it again",
+    why="a row is compared with another moment's pose: a network that is right seems wrong, and a wrong one right",
+)
+PREDICTION_ABSENT = Rule(
+    code="RP623",
+    name="prediction-absent",
+    severity=Severity.ERROR,
+    message="the file says what a prediction says ({keys}), but holds no `prediction`{guess}",
+    hint="export the prediction again; a teacher batch has none of these",
+    why="readers take the file for a teacher batch: what the network answered is never compared",
+)
+OUTPUT_GIVES_OTHER_POSES = Rule(
+    code="RP624",
+    name="recorded-output-gives-other-poses",
+    severity=Severity.ERROR,
+    message="the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°"
+    " away{more}",
+    hint="one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run",
+    why="who replays the output computes another character than the one that was recorded",
+)
+RULES = rules_in(globals())
+
+Order = NDArray[np.intp] | slice
+_AS_IT_IS = slice(None)
+_OF_A_PREDICTION = ("model", "teacher_json", "diagnostics")
+_SAME_STATE = 1e-4
+"""States that were rounded to four decimals are those of one clip."""
+_FURTHEST = 3
+"""Frames: a delay of a ring buffer or a loop, not another part of the clip."""
+_RELATED = 0.1
+"""Outputs of two networks differ by about their own size; of one network, rounded or scaled by a percent, by far less."""
+_FEWEST = 8
+"""Fewer rows agree in another order by chance, or because the character hardly moves."""
+
+
+def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
+    """Yield where a recorded output contradicts the bundle or the poses beside it, and predictions that are gone."""
+    for file in subject.teachers:
+        yield from _check_present(file)
+    outputs = [rows for rows in subject.rows if _holds_residuals(rows)]
+    others = [rows for rows in subject.rows if rows.predicted is not None and rows not in outputs]
+    for rows in outputs:
+        yield from _check_mode(rows)
+    for output, poses in product(outputs, others):
+        yield from _check_order(output, poses)
+
+
+FAMILY = Family(__name__, RULES, (Need.ROWS,), check_recorded_outputs)
+
+
+def _check_present(file: TeacherView) -> Iterator[Finding]:
+    keys = [key for key in _OF_A_PREDICTION if key in file.root]
+    if file.document.kind is Kind.TEACHER_BATCH and keys:
+        near = [key for key in file.root if isinstance(member(file.root, key, "y_norm"), list)]
+        guess = f"; it stands under {near[0]!r}" if near else ""
+        yield PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
+
+
+def _holds_residuals(rows: Rows) -> bool:
+    found = readings(rows)
+    return found is not None and found.holds_residuals
+
+
+def _check_mode(rows: Rows) -> Iterator[Finding]:
+    found = readings(rows)
+    if found is not None and rows.bundle.output_mode == "absolute":
+        values = {"recording": rows.path.name, "residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
+        yield MODE_AGAINST_RECORDING.at(rows.bundle.path, json_pointer("meta", "rot6d_spec", "output_mode"), **values)
+
+
+def _check_order(output: Rows, poses: Rows) -> Iterator[Finding]:
+    """The same rows in the same order agree, whether composed with the current pose or, by mistake, with the target."""
+    turns, before, recorded = _turns(output), output.poses, poses.predicted
+    if turns is None or before is None or recorded is None or not _same_states(output, poses):
+        return
+    count = len(turns)
+    if count < _FEWEST or not len(before) == len(recorded) == count or turns.shape[1:] != recorded.shape[1:]:
+        return
+    pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
+    in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
+    yield from in_other_order
+    if not in_other_order and pair.is_of_one_network:
+        yield from _check_closely(pair)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A recorded output and recorded poses of the same rows.
+
+    turns: (T, B, 3, 3) what the output turns each bone by. previous: the poses that it may be composed with, (T, B, 3, 3):
+    the current ones or, by mistake, the targets. recorded: the poses of the other file.
+    """
+
+    output: Rows
+    poses: Rows
+    turns: FloatArray
+    previous: tuple[FloatArray, FloatArray]
+    recorded: FloatArray
+
+    def agreeing(self, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> int:
+        """How many rows agree in every bone, with the rows of one file in another order."""
+        found = [self.misses_deg(start, of_output, of_poses).max(axis=-1) for start in self.previous]
+        return max(int((worst <= SAME_DEG).sum()) for worst in found)
+
+    def misses_deg(self, start: FloatArray, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> FloatArray:
+        """The angle between composed and recorded pose, (T, B)."""
+        return _angles_deg(self.turns[of_output] @ start, self.recorded[of_poses])
+
+    @property
+    def is_of_one_network(self) -> bool:
+        """Whether the poses are those of this very output, if not to the last digit: over most bones and rows."""
+        models = [member(rows.file.root, "model") for rows in (self.output, self.poses)]
+        sizes = _angles_deg(self.turns, np.broadcast_to(np.eye(3), self.turns.shape))
+        nearest = min(float(np.median(self.misses_deg(start))) for start in self.previous)
+        return models[0] == models[1] and nearest <= max(_RELATED * float(np.median(sizes)), SAME_DEG)
+
+
+def _in_other_order(pair: _Pair) -> Iterator[Finding]:
+    count = len(pair.turns)
+    for words, order in _orders(count):
+        of_output, of_poses = pair.agreeing(of_output=order), pair.agreeing(of_poses=order)
+        agreeing = max(of_output, of_poses)
+        if 2 * agreeing >= count:
+            spoilt = pair.output if of_output >= of_poses else pair.poses
+            values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "count": agreeing}
+            values |= {"order": words, "straight": pair.agreeing(), "limit": SAME_DEG, "total": count}
+            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, json_pointer(*Y_NORM), **values)
+            return
+
+
+def _check_closely(pair: _Pair) -> Iterator[Finding]:
+    """Each row may be composed with either pose; of the last row the target is not in the file."""
+    misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
+    far = np.argwhere(misses_deg[:-1] > SAME_DEG)
+    if len(far):
+        row, bone = (int(index) for index in far[0])
+        values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "row": row}
+        values |= {"bone": pair.output.bundle.bone(bone), "miss_deg": float(misses_deg[row, bone])}
+        more = and_more(len(far) - 1, "bones and rows")
+        yield OUTPUT_GIVES_OTHER_POSES.at(pair.output.path, json_pointer(*Y_NORM, row), more=more, **values)
+
+
+def _turns(rows: Rows) -> FloatArray | None:
+    """The rotations that the rows turn each bone by, read as residuals, (T, B, 3, 3)."""
+    y_norm, std = rows.file.finite(Y_NORM), rows.bundle.statistic("StdY", rows.bundle.output)
+    if y_norm is None or std is None or rows.bundle.output is None or y_norm.shape[1] != len(std.values):
+        return None
+    six = rows.bundle.rotations_of(y_norm * std.values, rows.bundle.output)
+    return None if six is None else rot6d_to_matrix(six + identity_rot6d(rows.bundle.columns), rows.bundle.columns)
+
+
+def _same_states(output: Rows, poses: Rows) -> bool:
+    ours, theirs = output.features, poses.features
+    if ours is None or theirs is None or ours.shape != theirs.shape or not output.file.clip_name:
+        return False
+    return output.file.clip_name == poses.file.clip_name and float(np.abs(ours - theirs).max()) <= _SAME_STATE
+
+
+def _angles_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
+    """The angle of each bone and row, (T, B)."""
+    angles: FloatArray = np.degrees(rotation_angle_rad(found @ transposed(expected)))
+    return angles
+
+
+def _orders(count: int) -> Sequence[tuple[str, NDArray[np.intp]]]:
+    """Other orders of the rows, in words; rows beyond the ends are those of the other end."""
+    rows = np.arange(count)
+    shifts = [lag for size in range(1, _FURTHEST + 1) for lag in (size, -size)]
+    return [
+        ("in the reverse order", rows[::-1]),
+        *((f"of the row {abs(lag)} {'later' if lag > 0 else 'earlier'}", np.roll(rows, -lag)) for lag in shifts),
+    ]

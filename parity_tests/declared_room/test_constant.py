@@ -1,0 +1,105 @@
+"""Numbers that a runtime sets and never changes: whose order they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+TEXT = """
+format = "rigpact-contract"
+version = 1
+name = "gains"
+fps = 50
+given = [{{ name = "q", names = "motors" }}]
+stages = [{{ name = "kp", operation = "constant", of = "q", value = {value}{order} }}]
+[names]
+motors = ["hip", "knee", "ankle"]
+policy = ["ankle", "hip", "knee"]
+robot = ["neck", "ankle", "hip", "knee"]
+[numbers]
+plain = [1, 2, 3]
+named = {{ value = [1, 2, 3], names = "policy" }}
+wide = {{ value = [9, 1, 2, 3], names = "robot" }}
+same = [4, 4, 4]
+"""
+
+
+def _contract(folder: Path, value: str, order: str = "") -> Path:
+    path = folder / "contract.toml"
+    path.write_text(TEXT.format(value=value, order=f', order = "{order}"' if order else ""), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("value", "order", "changes", "gains"),
+    [
+        ('"plain"', "", {}, [1, 2, 3]),  # assumed: the order of the vector itself
+        ('"plain"', "policy", {}, [2, 3, 1]),
+        ('"plain"', "policy", {"kp.order": "motors"}, [1, 2, 3]),
+        ('"named"', "", {}, [2, 3, 1]),
+        ('"wide"', "", {}, [2, 3, 1]),
+        ('"wide"', "", {"kp.order": "by_position"}, [9, 1, 2]),
+        ("7", "", {}, [7, 7, 7]),
+        ("[5, 6, 7]", "motors", {}, [5, 6, 7]),
+    ],
+)
+def test_gains_reach_the_joints_that_they_are_meant_for(
+    tmp_path: Path, value: str, order: str, changes: dict[str, str], gains: list[int]
+) -> None:
+    """A knee with the ankle's stiffness gives way."""
+    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.reference_runtime.graph.run import stages_from
+
+    contract = open_contract(ContractFiles(_contract(tmp_path, value, order))).with_conventions(changes)
+    assert stages_from(contract, {"q": np.zeros((2, 3), "f")})["kp"].tolist() == [gains, gains]
+
+
+@pytest.mark.parametrize(
+    ("value", "order", "is_open"),
+    [
+        ('"plain"', "", True),
+        ('"plain"', "policy", False),
+        ('"named"', "", False),
+        ('"same"', "", False),
+        ("7", "", False),
+    ],
+)
+def test_an_order_that_nobody_says_is_a_finding(
+    tmp_path: Path, command: Callable[..., Any], value: str, order: str, is_open: bool
+) -> None:
+    """Numbers that are all equal have no order to get wrong: no alarm."""
+    checked = command("check", _contract(tmp_path, value, order))
+    assert checked.status == 0, checked.out
+    assert ("RP749" in checked.out and "/stages/0/order" in checked.out) == is_open
+
+
+@pytest.mark.parametrize(
+    ("value", "order", "says"),
+    [
+        ("[1, 2]", "", "2 numbers"),
+        ('"plain"', "robots", "one of motors"),
+        ('"unknown"', "", "unknown"),
+        ("[]", "", "a list of numbers"),
+    ],
+)
+def test_gains_that_do_not_fit_are_refused(
+    tmp_path: Path, command: Callable[..., Any], value: str, order: str, says: str
+) -> None:
+    """Two gains for three motors: the third one gets what stands behind them in memory."""
+    checked = command("check", _contract(tmp_path, value, order))
+    assert checked.status != 0
+    assert says in checked.out + checked.err
+
+
+def test_an_engine_that_takes_the_gains_through_the_map_is_named(tmp_path: Path, command: Callable[..., Any]) -> None:
+    """unitree_rl_lab#145: the gains are in the motors' order already; 9 of 29 change when they go through the map."""
+    contract = _contract(tmp_path, '"plain"', "motors")
+    np.savez(tmp_path / "engine.npz", q=np.zeros((3, 3)), kp=np.tile([2.0, 3.0, 1.0], (3, 1)))
+    answer = command("explain", tmp_path / "engine.npz", "--bundle", contract)
+
+    assert answer.status == 1
+    assert "kp.order = policy" in answer.out

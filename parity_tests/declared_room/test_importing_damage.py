@@ -1,0 +1,268 @@
+"""Damaged files of other stacks: one clear error each, with place, found, expected; no contract is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, weights_bytes, write_model, write_yaml
+
+Command = Callable[..., Any]
+NAN = float("nan")
+
+
+def _refused(command: Command, source: Path, out: Path, *options: object) -> str:
+    """The one line that a damaged file gives; nothing is written."""
+    answer = command("import", source, "-o", out, *options)
+    assert answer.status == 2, answer.out + answer.err
+    assert not out.exists()
+    assert answer.err.startswith("rigpact: error: ")
+    assert answer.err.count("\n") == 1
+    assert "found" in answer.err
+    assert "expected" in answer.err
+    return str(answer.err)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("joint_ids_map",), [0, 0, 1, 3], ["/joint_ids_map", "the motor 0 twice"]),
+        (("joint_ids_map",), [0, -1, 1, 3], ["/joint_ids_map/1", "-1", "a whole number"]),
+        (("joint_ids_map",), [], ["/joint_ids_map", "an empty list"]),
+        (("joint_ids_map",), "0 1 2 3", ["/joint_ids_map", "expected a list"]),
+        (("step_dt",), 0, ["/step_dt", "seconds of a step"]),
+        (("step_dt",), True, ["/step_dt", "a number"]),
+        (("step_dt",), ..., ["/step_dt", "found nothing"]),
+        (("default_joint_pos",), [0.1, 0.2, 0.3], ["/default_joint_pos", "3 numbers", "4, one for each joint"]),
+        (("default_joint_pos",), [0.1, 0.2, 0.3, NAN], ["/default_joint_pos/3", "nan", "a number"]),
+        (("default_joint_pos",), [0.1, 0.2, 0.3, 10**400], ["/default_joint_pos/3", "a number"]),
+        (("stiffness",), [1, 2, 3, 4, 5], ["/stiffness", "5 numbers", "4, one for each joint"]),
+        (("commands", "base_velocity", "ranges", "lin_vel_x"), [1.0, -0.5], ["/lin_vel_x", "a low end below"]),
+        (("actions",), {}, ["/actions", "actions: none", "one"]),
+        (("actions", "JointPositionAction", "scale"), [0.25] * 3, ["/scale", "3 numbers", "4"]),
+        (("actions", "JointPositionAction", "scale"), "0.25", ["/scale", "a number"]),
+        (("actions", "JointPositionAction", "clip"), [[-1, 1]] * 3, ["/clip", "3 ranges", "4"]),
+        (("actions", "JointPositionAction", "clip"), [[1, -1]] * 4, ["/clip", "1 to -1", "a low end below"]),
+        (("actions", "JointPositionAction", "joint_ids"), [0, 1, 2, 9], ["/joint_ids", "places of the 4 joints"]),
+        (("observations",), {}, ["/observations", "no term"]),
+        (("observations", "base_ang_vel"), 7, ["/observations/base_ang_vel", "a table"]),
+        (("observations", "base_ang_vel", "scale"), [0.2] * 4, ["/base_ang_vel/scale", "4 numbers", "3"]),
+        (("observations", "base_ang_vel", "history_length"), 2.5, ["/history_length", "2.5", "a whole number"]),
+        (("observations", "joint_vel_rel", "clip"), [1, 2, 3], ["/clip", "3 numbers", "a low and a high end"]),
+        (("observations", "mystery"), {"params": {}, "scale": None}, ["/mystery", "without a width"]),
+    ],
+)  # fmt: skip
+def test_a_damaged_deploy_file_is_refused_at_its_place(
+    tmp_path: Path, command: Command, path: tuple[str, ...], value: Any, says: list[str]
+) -> None:
+    """A list that is one short shifts every joint behind it."""
+    source = write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, *path, to=value))
+    error = _refused(command, source, tmp_path / "contract.toml")
+    assert all(each in error for each in says), error
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("articulations",), {}, ["/articulations", "none", "one robot"]),
+        (("articulations", "robot", "joint_names"), ["hip", "hip", "knee"], ["/joint_names", "'hip' twice"]),
+        (("articulations", "robot", "default_joint_stiffness"), [1.0], ["/default_joint_stiffness", "1 numbers", "3"]),
+        (("actions",), [], ["/actions", "0 actions", "one"]),
+        (("actions", 0, "joint_names"), ["knee", "tail"], ["/actions/0/joint_names", "the joint tail"]),
+        (("actions", 0, "shape"), [3], ["/actions/0/shape", "[2]"]),
+        (("observations", "policy"), [], ["/observations/policy", "an empty list"]),
+        (("observations", "policy", 0, "shape"), [4, 4], ["/policy/0/shape", "one axis"]),
+        (("observations", "policy", 3, "joint_names"), ["knee"], ["/policy/3/joint_names", "1 names", "2"]),
+        (("observations", "policy", 3, "joint_names"), ["knee", "tail"], ["tail"]),
+        (("observations", "policy", 3, "joint_pos_offsets"), [0.1], ["/joint_pos_offsets", "1 numbers", "2"]),
+        (("scene", "dt"), -0.02, ["/scene/dt", "seconds of a step"]),
+    ],
+)  # fmt: skip
+def test_a_damaged_descriptor_is_refused_at_its_place(
+    tmp_path: Path, command: Command, path: tuple[Any, ...], value: Any, says: list[str]
+) -> None:
+    """A joint of another robot would be looked up in vain, in the middle of a run."""
+    source = write_yaml(tmp_path / "descriptor.yaml", changed(DESCRIPTOR, *path, to=value))
+    error = _refused(command, source, tmp_path / "contract.toml")
+    assert all(each in error for each in says), error
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("models",), {}, ["/models", "no node"]),
+        (("models", "walk", "inputs", 0, "shape"), [1, 0], ["/shape/1", "a whole number of at least 1"]),
+        (("models", "walk", "inputs", 0, "dtype"), "int8", ["/dtype", "'int8'", "float32"]),
+        (("models", "walk", "inputs", 1, "name"), "root_quat_w", ["/inputs/1/name", "each name once"]),
+        (("models", "walk", "parameters", "backend"), "jit", ["/backend", "'jit'", "onnx"]),
+        (("models", "walk", "parameters", "model_path"), "../walk.onnx", ["/model_path", "inside this file's folder"]),
+        (("models", "walk", "parameters", "model_path"), "/etc/walk.onnx", ["/model_path", "inside this file's folder"]),
+        (("pipeline", "initial_values"), "../start.safetensors", ["/initial_values", "inside this file's folder"]),
+        (("pipeline", "feedback_flow"), {"walk/none": ["walk/h_pos_in"]}, ["/feedback_flow", "the output walk/none"]),
+        (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/none"]}, ["/feedback_flow", "walk/none"]),
+        (("pipeline", "feedback_flow"), {"walk/target": ["walk/h_pos_in"]}, ["target, 2 numbers", "6 numbers"]),
+        (("pipeline", "configs", "frequency"), 0, ["/frequency", "calls a second"]),
+    ],
+)  # fmt: skip
+def test_a_damaged_leapp_file_is_refused_at_its_place(
+    tmp_path: Path, command: Command, path: tuple[Any, ...], value: Any, says: list[str]
+) -> None:
+    """A feedback that goes nowhere leaves the policy with its first history for ever."""
+    source = write_yaml(tmp_path / "leapp.yaml", changed(LEAPP, *path, to=value))
+    error = _refused(command, source, tmp_path / "contract.toml")
+    assert all(each in error for each in says), error
+
+
+def test_a_leapp_model_of_another_export_is_refused(tmp_path: Path, command: Command) -> None:
+    """The file has the hash of its model: one of another run has other weights."""
+    model = write_model(tmp_path / "walk.onnx", 4, 2)
+    other = hashlib.sha256(b"another").hexdigest()
+    table = changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=other)
+    source = write_yaml(tmp_path / "leapp.yaml", table)
+    assert "another sha256" in _refused(command, source, tmp_path / "contract.toml")
+
+    own = hashlib.sha256(model.read_bytes()).hexdigest()
+    write_yaml(source, changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=own))
+    error = _refused(command, source, tmp_path / "contract.toml")
+    assert "on one side only" in error  # the model has other inputs than the file
+
+
+def test_initial_values_of_another_width_are_refused(tmp_path: Path, command: Command) -> None:
+    """A history of another length starts with the numbers of its neighbour."""
+    save_file({"walk/h_pos_in": np.ones((2, 1, 2), "f")}, tmp_path / "walk_initial_values.safetensors")
+    error = _refused(command, write_yaml(tmp_path / "leapp.yaml", LEAPP), tmp_path / "contract.toml")
+    assert "4 initial values" in error
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "says"),
+    [
+        ("joint_names", "hip,hip", ["joint_names", "each once"]),
+        ("joint_names", "hip,,knee", ["joint_names", "each once"]),
+        ("action_scale", "0.5,x", ["action_scale", "numbers joined by commas"]),
+        ("action_scale", "0.5,0.5,0.5", ["action_scale", "3 numbers", "2"]),
+        ("joint_stiffness", "10.000,nan", ["joint_stiffness", "nan", "finite"]),
+        ("observation_terms_scale", "1.000", ["observation_terms_scale", "1 numbers", "6"]),
+        ("observation_terms_clip", "-inf;inf", ["observation_terms_clip", "1 ranges", "6"]),
+        ("observation_terms_clip", "1;2;3,-1;1,-1;1,-1;1,-1;1,-1;1", ["3 numbers", "a low and a high end"]),
+        ("observation_names", "base_ang_vel,unknown,mystery,joint_vel,actions,command", ["without a width"]),
+        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,8.000", ["9 numbers left for command"]),
+        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000,2.500", ["2.5", "whole numbers"]),
+    ],
+)
+def test_damaged_metadata_is_refused_at_its_key(
+    tmp_path: Path, command: Command, key: str, text: str, says: list[str]
+) -> None:
+    """The metadata is text: a comma too many is a joint too many."""
+    model = write_model(tmp_path / "policy.onnx", 45, 2, {**METADATA, key: text})
+    error = _refused(command, model, tmp_path / "contract.toml")
+    assert all(each in error for each in says), error
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda content: content[:40], ["bytes to the end"]),
+        (lambda content: content[:-2], ["bytes to the end"]),
+        (lambda content: content + b"more", ["4 bytes more", "the end of the file"]),
+        (lambda content: b"\xff\xff\xff\x7f" + content[4:], ["2147483647", "how many numbers"]),
+        (lambda content: b"\x00\x00\x00\x00" + content[4:], ["byte 0", "how many numbers"]),
+        (lambda content: content[:4] + b"\x00\x00\xc0\x7f" + content[8:], ["not finite"]),
+        (lambda content: content[: 4 * 7] + b"\x00\x00\x00\x00" + content[4 * 8 :], ["a std of the input that divides"]),
+        (lambda content: b"plain text, no weights at all", ["how many numbers"]),
+    ],
+)  # fmt: skip
+def test_damaged_weights_are_refused(
+    tmp_path: Path, command: Command, damage: Callable[[bytes], bytes], says: list[str]
+) -> None:
+    """The file has no magic number: every count is checked against the bytes that are left."""
+    source = tmp_path / "net.bin"
+    source.write_bytes(damage(weights_bytes((5, 8, 2))))
+    error = _refused(command, source, tmp_path / "net.onnx")
+    assert all(each in error for each in says), error
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.yaml", b"x: [1", ["not YAML"]),
+        ("a.yaml", b"\xff\xfe\x00", ["UTF-8"]),
+        ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "LEAPP"]),
+        ("a.yaml", b"joint_ids_map: [0]\n", ["nearest is deploy.yaml, but observations is missing"]),
+        ("a.yaml", b"models: {}\n", ["nearest is LEAPP, but pipeline is missing"]),
+        ("a.yaml", b"hello: world\n", ["none of their keys is there"]),
+        ("a.yaml", b"", ["an empty file"]),
+        ("a.json", b"{}", ["a file that ends in .json"]),
+        ("a.onnx", b"no model", ["onnx"]),
+    ],
+)
+def test_a_file_of_no_known_format_is_told_which_are_known(
+    tmp_path: Path, command: Command, name: str, content: bytes, says: list[str]
+) -> None:
+    """A person with another file must see in one line whether theirs is meant."""
+    (tmp_path / name).write_bytes(content)
+    error = _refused(command, tmp_path / name, tmp_path / "contract.toml")
+    assert all(each in error for each in says), error
+
+
+def test_files_of_two_runs_are_refused(tmp_path: Path, command: Command) -> None:
+    """unitree_rl_mjlab#23: an observation that is too short is read past its end; nothing is refused there."""
+    source, model = write_yaml(tmp_path / "deploy.yaml", DEPLOY), write_model(tmp_path / "policy.onnx", 48, 4)
+    error = _refused(command, source, tmp_path / "contract.toml", "--onnx", model)
+    assert "terms of 42 numbers together" in error
+    assert "48, as the model's input has" in error
+
+
+def test_a_model_without_metadata_names_the_other_way(tmp_path: Path, command: Command) -> None:
+    """mjlab writes no metadata when the action term has another name; the contract can still be drafted."""
+    model = write_model(tmp_path / "policy.onnx", 4, 2)
+    assert "rigpact init --contract" in _refused(command, model, tmp_path / "contract.toml")
+
+
+@pytest.mark.parametrize(("name", "out"), [("deploy.yaml", "contract.onnx"), ("net.bin", "net.toml")])
+def test_the_name_of_the_result_says_what_it_is(tmp_path: Path, command: Command, name: str, out: str) -> None:
+    """A model under the name of a contract is opened as one."""
+    write_yaml(tmp_path / "deploy.yaml", DEPLOY)
+    (tmp_path / "net.bin").write_bytes(weights_bytes((2, 2)))
+    assert "a name that ends in" in _refused(command, tmp_path / name, tmp_path / out)
+
+
+_JUNK: tuple[Any, ...] = (
+    None, True, 0, -1, 3, 2.5, NAN, float("inf"), 10**400, "", "x", "a\nb", "\ud800", [], [[]], [1, 2, 3],
+    ["a"], {}, {"a": 1}, {"1": 2},
+)  # fmt: skip
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in children:
+        yield (*path, key)
+        yield from _places(each, (*path, key))
+
+
+@pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
+def test_no_damage_is_an_internal_error(tmp_path: Path, table: dict[str, Any]) -> None:
+    """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.importing.formats import ImportRequest, import_file
+
+    source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
+    for place, path in enumerate(places):
+        for junk in _JUNK[place % 4 :: 4]:  # a quarter of the junk at each place: every kind somewhere
+            text = json.dumps(changed(table, *path, to=junk)).replace("NaN", ".nan").replace("Infinity", ".inf")
+            source.write_text(text, encoding="utf-8")
+            try:
+                made += bool(tomllib.loads(import_file(ImportRequest(source, tmp_path / "a.toml")).content.decode()))
+            except UnusableInput as error:
+                refused.append(str(error.place))
+    assert len(refused) > len(places)
+    assert made > 0
+    assert all(each.startswith(str(tmp_path)) for each in refused)

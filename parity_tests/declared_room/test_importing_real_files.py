@@ -1,0 +1,188 @@
+"""Importers on the files that the stacks themselves ship. Skipped where these files are absent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+
+@pytest.fixture
+def others(real_data: Path, tmp_path: Path) -> Path:
+    """A copy of the other stacks' files, so that contracts can be written beside them."""
+    if not (real_data / "others").is_dir():
+        pytest.skip(f"no files of other stacks in {real_data}")
+    return Path(shutil.copytree(real_data / "others", tmp_path / "others"))
+
+
+def _verdict(answer: Any) -> str:
+    return str(json.loads(answer.out)["verdict"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "model"), [("unitree_rl_lab_g1", "policy.onnx"), ("unitree_rl_mjlab_g1", "policy.onnx")]
+)
+def test_a_deploy_file_becomes_a_contract_that_the_engine_agrees_with(
+    others: Path, command: Callable[..., Any], folder: str, model: str
+) -> None:
+    """Three commands from the files of a robot to a verdict; a wrong reading of the file would be blamed on the engine."""
+    home = others / folder
+    golden, contract = home / "golden_24_frames.safetensors", home / "contract.toml"
+
+    made = command("import", home / "deploy.yaml", "--onnx", home / model, "--recording", golden, "-o", contract)
+    assert made.status == 0, made.err
+    assert command("check", contract).status == 0
+    answer = command("explain", golden, "--bundle", contract, "--format", "json")
+
+    assert (answer.status, _verdict(answer)) == (0, "agrees"), answer.out
+    assert {"obs", "action", "target"} <= {each["stage"] for each in json.loads(answer.out)["stages"]}
+    text = contract.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_without_a_recording_the_quaternion_stays_open_and_is_found(others: Path, command: Callable[..., Any]) -> None:
+    """deploy.yaml does not say the order of the quaternion. A guess that nobody sees turns gravity upside down."""
+    home = others / "unitree_rl_lab_g1"
+    contract = home / "contract.toml"
+    command("import", home / "deploy.yaml", "--onnx", home / "policy.onnx", "-o", contract)
+
+    checked = command("check", contract)
+    assert checked.status == 0
+    for knob in ("projected_gravity.quaternion_order", "kp.order", "kd.order"):
+        assert f"RP749 warning: {knob} is not declared" in checked.out
+    names = {
+        "imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk", "sticks": "stick_ly_lx_rx", "motor_q": "motor_q_sdk",
+    }  # fmt: skip
+    columns = "".join(["\n[recordings]\n", *(f'{vector} = "{column}"\n' for vector, column in names.items())])
+    contract.write_text(contract.read_text(encoding="utf-8") + columns, encoding="utf-8")
+    answer = command("explain", home / "golden_24_frames.safetensors", "--bundle", contract, "--format", "json")
+
+    assert (answer.status, _verdict(answer)) == (1, "explained")
+    changes = [cause["changes"] for cause in json.loads(answer.out)["causes"]]
+    assert changes == [{"projected_gravity.quaternion_order": "wxyz"}]
+
+
+def test_numbers_and_order_are_those_of_the_file(others: Path, command: Callable[..., Any]) -> None:
+    """Gains that go through the map reach another joint: 9 of 29 stiffnesses would be wrong."""
+    home = others / "unitree_rl_lab_g1"
+    command("import", home / "deploy.yaml", "-o", home / "contract.toml")
+    root = tomllib.loads((home / "contract.toml").read_text(encoding="utf-8"))
+
+    assert root["fps"] == 50
+    assert root["names"]["policy"][:4] == ["joint_0", "joint_6", "joint_12", "joint_1"]
+    assert root["names"]["sdk"] == [f"joint_{index}" for index in range(29)]
+    assert root["numbers"]["stiffness"]["value"][:6] == [100, 100, 100, 150, 40, 40]  # left leg in the SDK's order
+    assert "names" not in root["numbers"]["stiffness"]
+    assert root["numbers"]["default_pose"]["names"] == "policy"
+    stages = {stage["name"]: stage for stage in root["stages"]}
+    assert stages["velocity_commands"]["lowest"] == [-0.5, -0.3, -0.2]
+    assert stages["obs"]["of"] == [
+        "base_ang_vel", "projected_gravity", "velocity_commands", "joint_pos_rel", "joint_vel_rel", "last_action",
+    ]  # fmt: skip
+
+
+def test_two_files_of_one_robot_part_where_the_spec_says(others: Path, command: Callable[..., Any]) -> None:
+    """The metadata has the trained scale of the waist (0.548), deploy.yaml another (0.35): the robot turns too little."""
+    home = others / "unitree_rl_mjlab_g1"
+    golden, contract = home / "golden_24_frames.safetensors", home / "metadata.toml"
+    made = command(
+        "import", home / "policy_with_metadata.ours.onnx", "--fps", "50", "--recording", golden, "-o", contract
+    )
+    assert made.status == 0, made.err
+    assert command("check", contract).status == 0
+    answer = command("explain", golden, "--bundle", contract)
+
+    assert answer.status == 1
+    assert "waist_yaw_joint" in answer.out
+    stages = json.loads(command("explain", golden, "--bundle", contract, "--format", "json").out)["stages"]
+    assert {each["stage"]: each["ok"] for each in stages} == {"obs": True, "action": True, "target": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "actions", "left_open"),
+    [
+        ("io_descriptors/agile_g1_velocity_history.yaml", 255, 14, True),
+        ("io_descriptors/isaaclab_anymal_d_velocity.yaml", 48, 12, True),
+        ("leapp/Velocity-G1-v0.yaml", None, 12, False),
+        ("leapp/Velocity-T1-v0.yaml", None, 12, False),
+    ],
+)
+def test_descriptions_without_their_models_import_and_pass(
+    others: Path, command: Callable[..., Any], name: str, width: int | None, actions: int, left_open: bool
+) -> None:
+    """What a stack ships must be readable without its training run."""
+    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+
+    contract = others / "contract.toml"
+    made = command("import", others / name, "-o", contract)
+    assert made.status == 0, made.err
+    checked = command("check", contract)
+    assert checked.status == 0, checked.out
+    assert ("RP749" in checked.out) == left_open
+    opened = open_contract(ContractFiles(contract))
+    if width is not None:
+        assert opened.fields("obs").width == width
+        assert opened.fields("target").width == actions
+    else:
+        assert opened.fields("joint_pos").width == actions
+    assert len(contract.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_the_shape_that_contradicts_its_names_is_said(others: Path, command: Callable[..., Any]) -> None:
+    """base_velocity has four numbers and three names: which one is missing, nobody can guess."""
+    contract = others / "contract.toml"
+    command("import", others / "leapp" / "Velocity-G1-v0.yaml", "-o", contract)
+    text = contract.read_text(encoding="utf-8")
+
+    assert "LEFT OPEN: names. The shape has 4 numbers and the file 3 names (lin_vel_x, lin_vel_y, ang_vel_z)" in text
+    assert '{ name = "base_velocity", size = 4 }' in text
+
+
+def test_a_leapp_package_runs_from_its_initial_values(others: Path, command: Callable[..., Any]) -> None:
+    """Eight calls with feedback; started from zeros, the first poses would differ (the file's start is not zero)."""
+    home = others / "leapp" / "tiny_ours"
+    golden, contract, run = home / "golden_8_frames.safetensors", home / "contract.toml", home / "run.trace.safetensors"
+
+    assert command("import", home / "Tiny-v0.yaml", "-o", contract).status == 0
+    assert command("check", contract).status == 0
+    explained = command("explain", golden, "--bundle", contract, "--format", "json")
+    assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out
+    assert command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
+    compared = command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos", "--stage", "last_action_out")
+    assert compared.status == 0, compared.out
+
+    text = contract.read_text(encoding="utf-8")
+    contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
+    command("run", contract, "--clip", golden, "--mode", "free", "--frames", 8, "-o", run)
+    assert command("diff", run, golden, "--bundle", contract, "--stage", "joint_pos").status == 1
+    assert command("explain", golden, "--bundle", contract).status == 1
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("stepper", "59-512-512-59"), ("decompressor", "59-512-338")])
+def test_weights_of_learned_motion_matching_become_a_model(
+    others: Path, command: Callable[..., Any], name: str, sizes: str
+) -> None:
+    """The recorded steps come from the same weights; the project states 1e-5 a step as what strict builds differ by."""
+    import onnxruntime
+
+    home = others / "orangeduck_lmm"
+    made = command("import", home / f"{name}.bin", "-o", home / f"{name}.onnx")
+    assert made.status == 0, made.err
+    assert sizes in made.out
+    golden = load_file(home / "golden_60_frames.safetensors")
+    after = np.hstack([golden["features"], golden["latent"]])
+    before = np.vstack([np.hstack([golden["start_features"], golden["start_latent"]]), after[:-1]])
+    given = before if name == "stepper" else after
+    session = onnxruntime.InferenceSession(str(home / f"{name}.onnx"), providers=["CPUExecutionProvider"])
+    answer = session.run(None, {"x": given})[0]
+
+    expected = golden[f"{name}_out"]
+    assert np.abs(answer - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())

@@ -1,0 +1,177 @@
+"""Profiles of conventions: what a declared contract takes over from the stack that it names, and where it contradicts it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.documents import read_document
+from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.systems.reading import document_to_system_contract
+from rigpact.reports.checking.system_files import check_system_files
+
+from .declared_rule_cases import FOUR
+
+Command = Callable[..., Any]
+OPEN = FOUR.replace('{ name = "tilt", kind = "quaternion_wxyz" }', '{ name = "tilt", size = 4 }').replace(
+    'operation = "concatenate", of =', 'operation = "history", length = 3, of ='
+)
+"""The order of a quaternion's components and everything about the history are left open."""
+LEFT_OPEN = {"gravity.quaternion_order", "obs.layout", "obs.order", "obs.start"}
+GIVEN = {
+    # profile: what the stack's own code does, where the contract above does not say it
+    "isaaclab-2": ("wxyz", "term_major", "oldest_first", "first"),
+    "isaaclab-3": ("xyzw", "term_major", "oldest_first", "first"),
+    "mjlab": (None, "term_major", "oldest_first", "first"),
+    "mujoco": (None, None, None, None),
+    "unitree-sdk": ("wxyz", None, None, None),
+    "legged-gym": ("xyzw", None, None, None),
+    "orangeduck": ("wxyz", None, None, None),
+    "smpl": (None, None, None, None),
+    "humanml3d": ("wxyz", None, None, None),
+    "unity": (None, None, None, None),
+    "unreal": (None, None, None, None),
+}
+
+
+def written(folder: Path, text: str, profile: str | None) -> Path:
+    """A contract with a profile."""
+    path = folder / "contract.toml"
+    named = text if profile is None else text.replace("fps = 50\n", f'fps = 50\nprofile = "{profile}"\n', 1)
+    path.write_text(named, encoding="utf-8")
+    return path
+
+
+def findings(path: Path) -> list[tuple[str, str, str]]:
+    """What `rigpact check` says: code, place, message."""
+    found = check_system_files(read_document(path), None, []).findings
+    return [(each.rule.code, each.pointer, each.message) for each in found]
+
+
+def test_the_profiles_follow_their_schema(checkout: Path) -> None:
+    """A misspelt statement would never be compared with anything."""
+    path = checkout / "contract" / "rigpact" / "contract" / "declared" / "profiles.toml"
+    root = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    assert list(check_against_schema(root, "profiles")) == []
+    assert list(
+        check_against_schema(root | {"x": {"title": "X", "source": "none", "says": {"handed": "left"}}}, "profiles")
+    )
+
+
+def test_every_profile_is_in_this_test() -> None:
+    """A profile without expected values may say anything."""
+    assert set(known_profiles()) == set(GIVEN)
+
+
+@pytest.mark.parametrize("profile", GIVEN)
+def test_a_profile_gives_what_the_contract_leaves_open(tmp_path: Path, profile: str) -> None:
+    """An importer that assumes one stack's order for every robot turns gravity over on the others."""
+    path = written(tmp_path, OPEN, profile)
+    contract = document_to_system_contract(read_document(path))
+    expected = dict(
+        zip(("gravity.quaternion_order", "obs.layout", "obs.order", "obs.start"), GIVEN[profile], strict=True)
+    )
+
+    still_open = {message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"}
+
+    assert still_open == {knob for knob, value in expected.items() if value is None}
+    for knob, value in expected.items():
+        if value is not None:
+            assert contract.conventions[knob] == value
+
+
+def test_without_a_profile_everything_stays_open(tmp_path: Path) -> None:
+    """What nobody said must not look as if somebody had."""
+    path = written(tmp_path, OPEN, None)
+    assert {message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"} == LEFT_OPEN
+
+
+def test_what_a_profile_says_nothing_of_stays_open(tmp_path: Path) -> None:
+    """A profile is no blank cheque: the direction of gravity is still to be said."""
+    path = written(tmp_path, OPEN.replace(', direction = "inverse"', ""), "isaaclab-3")
+    assert [message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"] == ["gravity.direction"]
+
+
+def test_a_declared_word_wins_and_is_reported(tmp_path: Path) -> None:
+    """A team that changed one convention of its stack needs the engine to follow the team, and to know."""
+    text = OPEN.replace("length = 3,", 'length = 3, layout = "frame_major",')
+    path = written(tmp_path, text, "isaaclab-2")
+
+    assert document_to_system_contract(read_document(path)).conventions["obs.layout"] == "frame_major"
+    assert [found[:2] for found in findings(path)] == [("RP756", "/stages/5/layout")]
+    assert "term_major" in findings(path)[0][2]
+
+
+_Q = '{ name = "q",'
+CONTRADICTIONS = {
+    # name: (profile, text, its replacement, place, found, expected)
+    "a quaternion of the other order": ("isaaclab-3", "fps = 50", "fps = 50", "/given/1", "wxyz", "xyzw"),
+    "degrees": ("isaaclab-2", 'unit = "rad" }', 'unit = "deg" }', "/given/3", "deg", "rad"),
+    "degrees a second": ("unitree-sdk", 'unit = "rad/s"', 'unit = "deg/s"', "/given/0", "deg", "rad"),
+    "the world's angular velocity": ("unitree-sdk", 'space = "body"', 'space = "world"', "/given/0", "world", "body"),
+    "another rate": ("orangeduck", "fps = 50", "fps = 50", "/fps", "50", "60"),
+    "centimetres": ("orangeduck", _Q, f'{{ name = "hips", kind = "position", unit = "cm" }},\n    {_Q}', "/given/3", "cm", "m"),
+    "metres in Unreal": ("unreal", _Q, f'{{ name = "speed", size = 3, unit = "m/s" }},\n    {_Q}', "/given/3", "m", "cm"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_contradiction_is_named_at_its_place(tmp_path: Path, name: str) -> None:
+    """Whoever builds the engine's side by the profile's name builds another one than the contract."""
+    profile, old, new, place, found, expected = CONTRADICTIONS[name]
+    assert old in FOUR
+    named = {where: message for code, where, message in findings(written(tmp_path, FOUR.replace(old, new, 1), profile))
+             if code == "RP756"}  # fmt: skip
+
+    assert place in named
+    assert f"is {found}" in named[place]
+    assert named[place].endswith(f"{profile} says {expected}")
+
+
+@pytest.mark.parametrize("unit", ["m", "rad", "N·m", "kg", "", "metres"])
+def test_units_of_other_quantities_contradict_nothing(tmp_path: Path, unit: str) -> None:
+    """Nm begins with the letter of no length; a false alarm here teaches people to leave profiles out."""
+    text = FOUR.replace('{ name = "q",', f'{{ name = "load", size = 3, unit = "{unit}" }},\n    {{ name = "q",', 1)
+    assert not [each for each in findings(written(tmp_path, text, "isaaclab-2")) if each[0] == "RP756"]
+
+
+def test_an_unknown_profile_is_a_mistake_with_the_nearest_name(tmp_path: Path, command: Command) -> None:
+    """A misspelt profile must not count as one that says nothing."""
+    answer = command("check", written(tmp_path, FOUR, "isaclab-3"))
+
+    assert answer.status == 1
+    assert "/profile: RP740" in answer.out
+    assert "did you mean isaaclab-3?" in answer.out
+
+
+def test_profiles_are_listed_and_shown(command: Command, tmp_path: Path) -> None:
+    """A profile is worth its name only if people can read what it says and where that comes from."""
+    listed, shown = command("operations"), command("operations", "isaaclab-3")
+    data = json.loads(command("operations", "isaaclab-3", "--format", "json").out)
+    described = command("describe", written(tmp_path, FOUR, "isaaclab-2"))
+
+    assert all(name in listed.out for name in GIVEN)
+    assert "quaternion_order  xyzw" in shown.out
+    assert "Source: IsaacLab" in shown.out
+    assert data[0]["choices"]["history.layout"] == "term_major"
+    assert "isaaclab-2: quaternion wxyz" in described.out
+    unknown = command("operations", "isaaclab")
+    assert unknown.status == 2
+    assert "did you mean isaaclab-" in unknown.err
+
+
+def test_every_choice_of_a_profile_is_a_parameter_of_an_operation() -> None:
+    """A choice under a misspelt name would never be taken."""
+    every = {parameter for operation in known_operations().values() for parameter in operation.choices}
+    for profile in known_profiles().values():
+        for key in profile.choices:
+            operation, _, parameter = key.rpartition(".")
+            assert parameter in (known_operations()[operation].choices if operation else every)

@@ -1,0 +1,159 @@
+"""A contract's hash inside a model: `rigpact stamp` writes it, `check` says when the model belongs to another contract."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from .declared_cases import write_small
+from .declared_rule_cases import FOUR, METADATA, SOUND, WIDTH, Network
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a contract, and a model that belongs to it."""
+    (tmp_path / "contract.toml").write_text(FOUR, encoding="utf-8")
+    SOUND.write(tmp_path / "policy.onnx")
+    return tmp_path
+
+
+def codes(answer: Any) -> set[str]:
+    """The rules that a check names."""
+    return {each["code"] for each in json.loads(answer.out)["findings"]}
+
+
+def test_a_stamped_model_passes_with_its_own_contract_only(folder: Path, command: Command) -> None:
+    """The contract of one run and the model of another load together, and nothing crashes."""
+    stamped = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
+
+    own = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
+    other = command("check", folder / "other.toml", folder / "stamped.onnx", "--format", "json")
+
+    assert stamped.status == 0
+    assert "belongs to contract.toml" in stamped.out
+    assert (own.status, codes(own)) == (0, set())
+    assert (other.status, codes(other)) == (1, {"RP770"})
+
+
+def test_the_network_stays_as_it_is(folder: Path, command: Command) -> None:
+    """A stamp that changed a weight would ship another network than the one that was tested."""
+    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    rows = np.random.default_rng(3).normal(size=(5, WIDTH)).astype(np.float32)
+    answers = [
+        onnxruntime.InferenceSession(str(folder / name)).run(None, {"obs": rows})[0]
+        for name in ("policy.onnx", "stamped.onnx")
+    ]
+    metadata = {entry.key: entry.value for entry in onnx.load(folder / "stamped.onnx").metadata_props}
+
+    assert np.array_equal(*answers)
+    assert metadata.items() > METADATA.items()
+    assert set(metadata) - set(METADATA) == {"rigpact_contract_sha256"}
+
+
+def test_stamping_again_replaces_the_hash(folder: Path, command: Command) -> None:
+    """Two hashes in one model: each tool would read another one."""
+    (folder / "other.toml").write_text(FOUR.replace("0.25731", "0.25732"), encoding="utf-8")
+    command("stamp", folder / "other.toml", folder / "policy.onnx", "-o", folder / "policy.onnx")
+    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "policy.onnx")
+
+    keys = [entry.key for entry in onnx.load(folder / "policy.onnx").metadata_props]
+    answer = command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")
+
+    assert len(keys) == len(set(keys))
+    assert codes(answer) == set()
+
+
+def test_the_hash_covers_the_files_that_numbers_come_from(folder: Path, command: Command) -> None:
+    """Statistics that were exported anew are another contract, though its text is the same."""
+    text = FOUR.replace(
+        "spread = [0.25731, 0.31466, 0.50883, 0.41927]", 'spread = { file = "stats.json", at = "/std" }'
+    )
+    (folder / "contract.toml").write_text(text, encoding="utf-8")
+    (folder / "stats.json").write_text('{"std": [0.25731, 0.31466, 0.50883, 0.41927]}', encoding="utf-8")
+    command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+    before = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
+    (folder / "stats.json").write_text('{"std": [0.25731, 0.31466, 0.50883, 0.41928]}', encoding="utf-8")
+    after = command("check", folder / "contract.toml", folder / "stamped.onnx", "--format", "json")
+
+    assert (codes(before), codes(after)) == (set(), {"RP770"})
+
+
+def test_weights_beside_the_model_go_with_it(folder: Path, command: Command) -> None:
+    """A stamped model without its weights does not load where it is shipped to."""
+    model = onnx.load(folder / "policy.onnx")
+    onnx.save(model, folder / "large.onnx", save_as_external_data=True, location="large.data", size_threshold=0)
+    (folder / "shipped").mkdir()
+
+    first = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx")
+    onnxruntime.InferenceSession(str(folder / "shipped" / "policy.onnx"))
+    again = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "policy.onnx")
+    (folder / "large.data").unlink()
+    missing = command("stamp", folder / "contract.toml", folder / "large.onnx", "-o", folder / "shipped" / "b.onnx")
+
+    assert (first.status, again.status, missing.status) == (0, 2, 2)
+    assert "large.data" in again.err
+    assert "large.data" in missing.err
+    assert not (folder / "shipped" / "b.onnx").exists()
+
+
+def test_a_contract_that_reads_the_model_itself_is_not_stamped(folder: Path, command: Command) -> None:
+    """The hash would cover the stamp: no model would ever belong to such a contract."""
+    text = FOUR.replace("scale = 0.25", 'scale = "action_scale"')
+    text = text.replace("mean = [", 'action_scale = { file = "policy.onnx", at = "action_scale" }\nmean = [', 1)
+    (folder / "contract.toml").write_text(text, encoding="utf-8")
+    answer = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+
+    assert answer.status == 2
+    assert "policy.onnx itself" in answer.err
+    assert not (folder / "stamped.onnx").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\x08\x08"])
+def test_what_is_no_model_is_refused(folder: Path, command: Command, content: bytes) -> None:
+    """A stamp on any bytes makes a file that looks like a model."""
+    (folder / "policy.onnx").write_bytes(content)
+    answer = command("stamp", folder / "contract.toml", folder / "policy.onnx", "-o", folder / "stamped.onnx")
+
+    assert answer.status == 2
+    assert answer.err.startswith("rigpact: error:")
+
+
+def test_a_contract_with_mistakes_is_not_stamped(tmp_path: Path, command: Command) -> None:
+    """A model must not carry the hash of a contract that no runtime loads."""
+    path = write_small(tmp_path, FOUR.replace('"rotate"', '"rotat"'))
+    SOUND.write(tmp_path / "policy.onnx")
+
+    assert command("stamp", path, tmp_path / "policy.onnx", "-o", tmp_path / "stamped.onnx").status == 2
+
+
+def test_a_model_of_a_bundle_is_stamped_too(tmp_path: Path, demo_bundle: Path, command: Command) -> None:
+    """The character's model and bundle are exported together, and shipped by different people."""
+    bundle = tmp_path / "norm_template.json"
+    shutil.copyfile(demo_bundle / "norm_template.json", bundle)
+    out = tmp_path / "stamped.onnx"
+    assert command("stamp", bundle, demo_bundle / "model.onnx", "-o", out).status == 0
+    own = command("check", bundle, out, "--format", "json")
+    root = json.loads(bundle.read_text(encoding="utf-8"))
+    root["MuX"][0] += 0.001
+    bundle.write_text(json.dumps(root), encoding="utf-8")
+    other = command("check", bundle, out, "--format", "json")
+
+    assert "RP770" not in codes(own)
+    assert "RP770" in codes(other)
+
+
+def test_a_model_without_a_stamp_says_nothing(folder: Path, command: Command) -> None:
+    """Most models have none; a finding on each of them would be switched off."""
+    Network({}).write(folder / "policy.onnx")
+    assert codes(command("check", folder / "contract.toml", folder / "policy.onnx", "--format", "json")) == set()

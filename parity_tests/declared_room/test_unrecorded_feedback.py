@@ -1,0 +1,109 @@
+"""A network hands its own history on, and the engine does not record it: what it gives is judged, where it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, save
+
+CONTRACT = """
+format = "rigpact-contract"
+version = 1
+name = "memory"
+fps = 50
+given = [
+    {{ name = "x", size = 1 }},
+    {{ name = "h_in", size = 1, carried = "h_out", start = {start} }},
+]
+stages = [
+    {{ name = "h_out", operation = "network", size = 1 }},
+    {{ name = "y", operation = "network", size = 1 }},
+]
+[numbers]
+half = 0.5
+third = 0.3
+[networks.policy]
+file = "memory.onnx"
+inputs = ["x", "h_in"]
+outputs = ["h_out", "y"]
+"""
+Step = Callable[[np.float32, np.float32], np.float32]
+
+
+def _decaying(h: np.float32, x: np.float32) -> np.float32:
+    return np.float32(np.float32(0.5) * h + x)
+
+
+def _chaotic(h: np.float32, _x: np.float32) -> np.float32:
+    """4 h (1 - h) with the product written out: another order of rounding than the model's."""
+    return np.float32(np.float32(4) * h - np.float32(4) * h * h)
+
+
+def _files(folder: Path, operators: list[Any], start: str) -> None:
+    """x, h -> h_out by these operators, y = h_out + h_out."""
+    values = {"k": 0.5, "four": 4.0, "one": 1.0}
+    numbers = [helper.make_tensor(name, TensorProto.FLOAT, [1], [value]) for name, value in values.items()]
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1]) for name in ("x", "h_in", "h_out", "y")]
+    nodes = [*operators, helper.make_node("Add", ["h_out", "h_out"], ["y"])]
+    model = helper.make_model(
+        helper.make_graph(nodes, "memory", tensors[:2], tensors[2:], numbers), opset_imports=[helper.make_opsetid("", 17)]
+    )  # fmt: skip
+    model.ir_version = 9
+    save(model, folder / "memory.onnx")
+    (folder / "contract.toml").write_text(CONTRACT.format(start=start), encoding="utf-8")
+
+
+DECAYING = [helper.make_node("Mul", ["h_in", "k"], ["kept"]), helper.make_node("Add", ["kept", "x"], ["h_out"])]
+CHAOTIC = [
+    helper.make_node("Sub", ["one", "h_in"], ["rest"]), helper.make_node("Mul", ["four", "h_in"], ["grown"]),
+    helper.make_node("Mul", ["grown", "rest"], ["bounded"]), helper.make_node("Mul", ["x", "k"], ["unused"]),
+    helper.make_node("Sub", ["unused", "unused"], ["nothing"]), helper.make_node("Add", ["bounded", "nothing"], ["h_out"]),
+]  # fmt: skip
+
+
+def _engine(folder: Path, step: Step, start: float, frames: int = 60, first: int = 0) -> Path:
+    """What an engine records: its input and what it moves by, not its memory."""
+    x, h = np.random.default_rng(6).normal(size=frames).astype("f"), np.float32(start)
+    y = []
+    for value in x:
+        h = step(h, value)
+        y.append(h + h)
+    rows = {"x": x[first:, None], "y": np.array(y, "f")[first:, None], "frame": np.arange(first, frames)}
+    np.savez(folder / "engine.npz", **rows)
+    return folder / "engine.npz"
+
+
+def _explained(command: Callable[..., Any], folder: Path) -> Any:
+    return command("explain", folder / "engine.npz", "--bundle", folder / "contract.toml")
+
+
+def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path: Path, command: Callable[..., Any]) -> None:
+    """The memory follows from the start and the inputs; 60 frames of it must not be 60 frames without a verdict."""
+    _files(tmp_path, DECAYING, '"half"')
+    _engine(tmp_path, _decaying, 0.5)
+    answer = _explained(command, tmp_path)
+    assert answer.status == 0, answer.out
+    assert "AGREES" in answer.out
+
+
+def test_an_engine_that_starts_from_another_memory_differs(tmp_path: Path, command: Callable[..., Any]) -> None:
+    """LEAPP's runtime takes zeros where the file of initial values is missing: the first steps are another character's."""
+    _files(tmp_path, DECAYING, '"half"')
+    _engine(tmp_path, _decaying, 0.0)
+    answer = _explained(command, tmp_path)
+    assert answer.status == 1
+    assert "First divergence: frame 0, stage y" in answer.out
+
+
+@pytest.mark.parametrize("first", [0, 10])
+def test_what_cannot_be_known_stays_undetermined(tmp_path: Path, command: Callable[..., Any], first: int) -> None:
+    """A chaotic memory doubles each rounding; a recording from the middle has another start. Neither is a difference."""
+    _files(tmp_path, CHAOTIC if first == 0 else DECAYING, '"third"' if first == 0 else '"half"')
+    _engine(tmp_path, _chaotic if first == 0 else _decaying, 0.3 if first == 0 else 0.5, first=first)
+    answer = _explained(command, tmp_path)
+    assert answer.status == 2, answer.out
+    assert "UNDETERMINED" in answer.out

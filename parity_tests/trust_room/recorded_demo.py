@@ -1,0 +1,87 @@
+"""The demo character in a folder of its own, and what a correct engine records of it, written as an engine would write it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.bundle import load_contract
+from rigpact.fixtures import demo_bundle
+from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
+
+from ..engine_recordings import ENGINE
+
+CLIP, TRACE = "clips/Sneak_Turn.json", "engine.trace.jsonl"
+FILES = ("norm_template.json", "pretrain_template.json", "model.onnx", CLIP)
+CONTRACT = ("--bundle", "norm_template.json", "--companion", "pretrain_template.json")
+SETTINGS = f"""[gate]
+bundle = "norm_template.json"
+companion = "pretrain_template.json"
+model = "model.onnx"
+free-run = false
+[[gate.trace]]
+file = "{TRACE}"
+clip = "{CLIP}"
+frames = 24
+"""
+Lines = list[dict[str, Any]]
+
+
+@cache
+def recorded(mode: Mode = "teacher", frames: int = 24) -> Trace:
+    """What a correct engine records under the demo's contract."""
+    folder = demo_bundle()
+    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    runner = start_run(contract, OnnxNetwork(folder / "model.onnx", contract), read_clip(folder / CLIP), mode)
+    trace = run_frames(runner, range(frames), "Sneak_Turn", mode)
+    return replace(trace, header=replace(trace.header, producer=ENGINE, producer_version="1"))
+
+
+def project(folder: Path, trace: Trace | None = None) -> Path:
+    """A folder with the demo's files, a recording of an engine, and settings that ask for it."""
+    (folder / "clips").mkdir(parents=True)
+    for name in FILES:
+        shutil.copyfile(demo_bundle() / name, folder / name)
+    (folder / "rigpact.toml").write_text(SETTINGS, encoding="utf-8")
+    write_trace(recorded() if trace is None else trace, folder / TRACE)
+    return folder
+
+
+def lines_of(path: Path) -> Lines:
+    """The lines of a trace, the header first."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def edited(path: Path, edit: Callable[[Lines], object], out: str = TRACE) -> Path:
+    """The trace with its lines changed."""
+    lines = lines_of(path)
+    edit(lines)
+    target = path.with_name(out)
+    target.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8", newline="\n")
+    return target
+
+
+def said(trace: Trace, **changes: Any) -> Trace:
+    """The trace with another header."""
+    return replace(trace, header=replace(trace.header, **changes))
+
+
+def codes(answer: Any) -> list[str]:
+    """The codes of all findings of an answer as JSON."""
+    return [finding["code"] for finding in _findings(answer)]
+
+
+def errors(answer: Any) -> list[str]:
+    """The codes of all errors of an answer as JSON."""
+    return [finding["code"] for finding in _findings(answer) if finding["severity"] == "error"]
+
+
+def _findings(answer: Any) -> list[dict[str, Any]]:
+    document = json.loads(answer.out)
+    return [finding for part in document.get("parts", [document]) for finding in part["findings"]]

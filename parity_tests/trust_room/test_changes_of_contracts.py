@@ -1,0 +1,207 @@
+"""Changes of a contract, and whom they concern"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.bundle import Contract, document_to_contract
+from rigpact.contract.compatibility import Compatibility, compare_bundles
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.errors import ContractRefused
+from rigpact.contract.files import JsonFile
+
+from ..contract_room.bundle_edits import base
+from .tried import passes, refused
+
+Bundle = dict[str, Any]
+
+
+def own(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def document(name: str, root: Bundle) -> Document:
+    return Document(Kind.BUNDLE, JsonFile(Path(f"{name}.json"), json.dumps(root).encode(), root, standard=True))
+
+
+def compared(old: Bundle, new: Bundle) -> Compatibility:
+    return compare_bundles(document("old", old), document("new", new))
+
+
+def kinds(found: Compatibility) -> list[str]:
+    return [each.kind.name for each in found.changes]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every object, array, number, word and flag of a JSON value; of an array of numbers the first and the last."""
+    if path:
+        yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from places(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        for place in sorted({0, len(value) - 1}):
+            yield from places(value[place], (*path, place))
+
+
+def others(value: Any) -> Iterator[Any]:
+    """Values that are not this one: the next number, the other flag, a word in other letters, a shorter list."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, -value if value else 0.5)
+    elif isinstance(value, str):
+        yield from (f"{value}!", value.swapcase())
+    elif isinstance(value, list):
+        yield from (value[:-1], value[::-1])
+
+
+def edits(bundle: Bundle) -> Iterator[tuple[tuple[Any, ...], Bundle]]:
+    """The bundle with one place changed or taken away."""
+    for path in places(bundle):
+        holder = bundle
+        for key in path[:-1]:
+            holder = holder[key]
+        for value in (*others(holder[path[-1]]), ...):
+            new = own(bundle)
+            holder_of_new = new
+            for key in path[:-1]:
+                holder_of_new = holder_of_new[key]
+            if value is ...:
+                del holder_of_new[path[-1]]
+            else:
+                holder_of_new[path[-1]] = value
+            yield path, new
+
+
+def loaded(root: Bundle) -> Contract | None:
+    """What the runtime computes with; None where no engine would load it."""
+    try:
+        return document_to_contract(document("bundle", root))
+    except ContractRefused:
+        return None
+
+
+def plain(value: Any) -> Any:
+    """A value of a contract as something that can be compared."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+def computed_with(contract: Contract | None) -> Any:
+    if contract is None:
+        return None
+    numbers = plain(contract)
+    for name in ("path", "sha256", "meaning"):
+        del numbers[name]
+    return numbers
+
+
+@refused(
+    "any place of a schema bundle that the runtime computes with changed or removed, expecting `cosmetic`",
+    "`rigpact breaking` never calls it cosmetic: exit 1",
+)
+def test_what_is_computed_with_is_never_cosmetic() -> None:
+    """A character that moves otherwise after a change 'that nobody computes with' is found by a player, not by the gate."""
+    old = base()
+    before, judged = computed_with(loaded(old)), 0
+    assert before is not None
+
+    for path, new in edits(old):
+        if computed_with(loaded(new)) != before:
+            judged += 1
+            assert compared(old, new).is_breaking, path
+            assert compared(new, old).is_breaking, path
+
+    assert judged > 100
+
+
+@pytest.mark.parametrize(
+    "path",
+    [("meta", "root_motion", "forward_axis_offset_deg"), ("meta", "root_motion", "planar_alignment_applied"),
+     ("meta", "trajectory", "edge_policy"), ("meta", "spaces", "root_motion"), ("meta", "asset_to_ue", "source_axes_in_ue")],
+    ids=lambda path: path[-1],
+)  # fmt: skip
+@refused(
+    "a declaration with a meaning that only one of two bundles has, such as `forward_axis_offset_deg`",
+    "`rigpact breaking` counts it as changed, because nobody can say what the silent bundle means: exit 1",
+)
+def test_a_declaration_whose_silence_nobody_can_read_is_a_change(path: tuple[str, ...]) -> None:
+    """A forward axis turned by -90 degrees moves the mean of the root's velocity by 200 deviations."""
+    old, new = base(), own(base())
+    new[path[0]][path[1]][path[2]] = -90
+
+    assert compared(old, new).is_breaking
+    assert compared(new, old).is_breaking
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [lambda b: b.update(velocity_gain=2), lambda b: b["meta"].update(twist=[1, 2]),
+     lambda b: b["meta"]["skeleton"].update(ref_local_rotations=[[0, 0, 0, 1]]),
+     lambda b: b["meta"]["alignment"].update(pose_to_y={"offset": 2}), lambda b: b["cond_norm_config"].update(window=30)],
+    ids=["root", "meta", "skeleton", "alignment", "condition"],
+)  # fmt: skip
+@refused(
+    "a key that rigpact does not know added to a bundle, at the root or inside a known object",
+    "`unjudged-change`: everybody may read it, exit 1; an entry in the change record acknowledges it",
+)
+def test_a_key_that_nobody_can_judge_is_not_cosmetic(edit: Callable[[Bundle], object]) -> None:
+    """The engine may have learned to read the new key; rigpact cannot know that it has not."""
+    old, new = base(), own(base())
+    edit(new)
+
+    assert kinds(compared(old, new)) == ["unjudged-change"]
+    assert compared(old, new).is_breaking
+
+
+@refused("a standard deviation with the other sign, expecting `cosmetic`", "`input-std-moved`, exit 1")
+def test_the_sign_of_a_deviation_counts() -> None:
+    """The engine takes max(|std|, 1e-6) and training max(std, 1e-6): 0.25 and a millionth."""
+    old, new = base(), own(base())
+    new["StdX"][9] *= -1
+
+    assert kinds(compared(old, new)) == ["input-std-moved"]
+
+
+SILENT_AND_THE_SAME = (
+    ("fps",), ("meta", "units"), ("meta", "handedness"), ("meta", "axes"), ("meta", "rot6d_spec", "columns"),
+    ("meta", "spaces", "bone_rotations"), ("meta", "alignment", "x_to_y"), ("meta", "root_motion", "root_yaw_units"),
+    ("meta", "asset_to_ue"), ("cond_norm_config", "mode"), ("pose_hist_len",), ("input_dim",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SILENT_AND_THE_SAME, ids=lambda path: path[-1])
+@passes("a declaration removed or added that says what every reader assumes without it: metres, left-handed, 60 fps")
+def test_writing_down_what_everybody_assumes_breaks_nothing(path: tuple[str, ...]) -> None:
+    """A team that documents its bundle must not be told to train again."""
+    old, new = base(), own(base())
+    holder = new
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
+
+    for found in (compared(old, new), compared(new, old)):
+        assert found.changes
+        assert not found.is_breaking
+
+
+@passes("notes, the bundle's version and by-products of training changed")
+def test_notes_are_cosmetic() -> None:
+    """Users switch off a gate that fails on a comment."""
+    old, new = base(), own(base())
+    new |= {"notes": "better", "bundle_version": 7, "s_eff_X": [2.0] * 35}
+
+    assert not compared(old, new).is_breaking

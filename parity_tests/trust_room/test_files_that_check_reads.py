@@ -1,0 +1,259 @@
+"""Bundles, clips, teacher files and models that `rigpact check` reads"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..contract_room.conftest import Sample
+from ..contract_room.model_cases import graph, honest_graph, node, weight
+from ..contract_room.small_character import FRAMES, STD, pose, predicted_pose, rot6d, swing_rad, whitened
+from .tried import passes, refused
+
+Edit = Callable[[Sample], object]
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    """The small sound character of the rules' own tests, as files."""
+    return Sample(tmp_path)
+
+
+def alarms(sample: Sample) -> dict[str, str]:
+    """What `check` says, errors and warnings, by code."""
+    return {found.rule.code: found.message for found in sample.check().findings if found.rule.severity != "info"}
+
+
+# --- what a prediction holds --------------------------------------------------------------------------------------------
+
+
+@refused(
+    "a prediction whose `y_norm` holds the poses themselves, not normalised", "RP620, and not that it is a residual"
+)
+def test_a_raw_pose_is_called_a_raw_pose(sample: Sample) -> None:
+    """Told that it records a residual, a team mends the composition, and leaves the missing normalisation as it is."""
+    sample.prediction["prediction"] = {"y_norm": [predicted_pose(frame) for frame in range(FRAMES)], "y_raw": None}
+
+    found = alarms(sample)
+
+    assert "RP620" in found
+    assert "RP631" not in found
+
+
+# --- clips ------------------------------------------------------------------------------------------------------------
+
+
+def leave_motion(sample: Sample, key: str) -> None:
+    frame = sample.clip["Frames"][6]
+    if key == "BoneRotations":
+        frame[key][2] = rot6d(swing_rad(2, 6) + math.radians(60.0))
+    elif key == "RootPosition":
+        frame[key][1] += 0.3
+    else:
+        frame[key] += math.radians(30.0)
+
+
+@pytest.mark.parametrize(("key", "code"), [("BoneRotations", "RP513"), ("RootPosition", "RP515"), ("RootYaw", "RP516")])
+@refused("a clip in which one frame leaves the motion and comes back: a bone, the root's position, its yaw",
+         "RP513, RP515, RP516 at that frame")  # fmt: skip
+def test_a_pulse_of_one_frame_is_found(sample: Sample, key: str, code: str) -> None:
+    """One frame of a solver that flipped: the character flashes, and its velocities stretch every statistic."""
+    leave_motion(sample, key)
+
+    assert "Frames/6" in next(found.pointer for found in sample.check().findings if found.rule.code == code)
+
+
+@passes("a bone that shakes by 40 degrees in every frame, a root that is pushed by 4 cm and back")
+def test_shaking_and_pushes_are_motion(sample: Sample) -> None:
+    """An animator who is told that a shiver is a defect switches the rule off."""
+    for index, frame in enumerate(sample.clip["Frames"]):
+        frame["BoneRotations"][2] = rot6d(swing_rad(2, index) + math.radians(20.0) * (-1) ** index)
+    sample.clip["Frames"][6]["RootPosition"][1] += 0.04
+
+    assert not {"RP513", "RP515", "RP516"} & set(alarms(sample))
+
+
+@refused("a clip without foot evidence in any frame, for a bundle without a Contacts slice", "RP530: 13 of 13 frames")
+def test_evidence_that_every_frame_lacks_is_missed(sample: Sample) -> None:
+    """The network has a Contacts input, whatever the state holds: trained without scores, feet never touch the ground."""
+    sample.bundle["meta"]["state_layout"].pop("Contacts")
+    for frame in sample.clip["Frames"]:
+        del frame["FootEvidence"]
+
+    assert alarms(sample)["RP530"].startswith("13 of 13 frames")
+
+
+# --- the condition's frame ----------------------------------------------------------------------------------------------
+
+
+def shifted(sample: Sample, mode: str, offset: int) -> None:
+    """Condition rows of the next frame, the last one repeated; the bundle declares a frame for them."""
+    sample.bundle["meta"]["alignment"]["cond_to_y"] = {"mode": mode, "offset": offset}
+    for rows in (sample.batch["teacher"], sample.prediction["teacher"]):
+        rows["cond"] = [*rows["cond"][1:], rows["cond"][-1]]
+
+
+@passes("condition rows of the frame that the bundle declares for them: `match_y` with offset 1, the last row repeated")
+def test_rows_of_the_declared_frame_are_right(sample: Sample) -> None:
+    """Rows that follow the declaration were errors, and rows that do not were warnings."""
+    shifted(sample, "match_y", 1)
+
+    assert alarms(sample) == {}
+
+
+@refused("condition rows of the next frame, where the bundle declares the state's own", "RP908 and RP616")
+def test_rows_of_another_frame_than_the_declared_are_found(sample: Sample) -> None:
+    """The character steers a frame early."""
+    shifted(sample, "match_x", 0)
+
+    assert {"RP616", "RP908"} <= set(alarms(sample))
+
+
+# --- the model's graph --------------------------------------------------------------------------------------------------
+
+
+def clamped(low: float, high: float) -> Edit:
+    """The sound graph with a clamp on the state."""
+    bounds = [weight(2, "low", values=(low,)), weight(3, "high", values=(high,))]
+    nodes = (node(0, "Clip", "state low high", "cut"), node(1, "Concat", "cut cond contacts angvel pose_hist", "all"),
+             node(2, "Gemm", "all w b", "motion_pred"))  # fmt: skip
+    return graph(nodes=nodes, weights=(*honest_graph().weights, *bounds))
+
+
+@refused("a state of 5 standard deviations for a graph that clamps at 4", "RP613, with the graph's own bounds")
+def test_the_clamp_is_the_graphs_own(sample: Sample) -> None:
+    """The frame's motion is cut off on that channel, and nobody is told."""
+    sample.batch["teacher"]["state_norm"][5][0] = 5.0
+    clamped(-4.0, 4.0)(sample)
+
+    assert "the graph clamps its input to [-4, 4]" in alarms(sample)["RP613"]
+
+
+@pytest.mark.parametrize("edit", [clamped(-64.0, 64.0), graph()], ids=["wider", "none"])
+@passes("a state of 17 standard deviations for a graph that clamps at 64, or not at all")
+def test_what_the_graph_does_not_cut_is_not_cut(sample: Sample, edit: Edit) -> None:
+    """A rule that assumes a clamp of 16 sends people to mend a channel that the network sees whole."""
+    sample.batch["teacher"]["state_norm"][5][0] = 17.0
+    edit(sample)
+
+    assert "RP613" not in alarms(sample)
+
+
+@refused("a model with operator set 9", "RP450: the contract's exporter writes 18")
+def test_an_old_operator_set_is_said(sample: Sample) -> None:
+    """What did not come from the contract's exporter may do more than its number otherwise."""
+    sample.model = replace(sample.model, graph=replace(honest_graph(), opsets={"": 9}))
+
+    assert "operator set 9" in alarms(sample)["RP450"]
+
+
+# --- what a bundle declares ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["demo", "real"])
+def bundle(request: pytest.FixtureRequest, demo_bundle: Path) -> dict[str, Any]:
+    """The demo's bundle and the deployed character's."""
+    folder: Path = demo_bundle if request.param == "demo" else request.getfixturevalue("real_data")
+    value: dict[str, Any] = json.loads((folder / "norm_template.json").read_text(encoding="utf-8"))
+    return value
+
+
+@pytest.fixture
+def checked(command: Any, tmp_path: Path) -> Callable[[dict[str, Any]], set[str]]:
+    """The codes that `check` reports on a bundle alone."""
+
+    def codes(value: dict[str, Any]) -> set[str]:
+        path = tmp_path / "bundle.json"
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return {found["code"] for found in json.loads(command("check", path, "--format", "json").out)["findings"]}
+
+    return codes
+
+
+@refused("a bundle whose MuY is negated", "RP117: its mean pose is half a turn from that of MuX")
+def test_a_negated_mean_is_found(bundle: dict[str, Any], checked: Any) -> None:
+    """Every recorded pose is measured from the wrong side of the ball."""
+    bundle["MuY"] = [-value for value in bundle["MuY"]]
+
+    assert "RP117" in checked(bundle)
+
+
+@refused("a bundle in which two numbers of MuY changed places", "RP117 or RP118: they are not those of MuX")
+def test_two_numbers_that_changed_places_are_found(bundle: dict[str, Any], checked: Any) -> None:
+    """One bone is drawn to a pose that no clip has. Oracle: of the pairs that are two deviations apart, none is missed."""
+    mean, std = (np.array(bundle[key]) for key in ("MuY", "StdY"))
+    chance = np.random.default_rng(7)
+    pairs = [tuple(chance.choice(len(mean), 2, replace=False).tolist()) for _ in range(60)]
+    far = [(i, j) for i, j in pairs if abs(mean[i] - mean[j]) > 2 * max(std[i], std[j]) + 0.01]
+    assert len(far) > 20
+
+    for i, j in far[:8]:
+        swapped = json.loads(json.dumps(bundle))
+        swapped["MuY"][i], swapped["MuY"][j] = bundle["MuY"][j], bundle["MuY"][i]
+        assert {"RP117", "RP118"} & checked(swapped), (i, j)
+
+
+@pytest.mark.parametrize("key", ["units", "handedness", "axes"])
+@refused("a bundle without `units`, `handedness` or `axes`", "RP206: what readers then assume")
+def test_a_space_that_nobody_declares_is_said(bundle: dict[str, Any], checked: Any, key: str) -> None:
+    """Without the word, a file in centimetres or of the other hand contradicts nothing."""
+    del bundle["meta"][key]
+
+    assert "RP206" in checked(bundle)
+
+
+@refused('`alignment.x_to_y.mode = "same"`', "RP245")
+def test_a_target_in_the_same_frame_is_found(bundle: dict[str, Any], checked: Any) -> None:
+    """The network learns to stand still."""
+    bundle["meta"]["alignment"]["x_to_y"]["mode"] = "same"
+
+    assert "RP245" in checked(bundle)
+
+
+@pytest.mark.parametrize("value", [4, True, ["radians"], "degrees"], ids=repr)
+@refused("`root_yaw_units = 4`, or anything else that is not radians", "RP244")
+def test_a_unit_of_yaw_that_is_no_word_is_found(bundle: dict[str, Any], checked: Any, value: Any) -> None:
+    """The engine divides the yaw by pi, whatever stands there."""
+    bundle["meta"]["root_motion"]["root_yaw_units"] = value
+
+    assert "RP244" in checked(bundle)
+
+
+@refused(
+    '`output_mode = "absolute"` for a network that gives residuals, the model and a recording beside it',
+    "RP451: read as a residual the model meets the recording",
+)
+def test_a_meaning_that_the_model_contradicts_is_found(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """The character collapses in its first frame. The bundle alone cannot say it: its statistics fit both meanings."""
+    bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    bundle["meta"]["rot6d_spec"]["output_mode"] = "absolute"
+    path = tmp_path / "absolute.json"
+    path.write_text(json.dumps(bundle), encoding="utf-8")
+    recording = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
+    words = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx")
+
+    answer = command("check", path, recording, *words, "--format", "json")
+
+    assert answer.status == 1
+    assert "RP451" in {found["code"] for found in json.loads(answer.out)["findings"]}
+
+
+@passes(
+    "MuY measured over the frames that follow those of MuX: the means of clips of 16 frames differ by half a deviation"
+)
+def test_the_means_of_neighbouring_frames_may_differ(sample: Sample) -> None:
+    """Statistics of short clips are rough: whoever stands at the end of a clip moves the mean of the output."""
+    frames = [np.array(whitened(pose(frame))) * STD for frame in range(17)]
+    apart = float(np.abs(np.mean(frames[1:], axis=0) - np.mean(frames[:-1], axis=0)).max())
+    shift = np.mean(frames[1:], axis=0) - np.mean(frames[:-1], axis=0)
+    sample.bundle["MuY"] = [mean + float(moved) for mean, moved in zip(sample.bundle["MuY"], shift, strict=True)]
+
+    assert 0 < apart < 0.5 * STD
+    assert "RP118" not in alarms(sample)

@@ -1,0 +1,115 @@
+"""Frame rates and clocks.
+
+A recording at another rate agrees frame by frame, and the character plays at another speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime import Trace, write_trace
+from rigpact.reports.comparing.clock import clock_contradiction
+
+from .recorded_demo import CONTRACT, TRACE, codes, project, recorded, said
+from .tried import passes, refused
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sound project of 60 frames a second; commands run in it."""
+    monkeypatch.chdir(project(tmp_path / "game"))
+    write_trace(recorded(), "right.trace.jsonl")
+    return tmp_path / "game"
+
+
+def at(times_s: Any, trace: Trace | None = None) -> Trace:
+    return replace(trace or recorded(), time_s=np.asarray(times_s, np.float64))
+
+
+def compared(command: Command) -> Any:
+    return command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
+
+
+@refused("a recording at 30 Hz of a 60 Hz model, the header left at 60", "`diff` and `gate`: error RP812")
+def test_times_at_half_the_rate_are_refused(folder: Path, command: Command) -> None:
+    """The engine steps the network every second frame: the character walks in slow motion."""
+    write_trace(at(recorded().frame / 30.0), folder / TRACE)
+
+    answer, gate = compared(command), command("gate", "--format", "json")
+
+    assert (answer.status, codes(answer)) == (1, ["RP812"])
+    assert (gate.status, "RP812" in codes(gate)) == (1, True)
+
+
+@refused("two recordings that both say 30 Hz, under a bundle of 60 Hz", "`diff`: error RP813 for each")
+def test_a_rate_that_is_not_the_bundles_is_refused(folder: Path, command: Command) -> None:
+    """Both sides agree with each other, and neither with what was trained."""
+    for name in ("right.trace.jsonl", TRACE):
+        write_trace(at(recorded().frame / 30.0, said(recorded(), fps=30.0)), folder / name)
+
+    answer = compared(command)
+
+    assert (answer.status, codes(answer)) == (1, ["RP813", "RP813"])
+
+
+@refused("a recorder that writes the same time for every frame, or times that run backwards", "`diff`: error RP812")
+@pytest.mark.parametrize("times", [np.zeros(24), np.arange(24)[::-1] / 60.0])
+def test_a_clock_that_stands_still_is_refused(folder: Path, command: Command, times: Any) -> None:
+    """Nothing then says how fast the engine ran."""
+    write_trace(at(times), folder / TRACE)
+
+    assert codes(compared(command)) == ["RP812"]
+
+
+@passes("an engine's clock: each step stamped up to one step late")
+@pytest.mark.parametrize("seed", range(8))
+def test_jitter_is_no_other_rate(folder: Path, seed: int) -> None:
+    """A step runs in the game frame after it is due, wherever that falls."""
+    late = np.sort(recorded().frame / 60.0 + np.random.default_rng(seed).uniform(0.0, 0.99 / 60.0, 24))
+
+    assert clock_contradiction(at(late)) == ""
+
+
+@passes("stamps in whole milliseconds; a hitch of 250 ms; a display of 59.94 Hz; times from the start of the level")
+@pytest.mark.parametrize(
+    "clock",
+    [
+        lambda frame: np.floor(frame * 1000.0 / 60.0) / 1000.0,
+        lambda frame: frame / 60.0 + np.where(frame > 200, 0.25, 0.0),
+        lambda frame: frame * 1.001 / 60.0,
+        lambda frame: frame / 60.0 + 4096.0,
+        lambda frame: np.ceil(frame * 144.0 / 60.0) / 144.0,
+    ],
+)
+def test_a_real_clock_is_no_other_rate(clock: Callable[[Any], Any]) -> None:
+    """No engine stamps its frames at k / 60 exactly."""
+    frame = np.arange(600)
+    trace = replace(recorded(), frame=frame, time_s=clock(frame), stages={"y_out": np.zeros((600, 6), np.float32)})
+
+    assert clock_contradiction(trace) == ""
+
+
+@passes("frames that were not recorded: the numbers jump, and the times with them")
+def test_dropped_frames_are_no_other_rate() -> None:
+    """A recorder may skip frames under load; frame numbers tell."""
+    frame = np.array([0, 1, 2, 3, 9, 10, 11, 12, 13, 40, 41, 42, 43, 44, 45, 46])
+    trace = replace(recorded(), frame=frame, time_s=frame / 60.0, stages={"y_out": np.zeros((16, 6), np.float32)})
+
+    assert clock_contradiction(trace) == ""
+
+
+@pytest.mark.parametrize(("rate", "frames"), [(30.0, 3), (120.0, 9), (50.0, 40), (58.0, 400)])
+def test_another_rate_is_seen_from_so_many_frames_on(rate: float, frames: int) -> None:
+    """The fewer frames, the more a late stamp matters; the numbers follow from what docs/trace-format.md allows."""
+    frame = np.arange(frames)
+    trace = replace(recorded(), frame=frame, time_s=frame / rate, stages={"y_out": np.zeros((frames, 6), np.float32)})
+
+    assert clock_contradiction(trace) == f"{rate:g}"

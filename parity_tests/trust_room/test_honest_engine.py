@@ -1,0 +1,202 @@
+"""An honest engine on a deployed character
+
+Real bundles have channels that hardly move: their deviation is a floor of 1e-6, and one float32 step of the raw value is a
+tenth of a z. An engine with its own arithmetic is then off by thousands of roundings behind the network, and is right.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract import Contract, load_contract
+from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip, run_frames, start_run, write_trace
+
+from .five_inputs import Network
+from .honest_engine import Engine, recorded
+from .tried import passes, refused
+
+CONVENTIONS = {"condition_direction": "trajectory", "angvel_source": "state_slice"}
+CLIPS = ("Walk_F", "Walk_L_To_R")
+WRONG = 0.01
+Stages = dict[str, Any]
+
+
+class Project:
+    """The real bundle, a network for it, and what engine and reference record on a clip."""
+
+    def __init__(self, real: Path, folder: Path) -> None:
+        """Write the model and the settings of a gate."""
+        self.real, self.folder = real, folder
+        self.bundle, self.companion = real / "norm_template.json", real / "pretrain_template.json"
+        self.contract: Contract = load_contract(self.bundle, self.companion, CONVENTIONS)
+        self.network = Network(self.contract)
+        self.model = self.network.save(folder / "model.onnx")
+        self.words: list[object] = ["--bundle", self.bundle, "--companion", self.companion]
+        for knob, value in CONVENTIONS.items():
+            self.words += ["--set", f"{knob}={value}"]
+
+    def engine(self, clip: Path, network: Network | None = None) -> Stages:
+        """What the engine computes."""
+        return Engine(self.bundle, self.companion, (network or self.network).of_list).run(clip)
+
+    def write(self, stages: Stages, name: str = "engine") -> Path:
+        """The engine's recording."""
+        path = self.folder / f"{name}.trace.safetensors"
+        write_trace(recorded(stages), path)
+        return path
+
+    def reference(self, clip: Path, frames: int, kept: Stages) -> Path:
+        """The reference's recording of the stages that the engine records too."""
+        runner = start_run(self.contract, OnnxNetwork(self.model, self.contract), read_clip(clip), "teacher")
+        trace = run_frames(runner, range(frames), clip.stem, "teacher")
+        path = self.folder / "reference.trace.safetensors"
+        for name in set(trace.stages) - set(kept):
+            del trace.stages[name]
+        write_trace(trace, path)
+        return path
+
+    def gate(self, clip: Path, trace: Path, stages: Stages) -> Path:
+        """A gate that asks this recording only."""
+        lines = [
+            "[gate]", f'bundle = "{self.bundle}"', f'companion = "{self.companion}"', f'model = "{self.model}"',
+            "free-run = false", "[gate.conventions]", *(f'{knob} = "{value}"' for knob, value in CONVENTIONS.items()),
+            "[[gate.trace]]", f'file = "{trace}"', f'clip = "{clip}"', 'name = "engine"',
+            f"stages = {json.dumps([*stages])}",
+        ]  # fmt: skip
+        path = self.folder / "rigpact.toml"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def project(real_data: Path, tmp_path: Path) -> Project:
+    return Project(real_data, tmp_path)
+
+
+def compared(project: Project, command: Any, clip: Path, stages: Stages, *more: object) -> Any:
+    """`rigpact diff` of reference and engine."""
+    engine = project.write(stages)
+    reference = project.reference(clip, len(stages["state"]), stages)
+    return command("diff", reference, engine, *project.words, "--onnx", project.model, *more)
+
+
+@passes("an engine in float32 with its own sums, on a bundle with deviations of 1e-6")
+@pytest.mark.parametrize("name", CLIPS)
+def test_an_honest_engine_agrees_on_every_stage(project: Project, command: Any, name: str) -> None:
+    """An alarm about a correct engine teaches a team to ignore alarms."""
+    clip = project.real / f"{name}.json"
+    answer = compared(project, command, clip, project.engine(clip))
+    assert answer.status == 0, answer.out
+
+
+@passes("the same engine in the gate")
+def test_an_honest_engine_passes_the_gate(project: Project, command: Any) -> None:
+    """The gate stands in CI: it must not be red for a correct engine."""
+    clip = project.real / "Walk_F.json"
+    stages = project.engine(clip)
+    settings = project.gate(clip, project.write(stages), stages)
+    answer = command("gate", "--config", settings, "--format", "json")
+    found = json.loads(answer.out)
+    parts = {part["name"]: part for part in found["parts"]}
+    trace = next(part for name, part in parts.items() if name.startswith("engine-trace"))
+    assert trace["verdict"] == "pass", trace
+
+
+@passes("the same engine without the model at hand")
+def test_an_honest_engine_agrees_without_the_model(project: Project, command: Any) -> None:
+    """A difference of the inputs reaches the answers; that is no defect, whoever holds the model."""
+    clip = project.real / "Walk_F.json"
+    stages = project.engine(clip)
+    reference = project.reference(clip, len(stages["state"]), stages)
+    answer = command("diff", reference, project.write(stages), *project.words)
+    assert answer.status == 0, answer.out
+
+
+@passes("the same engine on a clip of four decimals")
+def test_a_clip_of_four_decimals_agrees(project: Project, command: Any) -> None:
+    """The engine keeps rotations: six numbers of four decimals are no longer quite these when they are encoded again."""
+    document = json.loads((project.real / "Walk_F.json").read_text())
+    for frame in document["Frames"]:
+        frame["BoneRotations"] = np.round(frame["BoneRotations"], 4).tolist()
+    clip = project.folder / "Walk_F.json"
+    clip.write_text(json.dumps(document), encoding="utf-8")
+    answer = compared(project, command, clip, project.engine(clip))
+    assert answer.status == 0, answer.out
+
+
+@refused(
+    "nothing but the published pose, on a bundle where rounding alone can turn a bone around", "UNDETERMINED, exit 2"
+)
+def test_an_output_that_rounding_can_turn_around_is_not_judged(project: Project, command: Any) -> None:
+    """One rounding of the history is hundreds of z here: a tolerance as wide as a rotation must not count as agreement."""
+    clip = project.real / "Walk_F.json"
+    engine = project.write({"y_out": project.engine(clip)["y_out"]})
+    answer = command("explain", engine, *project.words, "--clip", clip, "--onnx", project.model)
+    assert answer.status == 2, answer.out
+
+
+class Demo:
+    """The demo character, an engine in float32 with its own inference, and its published pose alone."""
+
+    def __init__(self, demo_bundle: Path, folder: Path) -> None:
+        """Write a model with weights of ordinary size."""
+        self.clip = demo_bundle / "clips" / "Sneak_Turn.json"
+        files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
+        self.contract = load_contract(*files)
+        self.network, self.engine = Network(self.contract), folder / "engine.trace.safetensors"
+        self.words = ("--bundle", files[0], "--companion", files[1], "--clip", self.clip)
+        self.model = self.network.save(folder / "model.onnx")
+
+    def record(self, network: Network) -> Path:
+        """The published pose of a run in float32."""
+        contract = self.contract.with_conventions({"math": "f32"})
+        runner = start_run(contract, CallableNetwork(network), read_clip(self.clip), "teacher")
+        trace = run_frames(runner, range(24), "Sneak_Turn", "teacher")
+        write_trace(recorded({"y_out": trace.stages["y_out"]}, trace.header.fps), self.engine)
+        return self.engine
+
+
+@passes("an engine in float32 that records nothing but what it publishes")
+def test_the_output_alone_agrees(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
+    """What the inputs are uncertain by is carried through the network, so the output can be judged without them."""
+    demo = Demo(demo_bundle, tmp_path)
+    answer = command("explain", demo.record(demo.network), *demo.words, "--onnx", demo.model)
+    assert answer.status == 0, answer.out
+
+
+@refused("the same engine with one row of weights off by a tenth", "DIFFERS in y_out")
+def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
+    """The carried uncertainty must not hide a wrong model."""
+    demo = Demo(demo_bundle, tmp_path)
+    wrong = Network(demo.contract)
+    wrong.weights[2][7] *= np.float32(1.1)
+    answer = command("explain", demo.record(wrong), *demo.words, "--onnx", demo.model)
+    assert answer.status == 1, answer.out
+
+
+@refused("an engine whose last layer has one weight off by a hundredth", "RP801 in y_norm")
+def test_a_wrong_weight_is_seen(project: Project, command: Any) -> None:
+    """The tolerance is wide where the inputs differ; it must not hide a wrong model."""
+    clip = project.real / "Walk_F.json"
+    wrong = Network(project.contract)
+    wrong.weights[2][7, 3] *= np.float32(1.0 + WRONG)
+    answer = compared(project, command, clip, project.engine(clip, wrong))
+    assert answer.status == 1
+    assert "RP801 error: y_norm differs" in answer.out
+
+
+@refused("an engine that sends the history newest first", "RP801 in pose_hist_raw")
+def test_a_reversed_history_is_seen(project: Project, command: Any) -> None:
+    """A reversed history is a character that remembers the future."""
+    clip = project.real / "Walk_F.json"
+    stages = project.engine(clip)
+    for name in ("pose_hist_raw", "pose_hist"):
+        stages[name] = stages[name].reshape(len(stages[name]), 3, -1)[:, ::-1].reshape(stages[name].shape)
+    answer = compared(project, command, clip, stages)
+    assert answer.status == 1
+    assert "pose_hist_raw differs" in answer.out

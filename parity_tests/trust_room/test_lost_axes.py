@@ -1,0 +1,175 @@
+"""Rotations whose axes are lost
+
+A network may give six numbers that are no rotation: an axis of length zero, or two parallel axes. What replaces the lost axis is
+part of the contract. The expected values here follow from the engine's loop, written out by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.fixtures.mutants.engine import slip
+from rigpact.fixtures.mutants.scene import Scene, generated_scene, losing_scene
+from rigpact.reference_runtime.recordings.trace import Trace, write_trace
+
+from .tried import passes, refused
+
+BONE = slice(6, 12)
+"""The bone whose first axis is lost in half of the frames."""
+SECOND = np.array([0.6, 0.0, 0.8])
+"""The second axis that the network gives that bone."""
+Write = Callable[[str, Mapping[str, FloatArray]], Path]
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    """A walk on the demo character, with a network that loses axes."""
+    return losing_scene(generated_scene("sneak_turn", frames=24))
+
+
+@pytest.fixture(scope="module")
+def honest(scene: Scene) -> Trace:
+    """The run under the contract."""
+    return scene.record()
+
+
+@pytest.fixture
+def write(honest: Trace, tmp_path: Path) -> Write:
+    """Write stages as a recording of the run."""
+
+    def written(name: str, stages: Mapping[str, FloatArray]) -> Path:
+        path = tmp_path / f"{name}.trace.safetensors"
+        write_trace(replace(honest, stages=dict(stages)), path)
+        return path
+
+    return written
+
+
+@pytest.fixture
+def bundle(demo_bundle: Path) -> tuple[object, ...]:
+    """The demo bundle as the commands take it."""
+    companion = demo_bundle / "pretrain_template.json"
+    return "--bundle", demo_bundle / "norm_template.json", "--companion", companion, "--set", "output_mode=residual"
+
+
+def lost_frames(stages: Mapping[str, FloatArray]) -> FloatArray:
+    """The frames in which the first axis of ΔR is shorter than the engine's threshold."""
+    first = stages["y_raw"][:, BONE][:, :3] + np.array([1.0, 0.0, 0.0])
+    return np.asarray(np.abs(first).max(axis=1) <= 1e-4)
+
+
+def six_of(first: FloatArray) -> FloatArray:
+    """The six numbers of a rotation with this first axis, and the network's second one made perpendicular to it."""
+    second = SECOND - first * (first @ SECOND)
+    return np.concatenate((first, second / np.linalg.norm(second)))
+
+
+def test_lost_axis_of_a_turn_becomes_a_coordinate_axis(honest: Trace) -> None:
+    """With the previous pose's axis, a bone whose output died turns by the whole angle of its pose, in every frame."""
+    lost = lost_frames(honest.stages)
+    found = honest.stages["delta6d"][lost][:, BONE]
+
+    assert 4 <= lost.sum() < len(lost)
+    np.testing.assert_allclose(found, np.tile(six_of(np.array([1.0, 0.0, 0.0])), (len(found), 1)), atol=1e-6)
+
+
+@refused(
+    "An engine takes a lost axis of ΔR from the previous pose; its own later stages fit that",
+    "`explain` names `degenerate_axis = previous_frame_for_delta`, `diff` reports RP801; exit 1",
+)
+def test_axis_of_the_previous_pose_in_a_turn_is_named(
+    command: Any, scene: Scene, honest: Trace, write: Write, bundle: tuple[object, ...]
+) -> None:
+    """The bone flickers by many degrees wherever its output is weak."""
+    stages = scene.record({"degenerate_axis": "previous_frame_for_delta"}).stages
+    for frame in np.flatnonzero(lost_frames(stages))[1:]:
+        axis = stages["y_out"][frame - 1, BONE][:3].astype(np.float64)
+        np.testing.assert_allclose(stages["delta6d"][frame, BONE], six_of(axis), atol=1e-6)
+    wrong = write("wrong", stages)
+
+    explained = command("explain", wrong, *bundle)
+    compared = command("diff", write("right", honest.stages), wrong, *bundle)
+
+    assert explained.status == 1
+    assert "With degenerate_axis = previous_frame_for_delta the error of delta6d falls" in " ".join(
+        explained.out.split()
+    )
+    assert (compared.status, "RP801" in compared.out, "Poses agree" in compared.out) == (1, True, False)
+
+
+def half_a_turn(stages: Mapping[str, FloatArray], _scene: Scene) -> FloatArray:
+    """ΔR with the opposite first axis, where it is lost."""
+    rows = stages["delta6d"].copy()
+    rows[lost_frames(stages), BONE] = six_of(np.array([-1.0, 0.0, 0.0]))
+    return rows
+
+
+@refused(
+    "A bone is turned by 180 degrees where its axis is lost, and quaternions were not recorded",
+    "RP801 with the degrees; `explain` says DIFFERS; exit 1",
+)
+def test_half_a_turn_at_a_lost_axis_does_not_agree(
+    command: Any, scene: Scene, honest: Trace, write: Write, bundle: tuple[object, ...]
+) -> None:
+    """A limb that points backwards for a frame passed as 'Poses agree: at most 1.8e+02 deg apart'."""
+    right, wrong = dict(honest.stages), slip(scene, dict(honest.stages), "delta6d", half_a_turn)
+    del right["quat"], wrong["quat"]
+    paths = write("right", right), write("wrong", wrong)
+
+    compared = command("diff", *paths, *bundle)
+    explained = command("explain", paths[1], *bundle)
+
+    assert (compared.status, "RP801" in compared.out, "Poses agree" in compared.out) == (1, True, False)
+    assert (explained.status, "AGREES" in explained.out) == (1, False)
+
+
+def at_the_threshold(honest: Trace, first_axis: tuple[float, float, float]) -> dict[str, FloatArray]:
+    """y_raw with a first axis of ΔR of length 1e-4, where one engine replaces it and another keeps it, and ΔR with this one."""
+    stages = {name: honest.stages[name].copy() for name in ("y_raw", "delta6d")}
+    frame = int(np.flatnonzero(lost_frames(stages))[0])
+    stages["y_raw"][frame, BONE][:3] = (-1.0, 1e-4, 0.0)
+    stages["delta6d"][frame, BONE] = six_of(np.array(first_axis))
+    return stages
+
+
+@refused(
+    "A rotation differs where an axis is within rounding of the length at which it is replaced",
+    "RP830, the value is missing; `explain` says UNDETERMINED, exit 2",
+)
+def test_value_whose_tolerance_spans_its_range_is_never_agreed(
+    command: Any, honest: Trace, write: Write, bundle: tuple[object, ...]
+) -> None:
+    """A tolerance of 180 degrees allows every pose: to call that agreement is to have measured nothing."""
+    replaced, kept = at_the_threshold(honest, (1.0, 0.0, 0.0)), at_the_threshold(honest, (0.0, 1.0, 0.0))
+    paths = write("replaced", replaced), write("kept", kept)
+
+    compared = command("diff", *paths, *bundle)
+    explained = command("explain", paths[1], *bundle)
+
+    assert (compared.status, "RP830" in compared.out, "RP801" in compared.out) == (1, True, False)
+    assert (explained.status, "UNDETERMINED" in explained.out) == (2, True)
+
+
+@passes("Two correct engines, one in float32 and one in float64, whose network loses axes in half of the frames")
+@pytest.mark.parametrize("output_mode", ["residual", "absolute"])
+def test_honest_engines_agree_where_axes_are_lost(
+    command: Any, tmp_path: Path, demo_bundle: Path, output_mode: str
+) -> None:
+    """A weak output is legal; an alarm there teaches people to ignore alarms."""
+    scene = losing_scene(generated_scene("sneak_turn", frames=24), output_mode)
+    paths = []
+    for math in ("f64", "f32"):
+        paths.append(tmp_path / f"{math}.trace.safetensors")
+        write_trace(scene.record({"math": math}), paths[-1])
+    words = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json",
+             "--set", f"output_mode={output_mode}")  # fmt: skip
+
+    assert command("diff", *paths, *words).status == 0
+    assert [command("explain", path, *words).status for path in paths] == [0, 0]

@@ -1,0 +1,132 @@
+"""A check that could not run
+
+A rule that is skipped for want of a package, a file or time is missing: exit 2, which is no pass, unless it is waived.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.model import file as model_file
+
+from .tried import passes, refused
+
+Command = Callable[..., Any]
+GATE = """[gate]
+bundle = "norm_template.json"
+companion = "pretrain_template.json"
+model = "model.onnx"
+free-run = false
+"""
+WAIVED = """[[gate.waive]]
+part = "model"
+owner = "Ana"
+reason = "the model comes tomorrow"
+expires = "2999-01-01"
+"""
+
+
+@pytest.fixture
+def project(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The demo under the gate."""
+    folder = tmp_path / "game"
+    shutil.copytree(demo_bundle, folder)
+    (folder / "rigpact.toml").write_text(GATE, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@refused(
+    "a model whose nodes and weights cannot be read, because the package onnx is gone",
+    "exit 2; RP419 says what is missing",
+)
+@pytest.mark.parametrize(
+    "words",
+    [("gate",), ("check", "norm_template.json", "--onnx", "model.onnx"), ("check-each", "model.onnx"), ("doctor",)],
+)
+def test_a_graph_that_is_not_read_is_missing(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Dropout left on and NaN weights passed with "7 of 7 judged" where the package was not installed."""
+    monkeypatch.setattr(model_file, "onnx_is_installed", lambda: False)
+    shutil.rmtree(project / "teacher_predictions")
+    answer = command(*words)
+    assert answer.status == 2
+    assert "the package onnx is not installed" in answer.out
+    assert "\nPASS" not in answer.out
+
+
+@refused("a file that [gate] names and that is not there", "exit 2; `rigpact doctor` says which part and how to get it")
+def test_the_doctor_says_what_is_missing(command: Command, project: Path) -> None:
+    """An hour before the release nobody knows which of seven parts the build machine could judge."""
+    (project / "model.onnx").unlink()
+    answer = command("doctor", "--format", "json")
+    document = json.loads(answer.out)
+    states = {part["name"]: part["state"] for part in document["project"]}
+    assert (answer.status, document["verdict"], command("gate").status) == (2, "incomplete", 2)
+    assert {name for name, state in states.items() if state == "missing"} == {"model"}
+    assert states["files"] == "can be judged"
+    assert all("model.onnx" in part["reason"] for part in document["project"] if part["state"] == "missing")
+    assert "missing        model: model.onnx" in command("doctor").out
+
+
+@passes("the same file, waived with owner, reason and day", "`doctor` and `gate` pass, and both show the waiver")
+def test_what_is_waived_is_not_missing(command: Command, project: Path) -> None:
+    """A model that comes tomorrow must not stop everybody's work today."""
+    (project / "rigpact.toml").write_text(GATE + WAIVED, encoding="utf-8")
+    (project / "model.onnx").unlink()
+    for words in (("doctor",), ("gate",)):
+        answer = command(*words)
+        assert answer.status == 0
+        assert "the model comes tomorrow" in answer.out
+
+
+@refused("a project that asks nothing, or has no settings", "`rigpact doctor` exits with 2 and names `rigpact init`")
+@pytest.mark.parametrize("text", [None, '[severity]\nRP070 = "error"\n'])
+def test_a_project_that_asks_nothing_is_not_ready(command: Command, project: Path, text: str | None) -> None:
+    """Nothing is missing where nothing is asked; that is no readiness."""
+    (project / "rigpact.toml").unlink()
+    if text is not None:
+        (project / "rigpact.toml").write_text(text, encoding="utf-8")
+    answer = command("doctor")
+    assert answer.status == 2
+    assert "`rigpact init` writes one" in answer.out
+
+
+@refused("a dependency of rigpact that is not installed", "`rigpact doctor` exits with 2 and says how to get it")
+def test_a_missing_dependency_is_told(command: Command, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that a slim image left out is found when a release is due."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from rigpact.reports.gate.setup import installation
+
+    def without_onnx(name: str) -> str:
+        if name == "onnx":
+            raise PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(installation, "version", without_onnx)
+    answer = command("doctor", "--format", "json")
+    lacking = [tool for tool in json.loads(answer.out)["installation"] if tool["needed"] and tool["version"] is None]
+    assert answer.status == 2
+    assert [tool["name"] for tool in lacking] == ["onnx"]
+    assert lacking[0]["get"].startswith("pip install 'onnx")
+
+
+@passes("the demo after a plain install: `rigpact init`, `rigpact doctor`, `rigpact gate`")
+def test_the_demo_is_ready(command: Command, project: Path) -> None:
+    """The first three commands of a new user."""
+    (project / "rigpact.toml").unlink()
+    begun = command("init")
+    assert begun.status == 0
+    assert "READY: 6 of 6 parts" in begun.out
+    ready = command("doctor")
+    assert ready.status == 0
+    assert "not asked      engine-trace: no [[gate.trace]]" in ready.out
+    assert command("gate").status == 0

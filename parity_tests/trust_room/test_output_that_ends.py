@@ -1,0 +1,69 @@
+"""Output that ends before the answer does
+
+A reader that goes away changes no verdict: status 1 means findings. A full disk is no defect of rigpact, and no pass.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .tried import passes, refused
+
+FILES = ("norm_template.json", "pretrain_template.json", "model.onnx")
+
+
+@passes("`rigpact check` piped to `head -1`, which goes away before the answer is written", "keeps its exit status")
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes close in another way")
+@pytest.mark.parametrize("words", [("check", *FILES[:2], "--onnx", FILES[2]), ("describe", FILES[0], "--markdown")])
+def test_a_reader_that_goes_away_changes_no_verdict(words: tuple[str, ...], demo_bundle: Path) -> None:
+    """`rigpact check … | head -1` in a CI script with pipefail would fail a sound pull request."""
+    command = [sys.executable, "-m", "rigpact.reports", *words]
+    with subprocess.Popen(command, cwd=demo_bundle, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")
+
+
+def _on_a_full_disk(folder: Path, *words: str, stdout: Path | int) -> subprocess.CompletedProcess[bytes]:
+    """The command where no file may grow beyond one kilobyte, as on a disk that is full."""
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)); "
+    code = limited + "from rigpact.reports.command_line import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, *words]
+    if isinstance(stdout, Path):
+        with stdout.open("wb") as stream:
+            return subprocess.run(command, cwd=folder, stdout=stream, stderr=subprocess.PIPE, check=False)
+    return subprocess.run(command, cwd=folder, stdout=stdout, stderr=subprocess.PIPE, check=False)
+
+
+@refused(
+    "a disk that is full while the answer is printed", "exit 2 with one line: an answer that nobody can read is no pass"
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:
+    """A CI job that keeps the log on a full disk would be green with an empty report."""
+    done = _on_a_full_disk(demo_bundle, "check", *FILES[:2], "--onnx", FILES[2], stdout=Path("/dev/full"))
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "rigpact: error: standard output: found a disk that refuses (No space left on device), expected room to write"
+        " (hint: nothing was kept of it)"
+    ]
+
+
+@refused("a disk that is full while a trace is written", "exit 2 with one line, and no half of a file is left")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("name", ["run.trace.jsonl", "run.trace.safetensors"])
+def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle: Path, tmp_path: Path, name: str) -> None:
+    """A programmer would report a defect of rigpact, and half of a trace would be compared with the engine."""
+    out, clip = tmp_path / name, demo_bundle / "clips" / "Sneak_Turn.json"
+    words = ("run", FILES[0], "--onnx", FILES[2], "--clip", str(clip), "-o", str(out))
+    done = _on_a_full_disk(demo_bundle, *words, stdout=subprocess.DEVNULL)
+    assert done.returncode == 2
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"rigpact: error: {out}: found a disk that refuses (")
+    assert not list(tmp_path.iterdir())

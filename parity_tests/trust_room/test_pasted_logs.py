@@ -1,0 +1,227 @@
+"""Pasted engine logs
+
+The deployed engine prints some numbers of its first steps. Every printed line is evidence, alone or together with others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.statistics import FloatArray
+
+from .tried import passes, refused
+
+STEPS = 4
+CONDITION = (0.0, 1.0, 0.0, 0.0, 0.6, -0.8, 1.25)
+FALLBACK = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."
+Paste = Callable[[Sequence[str]], Path]
+
+
+def turn(axis: int, degrees: float) -> FloatArray:
+    """A rotation about a coordinate axis; columns are axes."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.eye(3)
+    matrix[first, first] = matrix[second, second] = cos
+    matrix[first, second], matrix[second, first] = -sin, sin
+    return matrix
+
+
+POSES = [turn(2, 40.0 + 5 * step) @ turn(0, 70.0 - 9 * step) for step in range(STEPS + 1)]
+DELTAS = [turn(1, 12.0 + step) @ turn(2, 7.0) for step in range(STEPS)]
+NEXT = [delta @ pose for delta, pose in zip(DELTAS, POSES, strict=False)]
+
+
+def numbers(values: Any, form: str = ".3f") -> str:
+    return ",".join(format(value, form) for value in np.ravel(values))
+
+
+def composition(step: int, following: FloatArray) -> str:
+    named = (("prev", POSES[step]), ("delta", DELTAS[step]), ("next", following))
+    axes = (f"{name}{letter}=({numbers(m[:, axis])})" for name, m in named for letter, axis in (("X", 0), ("Z", 2)))
+    return f"[DeltaCompose] frame={step} {' '.join(axes)}"
+
+
+def published(pose: FloatArray, second: FloatArray | None = None, form: str = ".4f") -> str:
+    """The published numbers of two bones: the axes X and Z of each."""
+    six = [matrix[:, axis] for matrix in (pose, np.eye(3) if second is None else second) for axis in (0, 2)]
+    return f"[TDbg][StepModel] y_reproj[0..11]={numbers(six, form)} (len=276)"
+
+
+def condition(raw: Sequence[float] = CONDITION, out: Sequence[float] | None = None, form: str = ".2f") -> str:
+    shown = numbers(raw, form), numbers(raw if out is None else out, form)
+    return f"[TDbg][BuildCondVector] useTeacher=0 Dim=7 Raw={shown[0]} Out={shown[1]}"
+
+
+def honest(form: str = ".3f") -> list[str]:
+    """Everything that four steps of a correct engine print."""
+    return [
+        line
+        for step, pose in enumerate(NEXT)
+        for line in (condition(), published(pose, form=form), composition(step, pose))
+    ]
+
+
+@pytest.fixture
+def paste(tmp_path: Path) -> Paste:
+    """Write lines, with the engine's prefix, and return the path of the log."""
+
+    def write(lines: Sequence[str]) -> Path:
+        path = tmp_path / "Game.log"
+        prefix = "[2025.11.16-10.20.30:123][{0:3}]LogTemp: Warning: "
+        path.write_text("".join(prefix.format(42) + line + "\n" for line in lines), encoding="utf-8")
+        return path
+
+    return write
+
+
+@passes("The whole log of a correct engine, with 3, 4 or 6 decimals and with shortest numbers")
+@pytest.mark.parametrize("form", [".3f", ".4f", ".6f", ".5g"])
+def test_log_of_a_correct_engine_agrees(command: Any, paste: Paste, form: str) -> None:
+    """An alarm on printed rounding would teach people not to paste logs."""
+    answer = command("explain", paste(honest(form)))
+    assert (answer.status, "AGREES" in answer.out) == (0, True), answer.out
+
+
+@refused(
+    "A log with correct compositions in which the condition that the network gets is another", "exit 1, stage `cond`"
+)
+@pytest.mark.parametrize("place", range(7))
+def test_wrong_condition_beside_right_compositions_is_seen(command: Any, paste: Paste, place: int) -> None:
+    """The network hears of another speed than the character has; the composition says nothing about that."""
+    wrong = list(CONDITION)
+    wrong[place] += 0.5
+    answer = command("explain", paste([*honest(), condition(CONDITION, wrong)]))
+    assert (answer.status, "stage cond" in answer.out) == (1, True)
+
+
+@refused(
+    "A log with nothing but a condition line, whose output is normalised", "names `condition_norm = zscore`; exit 1"
+)
+def test_normalised_condition_alone_is_named(command: Any, paste: Paste) -> None:
+    """A window of one sample has no spread: its z-score is zero, so the network starts without any command."""
+    answer = command("explain", paste([condition(CONDITION, [0.0] * 7)]))
+    assert (answer.status, "condition_norm = zscore" in answer.out) == (1, True)
+
+
+@refused("A condition whose direction has length 2, or whose action bit is 3", "`Against the contract`, exit 1")
+@pytest.mark.parametrize(("place", "value"), [(4, 2.0), (1, 3.0), (6, -1.0)])
+def test_condition_that_none_can_be_is_seen(command: Any, paste: Paste, place: int, value: float) -> None:
+    """Raw and output agree with each other, and both are wrong."""
+    wrong = list(CONDITION)
+    wrong[place] = value
+    answer = command("explain", paste([*honest(), condition(wrong)]))
+    assert (answer.status, "Against the contract: [BuildCondVector] line 5" in answer.out) == (1, True)
+
+
+@refused("A published pose that is not the composed one, in the third of four steps", "exit 1, stage `y_out`")
+def test_published_pose_that_was_not_composed_is_seen(command: Any, paste: Paste) -> None:
+    """The composition is right and the character shows another pose."""
+    lines = honest()
+    lines[2 * 3 + 1] = published(turn(0, 4.0) @ NEXT[2])
+    answer = command("explain", paste(lines))
+    assert (answer.status, "stage y_out" in answer.out) == (1, True)
+
+
+@refused("The same, where one line of another step was cut off", "exit 1, stage `y_out`")
+def test_published_pose_is_compared_where_another_step_lost_its_line(command: Any, paste: Paste) -> None:
+    """One damaged line must not hide the others."""
+    lines = honest()
+    lines[2 * 3 + 1] = published(turn(0, 4.0) @ NEXT[2])
+    lines[1] = lines[1][:60]
+    answer = command("explain", paste(lines))
+    assert (answer.status, "stage y_out" in answer.out) == (1, True)
+
+
+@refused("A condition of five numbers, beside correct compositions and without a bundle", "UNDETERMINED, exit 2")
+def test_condition_of_another_width_is_not_agreed(command: Any, paste: Paste) -> None:
+    """Nobody looked at the line: it is of another engine."""
+    line = condition(CONDITION[:5]).replace("Dim=7", "Dim=5")
+    answer = command("explain", paste([*honest(), line]))
+    assert (answer.status, "UNDETERMINED" in answer.out) == (2, True)
+
+
+@refused("Nothing but published numbers that are no rotation, of either bone", "`Against the contract`, exit 1")
+@pytest.mark.parametrize("bone", [0, 1])
+def test_published_numbers_that_are_no_rotation_are_seen(command: Any, paste: Paste, bone: int) -> None:
+    """A pose that was never made orthonormal: limbs shear, and grow."""
+    poses = [np.eye(3), np.eye(3)]
+    poses[bone] = poses[bone] + np.array([[0.0, 0.0, 0.1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    answer = command("explain", paste([published(*poses)]))
+    assert (answer.status, f"bone {bone}: no rotation" in answer.out) == (1, True)
+
+
+@refused("The engine says that it made up its own pose-history statistics, under a bundle that has them", "exit 1")
+@pytest.mark.parametrize("beside", [[], honest()], ids=["alone", "together"])
+def test_fallback_of_the_history_is_a_difference(
+    command: Any, paste: Paste, demo_bundle: Path, beside: list[str]
+) -> None:
+    """A third of the network's inputs has another scale, and everything that is printed beside it is right."""
+    files = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    answer = command("explain", paste([*beside, FALLBACK]), *files)
+    assert (answer.status, "fell back" in answer.out) == (1, True)
+
+
+@refused("The same warning without a bundle, beside correct compositions", "UNDETERMINED, exit 2")
+def test_fallback_without_a_bundle_is_not_agreed(command: Any, paste: Paste) -> None:
+    """Whether the statistics were there is not in the log."""
+    answer = command("explain", paste([*honest(), FALLBACK]))
+    assert (answer.status, "UNDETERMINED" in answer.out) == (2, True)
+
+
+@refused("A composition with `nan` or `-nan(ind)` in it", "exit 1: a value that is not finite")
+@pytest.mark.parametrize("token", ["nan", "-nan(ind)", "-1.#IND"])
+def test_nan_in_a_log_is_no_line_that_was_cut_off(command: Any, paste: Paste, token: str) -> None:
+    """The line that matters most was passed over as damaged."""
+    lines = honest()
+    head, tail = lines[-1].split("nextX=(")
+    lines[-1] = f"{head}nextX=({token},{tail.partition(',')[2]}"
+    answer = command("explain", paste(lines))
+    assert (answer.status, "not finite" in answer.out) == (1, True)
+
+
+@refused("A second run in the same log composes in the other order", "names `compose_order = prev_delta`; exit 1")
+def test_second_run_of_a_log_is_read_too(command: Any, paste: Paste) -> None:
+    """Frame numbers start again; only the first run was looked at."""
+    second = [composition(step, POSES[step] @ DELTAS[step]) for step in range(STEPS)]
+    answer = command("explain", paste([*honest(), *second]))
+    assert (answer.status, "compose_order = prev_delta" in answer.out) == (1, True)
+
+
+@refused("The log reports another state width than the bundle has, beside correct compositions", "exit 1")
+def test_widths_of_another_bundle_are_a_difference(command: Any, paste: Paste, demo_bundle: Path) -> None:
+    """The engine loaded another bundle: nothing else in the report is about this one."""
+    head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
+    answer = command("explain", paste([head, *honest()]), "--bundle", demo_bundle / "norm_template.json")
+    assert (answer.status, "the engine reports state = 420, the bundle gives 422" in answer.out) == (1, True)
+
+
+@refused("Five inputs and `y_out` are recorded, and no model is given", "`y_out` is named as not judged; exit 2")
+def test_pose_that_was_not_judged_is_not_agreed(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """The inputs are right, so the verdict was AGREES; the pose that players see was never looked at."""
+    clip, model = demo_bundle / "clips" / "Sneak_Turn.json", demo_bundle / "model.onnx"
+    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    whole, part = tmp_path / "whole.trace.jsonl", tmp_path / "part.trace.jsonl"
+    words = ("run", demo_bundle / "norm_template.json", *bundle[2:], "--onnx", model, "--clip", clip)
+    assert command(*words, "--frames", 8, "-o", whole).status == 0
+    part.write_text(
+        _only(whole.read_text(encoding="utf-8"), ("state", "cond", "contacts", "angvel", "pose_hist", "y_out"))
+    )
+
+    answer = command("explain", part, *bundle, "--clip", clip)
+
+    assert (answer.status, "AGREES" in answer.out, "y_out: not judged" in answer.out) == (2, False, True)
+
+
+def _only(text: str, stages: Sequence[str]) -> str:
+    import json
+
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        line["stages"] = {name: line["stages"][name] for name in stages}
+    return "\n".join(json.dumps(line) for line in lines) + "\n"

@@ -1,0 +1,67 @@
+"""A clip of z-scores
+
+A teacher file holds z-scores. Each side undoes them: z times the deviation plus the mean, in its own arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+
+from .tried import passes, refused
+
+FRAMES = 16
+Files = tuple[Path, Path, Path, Path]
+
+
+@pytest.fixture
+def files(demo_bundle: Path) -> Files:
+    """Bundle, companion, teacher file and model."""
+    names = "norm_template.json", "pretrain_template.json", "teacher_batches/Sneak_Turn_teacher.json", "model.onnx"
+    bundle, companion, clip, model = (demo_bundle / name for name in names)
+    return bundle, companion, clip, model
+
+
+def engine(files: Files) -> Trace:
+    """What an engine with float32 arithmetic records, driven by the teacher file."""
+    contract = load_contract(*files[:2]).with_conventions({"math": "f32"})
+    runner = start_run(contract, OnnxNetwork(files[3], contract), read_clip(files[2]), "teacher")
+    return run_frames(runner, range(FRAMES), "Sneak_Turn", "teacher")
+
+
+def explained(command: Any, files: Files, path: Path) -> Any:
+    """`rigpact explain` with the teacher file as the clip."""
+    bundle, companion, clip, model = files
+    return command("explain", path, "--bundle", bundle, "--companion", companion, "--clip", clip, "--onnx", model)
+
+
+@passes("an engine that undoes a teacher file's z-scores in float32")
+@pytest.mark.parametrize("left_out", [(), ("x_raw",), ("x_raw", "state")], ids=["all", "no x_raw", "no state"])
+def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Files, left_out: tuple[str, ...]) -> None:
+    """One rounding of the mean is many roundings of a state near zero: each side is right."""
+    trace = engine(files)
+    kept = {name: rows for name, rows in trace.stages.items() if name not in left_out}
+    path = tmp_path / "engine.trace.safetensors"
+    write_trace(replace(trace, stages=kept), path)
+    answer = explained(command, files, path)
+    assert answer.status == 0, answer.out
+
+
+@refused("means that are off by a thousandth of their deviations", "DIFFERS in x_raw")
+def test_a_wrong_mean_is_seen(command: Any, tmp_path: Path, files: Files) -> None:
+    """The wider tolerance must not hide statistics of another training."""
+    trace, contract = engine(files), load_contract(*files[:2])
+    wrong = trace.stages["x_raw"] + np.float32(1e-3) * contract.state_statistics.std_floored
+    path = tmp_path / "engine.trace.safetensors"
+    write_trace(replace(trace, stages={**trace.stages, "x_raw": wrong.astype(np.float32)}), path)
+    answer = explained(command, files, path)
+    assert answer.status == 1
+    row = next(line for line in answer.out.splitlines() if line.startswith("x_raw "))
+    assert "DIFFERS" in row

@@ -1,0 +1,204 @@
+"""The exact answer of an ONNX model, and how far two correct float32 versions of it may differ.
+
+The model's operations are evaluated in float64, once as they are and `PROBES` times with each operation's result disturbed
+by the deviation of its rounding (arithmetic.py), with random signs. An input that is known up to a bound is disturbed by
+its bound, the largest deviation that such an error can have. The root mean square of the changes of an output
+estimates the deviation σ of its error: to first order it is sqrt(Σ (∂output/∂value)² · deviation²) over all values of the
+graph, so errors that cancel on the way and errors that grow are both seen, and an uncertainty that reaches across a kink or a
+clamp is followed there.
+
+The bound is `SIGMAS`·σ. For errors with mean zero a value exceeds λσ with a probability of at most 2·exp(-λ²/2), 3e-8 at
+λ = 6. The estimate from K probes can be smaller than σ: by a factor of 4 with a probability of 1.3e-4 at K = 8. This is within
+the margin of the deviations: every rounding counts as u, although its root mean square is 0.4·u (a factor of 2.4), every
+partial sum is as large as the largest (a factor of sqrt(3) and more), and an input's bound is no deviation but a worst case.
+
+Nothing here is fitted to a runtime: another BLAS, another number of threads, blocked or reversed sums, fused
+multiply-adds and the fused kernels of onnxruntime are all orders of the same roundings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.program import Operation, Program, read_program
+from rigpact.reference_runtime.network_rounding import elementwise, recurrent
+from rigpact.reference_runtime.network_rounding.arithmetic import (
+    Array,
+    Disturbance,
+    Recorder,
+    Rounded,
+    StackedDisturbance,
+    mean_deviation,
+)
+from rigpact.reference_runtime.network_rounding.shaping import MOVING, NotEvaluated, split
+from rigpact.reference_runtime.network_rounding.sums import SUMMING
+from rigpact.reference_runtime.operations.rounding import gamma
+
+PROBES, SIGMAS, STORED = 8, 6.0, 2
+_NO_INPUT = np.array(None, object)
+_REDUCTIONS = ("ReduceMean",)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The outputs of a model in float64, and the bound of each number; infinite where a disturbance ends in no number."""
+
+    exact: tuple[Array, ...]
+    bound: tuple[Array, ...]
+
+
+class NetworkRounding:
+    """A model whose answers can be bounded. `reason` is '' if every operation is known, else what is not."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the model; a model that cannot be read is not refused, it has a reason."""
+        self.reason = ""
+        try:
+            self._program = prepared(read_program(path))
+        except UnusableInput as error:
+            self.reason = error.found
+
+    def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer | None:
+        """Evaluate inputs whose uncertainties are `moved`, in the order of binding; None if it is not possible."""
+        if self.reason:
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                return _answer(self._program, inputs, moved, is_apart=self.is_row_by_row())
+        except NotEvaluated as unknown:
+            self.reason = str(unknown)
+        except ValueError as error:  # shapes that do not fit: the model takes another number of rows
+            self.reason = f"operations that do not take {len(inputs[0])} rows ({error})"
+        return None
+
+    def is_row_by_row(self) -> bool:
+        """Whether no operation of the model can mix two rows or fix their number."""
+        return not self.reason and all(_keeps_rows(node, self._program) for node in self._program.operations)
+
+
+def prepared(program: Program) -> Program:
+    """The program with wide constants; UnusableInput for numbers of other types than float32 and float64."""
+    constants = {}
+    for name, value in program.constants.items():
+        if value.dtype not in (np.float32, np.float64) and value.dtype.kind not in "biu":
+            raise UnusableInput(f"{program.path}#{name}", f"constants of the type {value.dtype}", "float32")
+        constants[name] = value.astype(np.float64) if value.dtype.kind == "f" else value
+    return Program(program.path, program.opset, program.inputs, program.outputs, program.operations, constants)
+
+
+def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *, is_apart: bool) -> Answer:
+    """is_apart: no operation mixes two rows."""
+    given = [np.asarray(each, np.float64) for each in inputs]
+    recorder = Recorder()
+    exact = evaluate(program, given, recorder)
+    rows = len(given[0])
+    if is_apart and all(each.ndim > 1 and each.shape[0] == rows for each in (*recorder.deviations, *exact)):
+        stacked = StackedDisturbance(recorder.deviations, rows, PROBES)
+        below = [
+            np.concatenate([each] * PROBES) + stacked.spread(np.asarray(by, np.float64))
+            for each, by in zip(given, moved, strict=True)
+        ]
+        found = [
+            each.reshape(PROBES, *one.shape) for each, one in zip(evaluate(program, below, stacked), exact, strict=True)
+        ]
+        return bounded(exact, list(zip(*found, strict=True)))
+    answers = []
+    for probe in range(PROBES):
+        disturbed = Disturbance(recorder.deviations, len(given[0]), probe)
+        shifted = [
+            each + np.asarray(by, np.float64) * disturbed.signs(each.shape)
+            for each, by in zip(given, moved, strict=True)
+        ]
+        answers.append(evaluate(program, shifted, disturbed))
+    return bounded(exact, answers)
+
+
+def bounded(exact: Sequence[Array], disturbed: Sequence[Sequence[Array]]) -> Answer:
+    """The outputs with the bound that their disturbed versions show."""
+    bounds = []
+    for place, one in enumerate(exact):
+        square = np.mean([(outputs[place] - one) ** 2 for outputs in disturbed], axis=0)
+        bound = SIGMAS * np.sqrt(square) + gamma(STORED) * np.abs(one)
+        bounds.append(np.where(np.isnan(bound), np.inf, bound))
+    return Answer(tuple(exact), tuple(bounds))
+
+
+def evaluate(program: Program, inputs: Sequence[Array], rounded: Rounded) -> list[Array]:
+    """The outputs of a program; NotEvaluated for an operation that is not known."""
+    known: dict[str, Array] = {**program.constants, **dict(zip(program.inputs, inputs, strict=True))}
+    variances = _variances(program)
+    for node in program.operations:
+        values = [known[name] if name else _NO_INPUT for name in node.inputs]
+        results = _results(rounded, node, values, program)
+        if node.outputs[0] in variances:
+            source = known[variances[node.outputs[0]]]
+            results[0] = np.maximum(rounded(results[0], partial(_fused, source, results[0].shape)), 0.0)
+        known |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
+    return [known[name] for name in program.outputs]
+
+
+def _results(rounded: Rounded, node: Operation, values: list[Array], program: Program) -> list[Array]:
+    if node.domain:
+        raise NotEvaluated(f"the operation {node.domain}.{node.op}")
+    if (
+        node.op == "Softmax"
+        and program.opset < 13
+        and node.attributes.get("axis", 1) % values[0].ndim != values[0].ndim - 1
+    ):
+        raise NotEvaluated("Softmax over several axes")
+    if node.op in SUMMING:
+        return [SUMMING[node.op](rounded, node, values)]
+    if node.op in MOVING:
+        return [MOVING[node.op](node, values)]
+    if node.op == "Split":
+        return split(node, values, len(node.outputs))
+    if node.op in ("GRU", "LSTM"):
+        return (recurrent.gru if node.op == "GRU" else recurrent.lstm)(rounded, node, values)
+    found = elementwise.evaluate(rounded, node, values)
+    if found is None:
+        raise NotEvaluated(f"the operation {node.op}")
+    return [found]
+
+
+def _variances(program: Program) -> Mapping[str, str]:
+    """The outputs that are variances written out, mean((x - mean(x))²), and their x.
+
+    onnxruntime fuses them into a LayerNormalization, which computes E[x²] - E[x]².
+    """
+    makers = {name: node for node in program.operations for name in node.outputs}
+    found = {}
+    for node in program.operations:
+        square = makers.get(node.inputs[0]) if node.op in _REDUCTIONS else None
+        is_square = square is not None and (square.op == "Pow" or (square.op == "Mul" and len(set(square.inputs)) == 1))
+        centred = makers.get(square.inputs[0]) if square is not None and is_square else None
+        if centred is None or centred.op != "Sub":
+            continue
+        mean = makers.get(centred.inputs[1])
+        if mean is not None and mean.op in _REDUCTIONS and mean.inputs[0] == centred.inputs[0]:
+            found[node.outputs[0]] = centred.inputs[0]
+    return found
+
+
+def _fused(x: Array, shape: tuple[int, ...]) -> Array:
+    """The deviation of E[x²] - E[x]² for a variance of that shape."""
+    sizes = shape if len(shape) == x.ndim else (*shape, *(1,) * (x.ndim - len(shape)))
+    axes = tuple(axis for axis, size in enumerate(sizes) if size == 1 and x.shape[axis] != 1)
+    return np.asarray(mean_deviation(x**2, axes or (x.ndim - 1,)).reshape(shape))
+
+
+_ROWS = frozenset({"Gemm", "MatMul", "Clip", "Dropout", *elementwise.ROUNDING, *elementwise.EXACT}) - {"PRelu"}
+_ROWS_BY_AXIS = frozenset({"Concat", "Softmax", "LayerNormalization", "Split"})
+
+
+def _keeps_rows(node: Operation, program: Program) -> bool:
+    if node.op in ("Gemm", "MatMul"):
+        return node.inputs[1] in program.constants and not node.attributes.get("transA")
+    default: Any = {"Concat": 0, "Split": 0}.get(node.op, -1)
+    return node.op in _ROWS or (node.op in _ROWS_BY_AXIS and node.attributes.get("axis", default) != 0)

@@ -1,0 +1,35 @@
+"""`rigpact doctor`: what this installation and this project can judge."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import typer
+
+from rigpact.reports.command_line.making.known_findings import ConfigFile, configuration_from_option
+from rigpact.reports.command_line.options import Format, OutputFormat
+
+
+def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TEXT) -> None:
+    """Say what this installation and this project can judge, and what is missing for the rest.
+
+    Files are opened, and nothing is measured. Exit status 0: all that [gate] in rigpact.toml asks can be judged; 2: something
+    cannot, or nothing is asked.
+    """
+    from datetime import datetime
+
+    from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.reports.gate.setup.doctor import examine, print_examination
+    from rigpact.reports.terminal import print_json, stdout
+
+    today = datetime.now().astimezone().date()
+    configuration = configuration_from_option(config)
+    place = Path(FILE_NAME) if configuration is None else configuration.path
+    with contextlib.chdir(place.resolve().parent):
+        found = examine(None if configuration is None else configuration.gate, today)
+    if output_format is OutputFormat.JSON:
+        print_json(found.to_json())
+    else:
+        print_examination(found, stdout(), place)
+    raise typer.Exit(found.exit_code)

@@ -1,0 +1,55 @@
+"""`rigpact import`: a contract from the file that another stack exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_contract(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="deploy.yaml, an IO descriptor, LEAPP's YAML, an .onnx of mjlab, a .bin of weights."
+        ),
+    ],
+    *,
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="FILE", help="The contract (.toml) to write; the model (.onnx) of a .bin."),
+    ],
+    onnx: Annotated[
+        Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")
+    ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option(
+            "--recording", metavar="FILE", help="A recording whose columns are matched to the vectors by name."
+        ),
+    ] = None,
+    fps: Annotated[
+        float | None,
+        typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a contract of your own from what another stack exports. What the file leaves open stays open, with a comment.
+
+    Exit status 0; 2 for a file of no known format, or one that contradicts itself or its model.
+    """
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.files import write_bytes
+    from rigpact.reports.importing.formats import ImportRequest, import_file
+    from rigpact.reports.terminal import plain
+
+    if out.exists() and not force:
+        raise UnusableInput(out, "a file", "none yet", "--force writes over it")
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps))
+    write_bytes(out, imported.content)
+    typer.echo(f"{plain(str(out))} written: {imported.what}")
+    for note in imported.notes:
+        typer.echo(f"note: {plain(note)}")
+    if imported.left_open:
+        typer.echo(f"left open: {plain(', '.join(imported.left_open))}; `rigpact check` names each place")

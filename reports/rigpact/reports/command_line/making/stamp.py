@@ -1,0 +1,42 @@
+"""`rigpact stamp`: write a contract's hash into a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def stamp(
+    contract: Annotated[
+        Path, typer.Argument(metavar="CONTRACT", help="The schema bundle, a system's contract file, or a contract of one's own.")
+    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to it.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model to write.")],
+) -> None:  # fmt: skip
+    """Write the contract's hash into a model's metadata: `rigpact check` then refuses the model with another contract.
+
+    The hash covers the contract and the files that its numbers come from. The model's numbers stay as they are.
+    Exit status 0; 2 for a file that cannot be read or written.
+    """
+    from rigpact.contract.documents import Kind, read_document
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.contract.model.stamp import write_stamped
+    from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+    from rigpact.reports.terminal import stdout
+
+    read = open_contract(ContractFiles(contract, None, (), None))
+    document = read_document(contract)
+    if document.kind is Kind.DECLARATION:
+        from rigpact.contract.declared.reading import declaration_of
+
+        own = model.resolve()
+        if any((document.path.parent / name).resolve() == own for name in declaration_of(document).read):
+            raise UnusableInput(
+                contract, f"numbers that come from {model.name} itself", "numbers from other files",
+                "the hash would change with the stamp: write the numbers into the contract",
+            )  # fmt: skip
+    write_stamped(model, read.sha256, out)
+    stdout().print(f"{out}: belongs to {contract.name}, {read.sha256[:12]}", markup=False, highlight=False)

@@ -1,0 +1,76 @@
+"""Whether the times of a recording are those of its frame rate, and whether the frame rate is the contract's.
+
+What is allowed, and why. A step is stamped with the engine's clock when it runs: at the moment when it is due, or later, but
+before the next step is due. So the times of two steps are off by less than one step against each other, and over n steps the
+measured rate is off by less than 1 / n. Two more things are no defect: a clock that calls 59.94 Hz "60" (one per mille), and
+a hitch, in which time goes on and no step runs. So a rate may be off by 1 % besides, between the one per mille of television
+rates and the 4 % between 24 and 25 frames a second; and it is measured over spans of frames, of which a hitch reaches a few.
+Over a quarter of the recording, the median span must have the rate: one hitch reaches a third of such spans. Over a sixteenth,
+the slowest and the fastest quarter of the spans are left out, so three hitches do no harm, and an engine that runs a third of
+the recording at half the rate is seen. Frames that were not recorded do no harm either: a span counts frame numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules.answers import comparison as rules
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.trace import Trace
+
+SAME_RATE = 0.01
+"""Two rates that differ by less are one rate on two clocks: see the module's text."""
+
+SPANS = ((4, (0.5,)), (16, (0.25, 0.75)))
+"""Lengths of spans as parts of the recording, and the quantiles that must have the rate: see the module's text."""
+
+
+def about_clock(recording: Recording, contract: Any) -> Iterator[Finding]:
+    """Findings about the clock of a trace; the times of other kinds of files are made from their rate."""
+    if recording.title != "trace":
+        return
+    trace, name = recording.trace, recording.path.name
+    fps = trace.header.fps
+    found = clock_contradiction(trace)
+    if found:
+        yield rules.CLOCK_CONTRADICTS.at(recording.path, "/time", holder=name, fps=fps, found=found)
+    expected = getattr(contract, "fps", None)
+    if expected and _apart(fps, expected) > SAME_RATE:
+        yield rules.RATE_NOT_OF_BUNDLE.at(recording.path, "/fps", holder=name, found=fps, expected=expected)
+
+
+def clock_contradiction(trace: Trace) -> str:
+    """What the times say instead of the header's rate, in words; empty where they agree, or where there are too few."""
+    frame, time_s = trace.frame, trace.time_s
+    backwards = np.flatnonzero(np.diff(time_s) < 0.0)
+    if len(backwards):
+        return f"frame {frame[backwards[0] + 1]} comes before frame {frame[backwards[0]]}"
+    if len(frame) < 3:
+        return ""
+    for share, quantiles in SPANS:
+        contradiction = _in_spans(trace, max((len(frame) - 1) // share, 2), quantiles)
+        if contradiction:
+            return contradiction
+    return ""
+
+
+def _in_spans(trace: Trace, span: int, quantiles: tuple[float, ...]) -> str:
+    """The rate at some quantiles of all spans of so many recorded frames, in words, where it is not the header's."""
+    steps = (trace.frame[span:] - trace.frame[:-span]).astype(np.float64)
+    step_s = (trace.time_s[span:] - trace.time_s[:-span]) / steps
+    allowed = SAME_RATE + 1.0 / float(np.median(steps))
+    for found in np.quantile(step_s, quantiles, method="nearest").tolist():
+        if found <= 0.0:
+            return "that no time passes"
+        if _apart(1.0 / found, trace.header.fps) > allowed:
+            return f"{1.0 / found:.4g}"
+    return ""
+
+
+def _apart(a: float, b: float) -> float:
+    """By which part of the slower rate two rates differ; the same for a step that is twice as long and one half as long."""
+    return max(a, b) / min(a, b) - 1.0

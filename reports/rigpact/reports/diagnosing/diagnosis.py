@@ -1,0 +1,166 @@
+"""A diagnosis as data: the verdict, each stage, the causes, and several diagnoses as one. diagnose.py makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
+from rigpact.contract.systems.stage import Graph
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.hypotheses import Changes
+
+Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
+EXIT_OF: Mapping[Verdict, int] = {
+    "agrees": EXIT_PASS,
+    "explained": EXIT_FINDINGS,
+    "unexplained": EXIT_FINDINGS,
+    "undetermined": EXIT_CANNOT_JUDGE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StageVerdict:
+    """One stage: its own error and its inherited error in its unit, or the reason why it was not judged.
+
+    channel_error, tolerance and ratio belong to the channel that is worst in tolerances: |recorded - replayed|, its
+    tolerance, and the first divided by the second.
+    """
+
+    stage: str
+    local_error: float | None
+    inherited_error: float | None
+    channel_error: float | None
+    tolerance: float | None
+    ratio: float | None
+    ok: bool | None
+    unit: str
+    needs: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence:
+    """The place where a recording first differs from its replay."""
+
+    frame: int
+    stage: str
+    address: Address
+    error: float | None
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """Changes of conventions that bring a stage, and all stages that depend on the changes, within rounding.
+
+    They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained and the
+    verdict is `unexplained`. `equivalents` are other changes that explain this data equally well. error_before and
+    error_after are the largest errors of `stage` in its unit, without and with the changes. channel_error, tolerance and
+    ratio are those with the changes, at the channel that is then worst in tolerances.
+    """
+
+    stage: str
+    changes: Changes
+    equivalents: tuple[Changes, ...]
+    error_before: float
+    error_after: float
+    unit: str
+    code_hints: tuple[str, ...]
+    frames_explained: int
+    frames: int
+    channel_error: float | None = None
+    tolerance: float | None = None
+    ratio: float | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether frames remain that are beyond their tolerance with the changes."""
+        return self.frames_explained < self.frames
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded."""
+
+    verdict: Verdict
+    first_divergence: Divergence | None
+    stages: tuple[StageVerdict, ...]
+    causes: tuple[Cause, ...]
+    indistinguishable: tuple[tuple[str, Any], ...]
+    contradictions: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status of the command."""
+        return EXIT_OF[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-diagnosis` document, version 1."""
+        first = self.first_divergence
+        return {
+            "format": "rigpact-diagnosis",
+            "version": 1,
+            "verdict": self.verdict,
+            "first_divergence": None if first is None else {
+                "frame": first.frame, "stage": first.stage, "bone": first.address.bone,
+                "channel": first.address.channel, "error": first.error, "unit": first.unit,
+            },
+            "stages": [vars(stage) for stage in self.stages],
+            "causes": [_cause_to_json(cause) for cause in self.causes],
+            "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
+            "contradictions": list(self.contradictions),
+        }  # fmt: skip
+
+
+def _cause_to_json(cause: Cause) -> dict[str, Any]:
+    return vars(cause) | {
+        "changes": _plain_changes(cause.changes),
+        "equivalents": [_plain_changes(changes) for changes in cause.equivalents],
+        "code_hint": "; ".join(cause.code_hints),
+    }
+
+
+def _plain_changes(changes: Changes) -> dict[str, Any]:
+    return {knob: _plain(value) for knob, value in changes.items()}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+_WORST_FIRST: tuple[Verdict, ...] = ("unexplained", "explained", "undetermined", "agrees")
+
+
+def together(
+    parts: Sequence[Diagnosis], graph: Graph, contradictions: tuple[str, ...] = (), *, complete: bool = True
+) -> Diagnosis:
+    """The diagnoses of several recordings of one engine as one; its verdict is the worst of theirs.
+
+    complete: whether everything that was recorded is in one of the parts.
+    """
+    verdicts = {part.verdict for part in parts} | ({"unexplained"} if contradictions else set())
+    verdicts |= set() if complete else {"undetermined"}
+    stages: dict[str, StageVerdict] = {}
+    for stage in sorted((stage for part in parts for stage in part.stages), key=_badness, reverse=True):
+        stages.setdefault(stage.stage, stage)
+    causes = {(cause.stage, str(cause.changes)): cause for part in parts for cause in part.causes}
+    alike = [choice for part in parts for choice in part.indistinguishable]
+    return Diagnosis(
+        next(verdict for verdict in _WORST_FIRST if verdict in verdicts),
+        next((part.first_divergence for part in parts if part.first_divergence is not None), None),
+        tuple(stages[name] for name in graph.names if name in stages),
+        tuple(causes.values()),
+        tuple(choice for choice in dict.fromkeys(alike) if all(_is_open(part, choice, graph) for part in parts)),
+        contradictions,
+    )
+
+
+def _badness(stage: StageVerdict) -> tuple[int, float]:
+    return {False: 2, None: 1, True: 0}[stage.ok], stage.ratio or 0.0
+
+
+def _is_open(part: Diagnosis, choice: tuple[str, Any], graph: Graph) -> bool:
+    """Whether a recording leaves a convention open: its stages were not judged, or it fits as well."""
+    judged = {stage.stage for stage in part.stages if stage.ok is not None}
+    return choice in part.indistinguishable or judged.isdisjoint(graph.stages_of(choice[0]))

@@ -1,0 +1,202 @@
+"""What the lines of an engine log prove.
+
+Compositions, published poses and conditions are recordings of a character of one bone, and diagnosed like any other. Widths,
+statistics that the engine made up, and poses that are no rotations contradict the contract without a convention to name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.bundle import CONDITION_WIDTH, INPUTS, Contract
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
+from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.systems.enemy_animation import knobs
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
+from rigpact.reports.diagnosing.engine_log import Composition, EngineLog, Printed, read_engine_log
+
+_GIVEN = ("delta6d",)
+"""The log prints this factor, and nothing that it could be computed from."""
+_BITS, _DIRECTION, _SPEED = slice(0, 4), slice(4, 6), slice(6, 7)
+_LAYOUT = Layout(
+    (Slice(0, 6, ROTATIONS), Slice(6, 1, ROOT_YAW), Slice(7, 2, ROOT_VELOCITY), Slice(9, 3, ANGULAR_VELOCITIES)), 12
+)
+
+
+def explain_log(path: Path, contract: Any, changes: Mapping[str, Any]) -> tuple[Diagnosis, list[str]]:
+    """Explain a log; a bundle is optional. UnusableInput when no line of it can be judged."""
+    if contract is not None and not isinstance(contract, Contract):
+        raise UnusableInput(
+            "--bundle", f"a contract of {contract.system.title}", "the schema bundle of the logged engine"
+        )
+    log = read_engine_log(path)
+    declared = contract.conventions if contract else knobs.enemy_conventions(changes)
+    one_bone = _one_bone(declared, path)
+    found = [diagnose(evidence, one_bone, allow_unjudged=_GIVEN) for evidence in log_evidence(log, declared)]
+    contradictions = tuple(_contradictions(log, contract, declared))
+    needs_bundle = log.history_fell_back and contract is None
+    is_complete = not needs_bundle and all(line.width == CONDITION_WIDTH for line in log.conditions)
+    if not found and not contradictions:
+        cut = " and ".join(f"{count} cut off {mark} lines" for mark, count in log.cut_off.items())
+        hint = "give --bundle: it says whether its statistics were there" if needs_bundle else "log the first 4 steps"
+        raise UnusableInput(path, cut or "no line that can be judged", "at least one whole [DeltaCompose] line", hint)
+    return together(found, one_bone.system.graph, contradictions, complete=is_complete), _notes(log, contract)
+
+
+def _notes(log: EngineLog, contract: Contract | None) -> list[str]:
+    notes = [f"{count} {mark} lines are cut off and were passed over" for mark, count in log.cut_off.items()]
+    if log.probes:
+        notes.append(f"{log.probes} [Probe-CS] lines were not judged: the contract has no component-space poses")
+    others = sum(line.width != CONDITION_WIDTH for line in log.conditions)
+    if others:
+        notes.append(f"{others} [BuildCondVector] lines were not judged: a condition has {CONDITION_WIDTH} numbers")
+    if contract is None and log.widths:
+        notes.append("the widths in the log were not judged: give --bundle")
+    if contract is None and log.history_fell_back:
+        notes.append("the engine fell back on pose-history statistics of its own: give --bundle to judge that")
+    return notes
+
+
+def log_evidence(log: EngineLog, conventions: Conventions) -> Iterator[Evidence]:
+    """The lines of a log as recordings of a character of one bone: a run of compositions each, and the conditions."""
+    for run in log.runs:
+        published = [line for line in run if line.published is not None]
+        if 0 < len(published) < len(run):
+            yield _compositions(published, conventions, log.fps or 60.0)
+        yield _compositions(run, conventions, log.fps or 60.0)
+    conditions = [line for line in log.conditions if len(line.raw.numbers) == CONDITION_WIDTH]
+    if conditions:
+        recorded = {
+            "cond_raw": np.stack([line.raw.numbers for line in conditions]),
+            "cond": np.stack([line.out.numbers for line in conditions]),
+        }
+        half_digit = max(max(line.raw.half_digit, line.out.half_digit) for line in conditions)
+        frame = np.arange(len(conditions))
+        yield Evidence(frame, log.fps or 60.0, "teacher", recorded, resolution=half_digit)
+
+
+def _compositions(run: Sequence[Composition], conventions: Conventions, fps: float) -> Evidence:
+    """The compositions of a run; with the published pose if it was printed for each of them."""
+    axes = np.stack([line.axes.numbers for line in run])
+    x_raw = np.zeros((len(run), _LAYOUT.width), np.float32)
+    x_raw[:, _LAYOUT[ROTATIONS].range] = axes[:, 0:6]
+    recorded = {"x_raw": x_raw, "delta6d": axes[:, 6:12], "next6d": axes[:, 12:18]}
+    printed = [line.axes for line in run]
+    published = [line.published for line in run if line.published is not None]
+    if len(published) == len(run) and conventions.bone_order == "as_declared":
+        recorded["y_out"] = np.stack([_axes_by_name(pose, conventions) for pose in published])
+        printed += published
+    half_digit = max(each.half_digit for each in printed)
+    return Evidence(np.array([line.frame for line in run]), fps, "teacher", recorded, resolution=half_digit)
+
+
+def _axes_by_name(published: Printed, conventions: Conventions) -> FloatArray:
+    """Axes X and Z of bone 0, (6,), from its published numbers, which have the bundle's columns and packing."""
+    matrix = Rot6d(conventions).decode_as_is(published.numbers[:6].astype(np.float64))[0]
+    return np.concatenate((matrix[:, 0], matrix[:, 2])).astype(np.float32)
+
+
+def _one_bone(conventions: Conventions, path: Path) -> Contract:
+    def unit(width: int) -> Statistics:
+        return Statistics(frozen_float32(np.zeros(width)), frozen_float32(np.ones(width)))
+
+    return Contract(
+        path=path,
+        sha256="",
+        fps=60.0,
+        bone_names=("bone 0",),
+        state=_LAYOUT,
+        output=Layout((Slice(0, 6, ROTATIONS),), 6),
+        state_statistics=unit(_LAYOUT.width),
+        output_statistics=unit(6),
+        rootvel_scales=frozen_float32(np.ones(2)),
+        angvel_scales=frozen_float32(np.ones(3)),
+        pose_history_length=1,
+        pose_history=None,
+        angular_velocity=None,
+        skeleton=None,
+        # the log prints the axes X and Z by name, whatever the bundle's packing
+        conventions=conventions.replaced({
+            "rot6d_columns": "xz", "rot6d_packing": "columns", "angvel_source": "zeros", "bone_order": "as_declared",
+        }),
+    )  # fmt: skip
+
+
+def _contradictions(log: EngineLog, contract: Contract | None, conventions: Conventions) -> Iterator[str]:
+    """What the log says against the contract, in words."""
+    if contract is not None:
+        yield from _width_disagreements(log, contract)
+    for given, bound in sorted(log.bound):
+        for name, length, width in zip(INPUTS, given, bound, strict=True):
+            if length != width:
+                yield f"the engine gives {name} {length} numbers and binds {width}: it is silently cut or padded"
+    if conventions.reproject in ("both", "after") and conventions.degenerate_axis != "zero":
+        yield from _no_rotations(log, conventions)
+    for place, line in enumerate(log.conditions):
+        if len(line.raw.numbers) != line.width:
+            yield f"[BuildCondVector] line {place + 1} says Dim={line.width} and prints {len(line.raw.numbers)} numbers"
+        elif line.width == CONDITION_WIDTH:
+            yield from (f"[BuildCondVector] line {place + 1}: {fault}" for fault in _condition_faults(line.raw))
+
+
+def _width_disagreements(log: EngineLog, contract: Contract) -> Iterator[str]:
+    """Where widths and rate in the log differ from the bundle."""
+    expected: dict[str, int | None] = {"output": contract.output.width, **contract.input_widths}
+    widths = {**log.widths, "output": log.widths.get("output", set()) | {width for _, width in log.published}}
+    widths["cond"] = widths.get("cond", set()) | {line.width for line in log.conditions}
+    for name, found in widths.items():
+        if expected.get(name) is not None:
+            for width in sorted(found - {expected[name]}):
+                yield f"the engine reports {name} = {width}, the bundle gives {expected[name]}"
+    if log.fps is not None and log.fps != contract.fps:
+        yield f"the engine reports fps = {log.fps:g}, the bundle gives {contract.fps:g}"
+    own = contract.pose_history is None or contract.conventions.pose_history_norm == "tanh_unit_scale"
+    if log.history_fell_back and not own:
+        yield "the engine fell back on pose-history statistics of its own: none are in its bundle"
+
+
+def _no_rotations(log: EngineLog, conventions: Conventions) -> Iterator[str]:
+    """Published poses of the first two bones that are no rotations.
+
+    A printed axis is off by √3·r, half the last digit r: so are its length, and the cosine of two axes by twice as much.
+    """
+    codec = Rot6d(conventions)
+    for place, (printed, _) in enumerate(log.published):
+        axes = np.stack(codec.split(printed.numbers.astype(np.float64)))
+        lengths, cosines = np.linalg.norm(axes, axis=-1), np.abs((axes[0] * axes[1]).sum(axis=-1))
+        allowed = 2.0 * np.sqrt(3.0) * printed.half_digit + gamma(GRAM_SCHMIDT)
+        for bone, cosine in enumerate(cosines):
+            off = max(abs(lengths[0, bone] - 1.0), abs(lengths[1, bone] - 1.0), cosine)
+            if not off <= allowed:
+                yield (
+                    f"y_reproj line {place + 1}, bone {bone}: no rotation, its axes have lengths {lengths[0, bone]:.3g} "
+                    f"and {lengths[1, bone]:.3g} and the cosine {cosine:.3g}"
+                )
+
+
+def _condition_faults(raw: Printed) -> Iterator[str]:
+    """What no condition can hold: bits are in [0, 1], the direction is a unit vector or zero, the speed is not negative."""
+    values, half_digit = raw.numbers.astype(np.float64), raw.half_digit
+    bits, speed = values[_BITS], values[_SPEED]
+    if not ((bits >= -half_digit) & (bits <= 1.0 + half_digit)).all():
+        yield f"action bits {_listed(bits)}, outside 0 … 1"
+    size, allowed = float(np.linalg.norm(values[_DIRECTION])), np.sqrt(2.0) * half_digit + gamma(GRAM_SCHMIDT)
+    if not min(abs(size - 1.0), size) <= allowed:
+        yield f"direction {_listed(values[_DIRECTION])} of length {size:.3g}, neither 1 nor 0"
+    if not (speed >= -half_digit).all():
+        yield f"speed {_listed(speed)}, below 0"
+
+
+def _listed(values: FloatArray) -> str:
+    return ", ".join(f"{value:g}" for value in values)

@@ -1,0 +1,139 @@
+"""`rigpact doctor`: what this installation and this project can judge, and what is missing for the rest.
+
+Files are opened, and nothing is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
+from rigpact.contract.settings.configuration import FILE_NAME
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.reports.gate.answer.next_steps import NEXT_QUESTIONS
+from rigpact.reports.gate.measured import IMPOSSIBLE, Measured, NotAsked, Question
+from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.setup.installation import Tool, installation
+from rigpact.reports.terminal import plain
+
+State = Literal["can be judged", "missing", "waived", "not asked"]
+_STYLES: dict[State, str] = {"can be judged": "green", "missing": "bold red", "waived": "cyan", "not asked": "dim"}
+_WIDTH = len("can be judged")
+
+
+@dataclass(frozen=True)
+class Answerable:
+    """A part of the gate. reason: what is missing, or why it is not asked; get: how to change that."""
+
+    name: str
+    state: State
+    reason: str = ""
+    get: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is installed, and the parts of the project's gate."""
+
+    tools: tuple[Tool, ...]
+    parts: tuple[Answerable, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all that is asked can be judged; a project that asks nothing is not ready."""
+        states = {part.state for part in self.parts}
+        return not any(tool.lacks for tool in self.tools) and "missing" not in states and "can be judged" in states
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all that is asked can be judged, else 2."""
+        return EXIT_PASS if self.is_ready else EXIT_CANNOT_JUDGE
+
+    def to_json(self) -> dict[str, Any]:
+        """The `rigpact-doctor` document, version 1."""
+        return {
+            "format": "rigpact-doctor",
+            "version": 1,
+            "verdict": "ready" if self.is_ready else "incomplete",
+            "installation": [asdict(tool) for tool in self.tools],
+            "project": [asdict(part) for part in self.parts],
+        }
+
+
+def examine(settings: GateSettings | None, today: date) -> Examination:
+    """Examine the installation, and the project whose folder is the working directory. settings: None without [gate]."""
+    return Examination(installation(), tuple(_parts(settings, today)))
+
+
+def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
+    if settings is None:
+        yield Answerable("gate", "missing", f"no {FILE_NAME} with a table [gate]", "`rigpact init` writes one")
+        return
+    try:
+        project = Project(settings)
+    except UnusableInput as error:
+        yield Answerable("gate", "missing", error.one_line(), f"repair what it names in {FILE_NAME}, or the file")
+        return
+    for kind in PARTS.values():
+        for asked in kind.ask(project):
+            unasked = asked if isinstance(asked, NotAsked) else _unasked(kind, asked, settings)
+            if unasked is not None:
+                get = "" if unasked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(unasked.name, "")
+                yield Answerable(unasked.name, "not asked", unasked.reason, get)
+            elif isinstance(asked, Question):
+                yield _asked(asked, settings, today)
+
+
+def _unasked(kind: PartKind, asked: Question, settings: GateSettings) -> NotAsked | None:
+    """Why a part that is measured all the same, for an archive, is not judged under these settings."""
+    judged = kind.judge(Measured(asked.name, asked.title, (), Ledger(0, 0)), settings)
+    return judged if isinstance(judged, NotAsked) else None
+
+
+def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
+    lacks = asked.lacks
+    if not lacks:
+        return Answerable(asked.name, "can be judged")
+    for waiver in settings.waivers:
+        if (waiver.part, waiver.stage) == (asked.name, None) and waiver.holds(today):
+            about = f"until {waiver.expires} ({waiver.owner}: {waiver.reason}); {lacks}"
+            return Answerable(asked.name, "waived", about)
+    return Answerable(
+        asked.name, "missing", lacks, "repair what it names, or waive the part for a while: [[gate.waive]]"
+    )
+
+
+def print_examination(found: Examination, console: Console, place: Path) -> None:
+    """Print the installation, then the parts, then one line."""
+    there = [tool for tool in found.tools if tool.version is not None]
+    console.print(Text("installed: " + ", ".join(f"{tool.name} {tool.version}" for tool in there)))
+    for tool in [tool for tool in found.tools if tool.version is None]:
+        state: State = "missing" if tool.needed else "not asked"
+        word = "missing" if tool.needed else "not installed"
+        _line(console, state, word, f"{tool.name}, for {tool.purpose}", tool.get)
+    for part in found.parts:
+        about = f"{part.name}: {part.reason}" if part.reason else part.name
+        _line(console, part.state, part.state, about, part.get)
+    console.print(_last_line(found.is_ready, found.parts, place))
+
+
+def _line(console: Console, state: State, word: str, about: str, get: str) -> None:
+    console.print(Text(f"{word:{_WIDTH}}  ", style=_STYLES[state]).append(plain(about), style="default"))
+    if get:
+        console.print(Text(f"{'':{_WIDTH}}  {plain(get)}", style="dim"))
+
+
+def _last_line(is_ready: bool, parts: Sequence[Answerable], place: Path) -> Text:  # noqa: FBT001
+    count = sum(part.state == "can be judged" for part in parts)
+    asked = sum(part.state != "not asked" for part in parts)
+    word = Text("READY", style="bold green") if is_ready else Text("INCOMPLETE", style="bold yellow")
+    return word.append(f": {count} of {asked} parts that {plain(place)} asks can be judged", style="default")

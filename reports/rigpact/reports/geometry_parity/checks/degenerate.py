@@ -1,0 +1,248 @@
+"""Check inputs where formulas divide by zero: zero and parallel axes, no turn, half turns, identical rotations.
+
+Gradients are checked there too. Inputs are made in float64 and float32: many functions are correct in only one type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.calling.backend import Array
+from rigpact.reports.geometry_parity.calling.function import CallFailed
+from rigpact.reports.geometry_parity.checks.axes import Check, Facts
+from rigpact.reports.geometry_parity.checks.precision import row_errors
+from rigpact.reports.geometry_parity.checks.singular_cases import Cases, cases_of, half_turns
+from rigpact.reports.geometry_parity.loading import error_text
+from rigpact.reports.geometry_parity.meaning import Known
+from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
+
+NO_ROTATION_FROM = 1e-3
+"""A matrix that is off orthonormal by more than this is not a rotation; an epsilon of 1e-8 stays far below it."""
+SMALL_ANGLES_RAD = (1e-4, 1e-3, 1e-2)
+"""Turns per frame; at 60 frames per second, a bone turns by 0.3, 3 and 34 degrees per second."""
+_LOST_SHARE = {"float64": 1e-3, "float32": 1e-2}
+"""A relative error above this is not rounding: a step of 1e-4 from float32 entries is known to 1e-3."""
+_FLOOR_RAD = {"float64": 1e-7, "float32": 64 * 2.0**-24}
+"""Angles between equal rotations that count as rounding: 64 operations in float32, an invisible angle in float64."""
+_HALF_TURN_LOST_DEG = 0.1
+_TYPES = ("float64", "float32")
+
+
+def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Check for non-finite results, collapsed rotations, lost small angles and half turns, and a floor of angles."""
+    refused: list[str] = []
+    outcomes = list(_outcomes(known, refused))
+    if refused:  # refusing an input without an answer is correct
+        facts["refuses"] = ", ".join(dict.fromkeys(refused))
+    broken = _cases_where(outcomes, lambda value: not np.isfinite(value).all())
+    if broken:
+        value = next(value for _, _, value in outcomes if not np.isfinite(value).all())
+        shown = "NaN" if np.isnan(value).any() else "infinity"
+        yield known.finding(rules.NOT_FINITE, value=shown, cases=broken)
+    if known.function.role.gives in ("matrix", "six"):
+        yield from _collapsed(known, outcomes)
+    yield from _MORE.get(known.function.role.name, _nothing_more)(known)
+
+
+Outcome = tuple[str, str, FloatArray]
+"""(case, dtype, result)."""
+
+
+def _outcomes(known: Known, refused: list[str]) -> Iterator[Outcome]:
+    for dtype in _TYPES:
+        for case, arrays in cases_of(known, dtype).items():
+            try:
+                value = known.call(*arrays).astype(np.float64)
+            except CallFailed:
+                refused.append(case)
+                continue
+            if (
+                value.ndim
+                and len(value) in (len(arrays[0]), len(arrays[0]) - 1)
+                and value.shape[1:] == known.value.shape[1:]
+            ):
+                yield case, dtype, value
+
+
+def _cases_where(outcomes: list[Outcome], is_so: Callable[[FloatArray], bool]) -> str:
+    """The cases in words; the type is named where the other type passes."""
+    types: dict[str, list[str]] = {}
+    for case, dtype, value in outcomes:
+        if is_so(value):
+            types.setdefault(case, []).append(dtype)
+    return ", ".join(case if len(where) == len(_TYPES) else f"{case} in {where[0]}" for case, where in types.items())
+
+
+def _collapsed(known: Known, outcomes: list[Outcome]) -> Iterator[Finding]:
+    """Finite results that are not rotations, of a function whose ordinary results are rotations."""
+    if known.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM:
+        return
+    finite = [(case, dtype, value) for case, dtype, value in outcomes if np.isfinite(value).all()]
+    cases = _cases_where(finite, lambda value: _defect(known, value) > NO_ROTATION_FROM)
+    if cases:
+        yield known.finding(rules.NO_ROTATION, cases=cases, defect=max(_defect(known, value) for _, _, value in finite))
+
+
+def _defect(known: Known, value: FloatArray) -> float:
+    if known.function.role.gives == "matrix":
+        return float(oracle.defect(value.astype(np.float64)).max())
+    a, b = Rot6d(known.conventions).split(value.astype(np.float64))
+    gram = [np.sum(first * second, axis=-1) for first, second in ((a, a), (b, b), (a, b))]
+    return float(np.abs(np.stack(gram) - np.array([1.0, 1.0, 0.0])[:, None, None]).max())
+
+
+def _nothing_more(_known: Known) -> Iterator[Finding]:
+    return iter(())
+
+
+def _ratio(known: Known) -> float | None:
+    """The ratio of the function's rotation vectors to the definition's; None if there is no single ratio."""
+    return fitted_ratio(known.value.astype(np.float64), oracle.rotation_vector(known.arrays[0].astype(np.float64)))
+
+
+def _log_more(known: Known) -> Iterator[Finding]:
+    ratio = _ratio(known)
+    if ratio is None:
+        return
+    axis = np.array([[0.48, -0.6, 0.64]])
+    yield from _small_angles(known, lambda angle: oracle.exp_map(axis * angle), ratio * axis)
+    for dtype in _TYPES:
+        turns = half_turns().astype(dtype)
+        value = _result(known, turns)
+        if value is not None and np.isfinite(value).all():
+            back = oracle.exp_map(value / ratio)
+            error_deg = float(np.degrees(oracle.rotation_angle_rad(back, turns.astype(np.float64)).max()))
+            if error_deg > _HALF_TURN_LOST_DEG:
+                yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
+                return
+
+
+def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian: FloatArray) -> Iterator[Finding]:
+    """Check the relative error at small turns. per_radian: the expected result for a turn of one radian."""
+    worst: tuple[float, float, str] | None = None
+    for dtype in _TYPES:
+        for angle in SMALL_ANGLES_RAD:
+            value = _result(known, make(angle).astype(dtype))
+            if value is None or not np.isfinite(value).all():
+                continue
+            share = float(np.abs(value - per_radian * angle).max() / (np.abs(per_radian).max() * angle))
+            if share > _LOST_SHARE[dtype] and (worst is None or share > worst[0]):
+                worst = (share, angle, dtype)
+    if worst is not None:
+        share, angle, dtype = worst
+        yield known.finding(
+            rules.SMALL_ANGLES_LOST, percent=100.0 * share, angle_deg=float(np.degrees(angle)), dtype=dtype
+        )
+
+
+def _result(known: Known, *arrays: Array) -> FloatArray | None:
+    try:
+        return known.call(*arrays).astype(np.float64)
+    except CallFailed:
+        return None
+
+
+def _velocity_more(known: Known) -> Iterator[Finding]:
+    """A slow turn of two bones, one of them far from the rest pose."""
+    if known.reading is None:
+        return
+    axis = np.array([0.48, -0.6, 0.64])
+    start = np.stack([np.eye(3), known.arrays[0][0, 0].astype(np.float64)])
+
+    def slow(angle: float) -> FloatArray:
+        return np.stack([oracle.exp_map(axis * angle * frame) @ start for frame in range(5)])
+
+    per_radian = known.reading.compute(slow(1e-2)) / 1e-2
+    yield from _small_angles(known, slow, per_radian)
+
+
+def _geodesic_more(known: Known) -> Iterator[Finding]:
+    """Angles between equal rotations, in radians whatever the function's unit; none if it does not measure angles."""
+    apart = oracle.rotation_angle_rad(*(array.astype(np.float64) for array in known.arrays))
+    ratio = fitted_ratio(known.value.astype(np.float64), apart)
+    if ratio is None:
+        return
+    floors: list[tuple[float, str]] = []
+    for dtype in _TYPES:
+        a = known.arrays[0].astype(dtype)
+        value = _result(known, a, a)
+        floor = 0.0 if value is None or not np.isfinite(value).all() else float(np.abs(value / ratio).max(initial=0.0))
+        if floor > _FLOOR_RAD[dtype]:
+            floors.append((floor, dtype))
+    if floors:
+        floor, dtype = max(floors)
+        yield known.finding(rules.ANGLE_FLOOR, floor_deg=float(np.degrees(floor)), dtype=dtype)
+
+
+def _quat_more(known: Known) -> Iterator[Finding]:
+    if known.reading is None:
+        return
+    for dtype in _TYPES:
+        turns = half_turns().astype(dtype)
+        value = _result(known, turns)
+        if value is None or value.shape != (len(turns), 4) or not np.isfinite(value).all():
+            continue
+        error = row_errors(known.function.role, value, known.reading.compute(turns.astype(np.float64))).max()
+        error_deg = float(np.degrees(2.0 * error))
+        if error_deg > _HALF_TURN_LOST_DEG:
+            yield known.finding(rules.HALF_TURN_LOST, error_deg=error_deg, case=dtype)
+            return
+
+
+_MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
+    "so3_log_map": _log_more,
+    "angvel_vec_from_R_seq": _velocity_more,
+    "geodesic_R": _geodesic_more,
+    "matrix_to_quat": _quat_more,
+}
+
+
+def check_gradients(known: Known, facts: Facts) -> Iterator[Finding]:
+    """Gradients of torch functions must be finite on ordinary and on singular input."""
+    cases: Cases = {"ordinary input": known.arrays, **cases_of(known, known.dtype)}
+    broken: dict[str, str] = {}
+    for case, arrays in cases.items():
+        try:
+            bad = _bad_gradients(known, arrays)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
+            facts["gradient"] = error_text(error)
+            return
+        if bad is None:
+            facts["gradient"] = "none: the result does not depend on its input for autograd"
+            return
+        if bad and np.isfinite(known.value).all():
+            broken.setdefault(case, "NaN" if any(np.isnan(gradient).any() for gradient in bad) else "infinite")
+    facts["gradient"] = "finite" if not broken else f"not finite: {', '.join(broken)}"
+    if broken:
+        rule: Rule = rules.GRADIENT_NOT_FINITE
+        yield known.finding(rule, value=next(iter(broken.values())), cases=", ".join(broken))
+
+
+def _bad_gradients(known: Known, arrays: tuple[Array, ...]) -> list[FloatArray] | None:
+    """The gradients that are not finite; None where autograd finds no path, as for a result in parts."""
+    from rigpact.reports.geometry_parity.calling.torch_backend import input_gradients
+
+    bad: list[FloatArray] = []
+    for row in _single_rows(known, arrays) if known.function.one_by_one else [arrays]:
+        gradients = input_gradients(known.function.native_call, known.function.lay(row))
+        if gradients is None:
+            return None
+        bad += [gradient for gradient in gradients if not np.isfinite(gradient).all()]
+    return bad
+
+
+def _single_rows(known: Known, arrays: tuple[Array, ...]) -> list[tuple[Array, ...]]:
+    if known.function.role.timed:
+        return [tuple(array[:, 0] for array in arrays)]
+    return list(zip(*arrays, strict=True))
+
+
+DEGENERATE: tuple[Check, ...] = (check_degenerate,)
+GRADIENTS: tuple[Check, ...] = (check_gradients,)

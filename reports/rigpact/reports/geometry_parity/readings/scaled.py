@@ -1,0 +1,189 @@
+"""Readings of rotation vectors and angles with an arbitrary scale: the scale is measured and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, as_quat, order_findings, orders
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+
+DEGREES = 180.0 / np.pi
+_WORDS: Mapping[float, str] = {
+    2.0: "twice the angle", 1.0 / np.pi: "the angle over π", DEGREES / 2.0: "half the angle in degrees",
+}  # fmt: skip
+
+
+def fitted_ratio(value: FloatArray, expected: FloatArray) -> float | None:
+    """The number r with value = r · expected, within `MATCH` of its size; None if there is none or r is 0."""
+    if value.shape != expected.shape or not np.isfinite(value).all():
+        return None
+    ratio = float(np.sum(value * expected) / np.sum(expected * expected))
+    rest = float(np.abs(value - ratio * expected).max())
+    size = abs(ratio) * float(np.abs(expected).max())
+    return ratio if size > 0.0 and rest <= MATCH * size else None
+
+
+def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
+    """The findings for a ratio; none for 1."""
+    findings: list[Named] = []
+    size = abs(ratio)
+    values = {"verb": verb, "ratio": size, "rows": rows}
+    if ratio < 0.0:
+        findings.append(
+            (rules.INVERSE, {"verb": verb, "evidence": f"measured ratio {ratio:.4f} over {rows} rotations"})
+        )
+    if abs(size - 0.5) <= 0.5 * MATCH:
+        findings.append((rules.HALF_ANGLE, values))
+    elif abs(size - 1.0) > MATCH:
+        unit = 1.0 / DEGREES if verb == "takes" else DEGREES  # what takes degrees scales them down
+        known = {unit: "degrees", 1.0 / unit: "the angle times π/180", **_WORDS}
+        words = next(
+            (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH), "a multiple of the angle"
+        )
+        findings.append((rules.SCALED, {**values, "words": words}))
+    return findings
+
+
+def words_of(ratio: float, whole: str, scaled: str = "") -> str:
+    """The computed quantity in words, with its factor unless that is 1."""
+    return whole if abs(ratio - 1.0) <= MATCH else scaled or f"{ratio:.4g} · {whole}"
+
+
+def read_log(_declared: Conventions, value: FloatArray, matrix: FloatArray) -> Reading | None:
+    """The reading of a logarithm (rows, 3) of matrices (rows, 3, 3): scaled, inverse, or not the shortest."""
+    expected = oracle.rotation_vector(matrix)
+    ratio = fitted_ratio(value, expected)
+    if ratio is not None:
+        return Reading(
+            words_of(ratio, "log(R)"),
+            lambda R: ratio * oracle.rotation_vector(R),
+            ratio_findings(ratio, len(value), "returns"),
+        )
+    for factor in (1.0, 2.0, -1.0, -2.0):
+        turned = oracle.exp_map(factor * value)
+        if np.isfinite(turned).all() and np.abs(turned - matrix).max() <= MATCH:
+            return Reading("not the shortest rotation vector", _unknown, _not_shortest(factor * value, 1.0 / factor))
+    return None
+
+
+def _not_shortest(vector: FloatArray, ratio: float) -> list[Named]:
+    angle = np.linalg.norm(vector, axis=-1)
+    values = {
+        "count": int((angle > np.pi * (1.0 + MATCH)).sum()), "rows": len(angle), "worst_deg": float(np.degrees(angle.max())),
+    }  # fmt: skip
+    return [(rules.NOT_SHORTEST, values), *ratio_findings(ratio, len(angle), "returns")]
+
+
+def _unknown(*_arrays: FloatArray) -> FloatArray:
+    """Stands for a formula that is not known: the result is NaN."""
+    return np.full(1, np.nan)
+
+
+_RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
+
+
+def read_exp(_declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
+    """The reading of an exponential (rows, 3, 3) of vectors (rows, 3): of a scaled or negated vector."""
+    for ratio in _RATIOS:
+        if np.isfinite(value).all() and np.abs(value - oracle.exp_map(ratio * vector)).max() <= MATCH:
+            findings = ratio_findings(ratio, len(value), "takes")
+            return Reading(
+                words_of(ratio, "exp(v)", f"exp({ratio:.4g} · v)"),
+                lambda v, ratio=ratio: oracle.exp_map(ratio * v),
+                findings,
+            )
+    return None
+
+
+Relative = Callable[[Any, Any], FloatArray]
+_PRODUCT = {"verb": "takes", "evidence": "it measures the angle of A·B, not of Aᵀ·B"}
+_RELATIVES: tuple[tuple[str, Relative, list[Named]], ...] = (
+    ("Aᵀ·B", lambda a, b: oracle.transpose(a) @ b, []),
+    ("A·B", lambda a, b: np.asarray(a @ b), [(rules.INVERSE, _PRODUCT)]),
+)
+
+
+def read_geodesic(_declared: Conventions, value: FloatArray, a: FloatArray, b: FloatArray) -> Reading | None:
+    """The reading of a distance (rows,) of rotations: the angle, a scaled angle, or the angle of the product."""
+    for words, relative, findings in _RELATIVES:
+        ratio = fitted_ratio(value, oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), a.shape), relative(a, b)))
+        if ratio is not None:
+            named = ratio_findings(ratio, len(value), "returns")
+
+            def compute(
+                a: FloatArray, b: FloatArray, relative: Relative = relative, ratio: float = ratio
+            ) -> FloatArray:
+                product = relative(a, b)
+                return ratio * oracle.rotation_angle_rad(np.broadcast_to(np.eye(3), product.shape), product)
+
+            return Reading(words_of(ratio, f"the angle of {words}"), compute, [*findings, *named])
+    return None
+
+
+def read_quat_log(declared: Conventions, value: FloatArray, quat: FloatArray) -> Reading | None:
+    """The reading of rotation vectors (rows, 3) of quaternions (rows, 4): component order and scale."""
+    for order in orders(declared):
+        reading = read_log(declared, value, as_matrix(quat, order))
+        if reading is not None:
+            return Reading(
+                f"{reading.words}, {order}",
+                after(reading.compute, partial(as_matrix, order=order)),
+                [*order_findings(declared, order), *reading.findings],
+            )
+    return None
+
+
+def read_quat_exp(declared: Conventions, value: FloatArray, vector: FloatArray) -> Reading | None:
+    """The reading of quaternions (rows, 4) of rotation vectors (rows, 3): component order and scale.
+
+    A unit quaternion in the other order is one too; so the declared order is tried with every scale first.
+    """
+    if value.shape != (len(vector), 4) or not np.abs(np.linalg.norm(value, axis=-1) - 1.0).max() <= MATCH:
+        return None
+    for order in orders(declared):
+        reading = read_exp(declared, as_matrix(value, order), vector)
+        if reading is not None:
+            return Reading(
+                f"{reading.words}, {order}",
+                after(partial(as_quat, order=order), reading.compute),
+                [*order_findings(declared, order), *reading.findings],
+            )
+    return None
+
+
+def _own_quat_log(declared: Conventions) -> Reading:
+    order = orders(declared)[0]
+    return Reading(
+        f"the full rotation vector, in radians, {order}", lambda q: oracle.rotation_vector(as_matrix(q, order))
+    )
+
+
+def _own_quat_exp(declared: Conventions) -> Reading:
+    order = orders(declared)[0]
+    return Reading(f"the rotation by a vector's length about it, {order}", lambda v: as_quat(oracle.exp_map(v), order))
+
+
+READERS: Mapping[str, Callable[..., Reading | None]] = {
+    "so3_log_map": read_log,
+    "so3_exp_map": read_exp,
+    "geodesic_R": read_geodesic,
+    "quat_to_axis_angle": read_quat_log,
+    "axis_angle_to_quat": read_quat_exp,
+}
+OWN: Mapping[str, Callable[[Conventions], Reading]] = {
+    "so3_log_map": lambda _: Reading("the full rotation vector, in radians", oracle.rotation_vector),
+    "so3_exp_map": lambda _: Reading("the rotation by a vector's length about it", oracle.exp_map),
+    "geodesic_R": lambda _: Reading("the angle of Aᵀ·B, in radians", oracle.rotation_angle_rad),
+    "quat_to_axis_angle": _own_quat_log,
+    "axis_angle_to_quat": _own_quat_exp,
+}
+"""The contract's own reading of each."""

@@ -1,0 +1,159 @@
+"""Readings of angular velocities from a sequence of rotations: frame, rows, rate and scale, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.findings import Rule
+from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reports.geometry_parity import oracle
+from rigpact.reports.geometry_parity.checks.precision import MATCH
+from rigpact.reports.geometry_parity.readings.quaternions import as_matrix, order_findings, orders
+from rigpact.reports.geometry_parity.readings.reading import Named, Reading, after
+from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio, ratio_findings, words_of
+from rigpact.reports.geometry_parity.readings.six_numbers import codec_findings, codec_words, codecs
+from rigpact.reports.geometry_parity.samples import decoded
+
+RATES_HZ = (50.0, 24.0)
+"""Two rates, so that a fixed rate inside the function shows."""
+FORWARD = "the step that follows, the last one repeated"
+ALONE = "the steps alone, one row fewer"
+"""Says nothing of a row that the contract repeats, so it contradicts nothing."""
+
+
+def steps(sequence: FloatArray, frame: str) -> FloatArray:
+    """Rotation vectors (T - 1, …, 3) of the steps of (T, …, 3, 3), in the parent's frame or the bone's own."""
+    before, after = sequence[:-1], sequence[1:]
+    relative = after @ oracle.transpose(before) if frame == "parent" else oracle.transpose(before) @ after
+    return oracle.rotation_vector(relative)
+
+
+def _central(_step: FloatArray, sequence: FloatArray, frame: str) -> FloatArray:
+    before, after = sequence[:-2], sequence[2:]
+    relative = after @ oracle.transpose(before) if frame == "parent" else oracle.transpose(before) @ after
+    middle = 0.5 * oracle.rotation_vector(relative)
+    return np.concatenate((middle[:1], middle, middle[-1:]))
+
+
+_ROWS: Mapping[str, Callable[[FloatArray, FloatArray, str], FloatArray]] = {
+    FORWARD: lambda step, _sequence, _frame: np.concatenate((step, step[-1:])),
+    "the step before, the first one repeated": lambda step, _sequence, _frame: np.concatenate((step[:1], step)),
+    "the step that follows, zero at the end": lambda step, _s, _f: np.concatenate((step, np.zeros_like(step[-1:]))),
+    "the step before, zero at the start": lambda step, _s, _f: np.concatenate((np.zeros_like(step[:1]), step)),
+    "the mean of both steps, ends repeated": _central,
+    ALONE: lambda step, _sequence, _frame: step,
+}
+
+
+def velocities(sequence: FloatArray, fps: float, frame: str, rows: str) -> FloatArray:
+    """Angular velocities, rad/s, (T, …, 3) of rotations (T, …, 3, 3)."""
+    return fps * _ROWS[rows](steps(sequence, frame), sequence, frame)
+
+
+def declared_velocity(role: str, conventions: Conventions) -> Callable[[FloatArray], FloatArray]:
+    """The contract's angular velocity at the first of the two rates."""
+    factor = 0.5 if conventions.angvel_angle == "half" else 1.0
+    frame = str(conventions.angvel_frame)
+    _words, as_matrices, _findings = next(_decoders(role, conventions))
+    return lambda sequence: factor * velocities(as_matrices(sequence), RATES_HZ[0], frame, FORWARD)
+
+
+_Decoder = tuple[str, Callable[[FloatArray], FloatArray], list[Named]]
+
+
+def _decoders(role: str, declared: Conventions) -> Iterator[_Decoder]:
+    """The ways to read a sequence's values as rotations, the declared one first: words, function, findings."""
+    if role == "angvel_from_quat_seq":
+        for order in orders(declared):
+            yield order, partial(as_matrix, order=order), order_findings(declared, order)
+    elif role == "angvel_from_rot6d_seq":
+        for conventions, transposed in codecs(declared):
+            words = codec_words(conventions, transposed=transposed)
+            yield words, _six_decoder(conventions, transposed), codec_findings(declared, words)
+    else:
+        yield "", lambda matrices: matrices, []
+
+
+def _six_decoder(conventions: Conventions, transposed: object) -> Callable[[FloatArray], FloatArray]:
+    codec = Rot6d(conventions)
+    return lambda six: oracle.transpose(decoded(six, codec)) if transposed else decoded(six, codec)
+
+
+def read_any_velocity(
+    role: str, values: list[FloatArray], sequence: FloatArray, conventions: Conventions
+) -> Reading | None:
+    """The reading of velocities of rotations, of quaternions or of six numbers."""
+    for words, as_matrices, findings in _decoders(role, conventions):
+        reading = read_velocity(values, as_matrices(sequence), conventions)
+        if reading is not None:
+            return Reading(
+                ", ".join(filter(None, (reading.words, words))),
+                after(reading.compute, as_matrices),
+                [*findings, *reading.findings],
+            )
+    return None
+
+
+def read_velocity(values: list[FloatArray], sequence: FloatArray, conventions: Conventions) -> Reading | None:
+    """The reading of the results at both rates; only the first rate if the function takes none."""
+    own = str(conventions.angvel_frame)
+    frames = (own, "local" if own == "parent" else "parent")
+    for frame, rows in product(frames, _ROWS):
+        ratios = [
+            fitted_ratio(value, velocities(sequence, fps, frame, rows))
+            for value, fps in zip(values, RATES_HZ, strict=False)
+        ]
+        if None not in ratios:
+            found = [float(ratio or 0.0) for ratio in ratios]
+            findings = [*_where(frame, own, rows), *_how_much(found, len(sequence), conventions)]
+            ratio = found[0]
+
+            def compute(sequence: FloatArray, frame: str = frame, rows: str = rows, ratio: float = ratio) -> FloatArray:
+                return ratio * velocities(sequence, RATES_HZ[0], frame, rows)
+
+            words = words_of(ratio, "fps · log of a step")
+            return Reading(f"{words}, {frame} frame; {rows}", compute, findings)
+    return None
+
+
+def _where(frame: str, own: str, rows: str) -> Iterator[Named]:
+    if frame != own:
+        yield rules.VELOCITY_FRAME, {"found": frame, "declared": own}
+    if rows not in (FORWARD, ALONE):
+        yield rules.VELOCITY_ROWS, {"found": rows, "declared": FORWARD}
+
+
+def _how_much(ratios: list[float], rows: int, conventions: Conventions) -> list[Named]:
+    """The scale after division by the rate; a function that ignores the rate has its own scale."""
+    unit = 0.5 if conventions.angvel_angle == "half" else 1.0
+    absolute = [ratio * fps / unit for ratio, fps in zip(ratios, RATES_HZ, strict=False)]
+    if len(ratios) > 1 and abs(ratios[0] / ratios[1] - 1.0) <= 2 * MATCH:
+        return _named(ratios[0] / unit, rows)
+    if len(ratios) > 1 and abs(absolute[0] / absolute[1] - 1.0) > 2 * MATCH:
+        values = {"measured": ratios[0], "fps": RATES_HZ[0], "found": "divided by the rate, or worse"}
+        return [(rules.VELOCITY_RATE, values)]
+    return _without_rate(absolute[0], rows)
+
+
+def _without_rate(measured: float, rows: int) -> list[Named]:
+    """The reading for `measured` times the rotation vector of one frame, independent of the rate."""
+    size = abs(measured)
+    per_frame = min((1.0, 0.5, 2.0), key=lambda known: abs(size - known))
+    values: dict[str, Any] = {"measured": size, "fps": RATES_HZ[0]}
+    if abs(size - per_frame) <= MATCH * per_frame:
+        found: Named = (rules.VELOCITY_RATE, {**values, "found": "per frame, not per second"})
+        return [found, *_named(measured, rows)]
+    rate = (rules.VELOCITY_RATE, {**values, "found": f"at a rate of its own, {size:.4g} frames a second"})
+    return [rate, *_named(np.sign(measured), rows)]
+
+
+def _named(ratio: float, rows: int) -> list[tuple[Rule, Mapping[str, Any]]]:
+    return ratio_findings(ratio, rows, "returns")

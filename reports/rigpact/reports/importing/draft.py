@@ -1,0 +1,101 @@
+"""A declaration that is being written: its parts in order, each with the comments that stand above it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_LONGEST_NAME = 63
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of `given` or `stages`, and what must be said of it."""
+
+    table: Mapping[str, Any]
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Draft:
+    """A declaration before it is text.
+
+    header: comments at the top. numbers: a table or an array each. notes: what the command tells besides. inputs, outputs of a
+    network: as in [networks].
+    """
+
+    name: str
+    title: str
+    fps: float | None = None
+    header: list[str] = field(default_factory=list)
+    given: list[Entry] = field(default_factory=list)
+    stages: list[Entry] = field(default_factory=list)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    names_comments: list[str] = field(default_factory=list)
+    numbers: dict[str, Entry] = field(default_factory=dict)
+    networks: dict[str, Entry] = field(default_factory=dict)
+    recordings: dict[str, Any] = field(default_factory=dict)
+    recordings_comments: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def give(self, name: str, *comments: str, **table: Any) -> str:
+        """Add a vector from outside, once; returns its name."""
+        if not any(entry.table["name"] == name for entry in self.given):
+            self.given.append(Entry({"name": name, **_said(table)}, comments))
+        return name
+
+    def compute(self, name: str, operation: str, of: str | Sequence[str], *comments: str, **table: Any) -> str:
+        """Add a stage; returns its name."""
+        wanted = of if isinstance(of, str) else list(of)
+        self.stages.append(Entry({"name": name, "operation": operation, "of": wanted, **_said(table)}, comments))
+        return name
+
+    def list_of(self, words: Iterable[str], wish: str) -> str:
+        """The name of the list that holds these words in this order: one that is there, or a new one."""
+        wanted = tuple(words)
+        for name, known in self.names.items():
+            if known == wanted:
+                return name
+        name = unlike(wish, self.names)
+        self.names[name] = wanted
+        return name
+
+    def number_of(self, wish: str, value: Any, names: str | None, *comments: str) -> str:
+        """The name of an entry of numbers: one that says the same, or a new one."""
+        table = value if names is None else {"names": names, "value": value}
+        for name, known in self.numbers.items():
+            if known.table == {"": table}:
+                return name
+        name = unlike(wish, self.numbers)
+        self.numbers[name] = Entry({"": table}, comments)
+        return name
+
+    def free_name(self, wish: str) -> str:
+        """A name that no vector of the draft has yet."""
+        return unlike(wish, [entry.table["name"] for entry in (*self.given, *self.stages)])
+
+
+def _said(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not known is left out."""
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def unlike(wish: str, taken: Iterable[str]) -> str:
+    """A name like `wish` that is none of the taken ones."""
+    known, count, name = set(taken), 2, wish
+    while name in known:
+        name, count = f"{wish}_{count}", count + 1
+    return name
+
+
+def word(text: str, fallback: str) -> str:
+    """A name that a declaration can have for a vector, from the text of a file."""
+    cleaned = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")[: _LONGEST_NAME - 4]
+    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"{fallback}_{cleaned}".strip("_")
+
+
+def lower_word(text: str, fallback: str) -> str:
+    """The same for the name of a contract: small letters."""
+    return word(text.lower(), fallback).lstrip("_") or fallback

@@ -1,0 +1,167 @@
+"""Tells the formats apart by what the file holds, and makes the text of the declaration.
+
+To add a format: a row in `_YAML`, or a branch in `import_file` for another kind of file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.declared.declaration import Declaration, read_declaration
+from rigpact.contract.declared.yaml_text import parse_yaml
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.reports.importing.draft import Draft
+from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
+from rigpact.reports.importing.recording_columns import map_columns
+from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
+from rigpact.reports.importing.toml_text import draft_to_toml
+from rigpact.reports.importing.values import Node
+
+KNOWN = (
+    "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
+    "an ONNX file with mjlab's metadata (joint_names, observation_names)",
+    "IsaacLab's IO descriptor (articulations, actions, observations)",
+    "LEAPP's YAML (models, pipeline)",
+    "a .bin of weights of Learned Motion Matching",
+)
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """What to import: the file, its model, where the result goes, a recording to map, the rate if it is known."""
+
+    source: Path
+    out: Path
+    onnx: Path | None = None
+    recording: Path | None = None
+    fps: float | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The bytes of the result, what kind of file it is, how many conventions it leaves open, and notes."""
+
+    content: bytes
+    what: str
+    left_open: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def import_file(request: ImportRequest) -> Imported:
+    """The declaration, or the model, that a foreign file becomes. UnusableInput for a file of no known format."""
+    suffix = request.source.suffix.lower()
+    if suffix == ".bin":
+        return _weights(request)
+    draft = _onnx_draft(request) if suffix == ".onnx" else _yaml_draft(request)
+    return finished(draft, request)
+
+
+def finished(draft: Draft, request: ImportRequest) -> Imported:
+    """The draft as text, read again as every command will read it."""
+    if request.fps is not None:
+        draft.fps = request.fps
+        draft.header = [line for line in draft.header if not line.startswith("LEFT OPEN: fps")]
+    declaration = _read_again(draft, request)
+    if request.recording is not None:
+        widths = {} if declaration.system is None else {
+            stage.name: stage.fields(None).width for stage in declaration.system.stages
+        }  # fmt: skip
+        map_columns(draft, widths, request.recording)
+        declaration = _read_again(draft, request)
+    opened = tuple(each.knob for each in declaration.left_open)
+    return Imported(draft_to_toml(draft).encode("utf-8"), "contract", opened, tuple(draft.notes))
+
+
+def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
+    """What the draft declares; a mistake in it comes from the file's own names or numbers."""
+    declaration = read_declaration(tomllib.loads(draft_to_toml(draft)), request.out.parent)
+    if declaration.problems:
+        first = declaration.problems[0]
+        raise UnusableInput(
+            request.source,
+            f"{first.found} ({first.pointer} of the contract)",
+            first.expected,
+            "no contract was written",
+        )
+    return declaration
+
+
+def _weights(request: ImportRequest) -> Imported:
+    from rigpact.reports.importing.stacks.weights_file import read_weights, weights_to_onnx
+
+    if request.out.suffix.lower() != ".onnx":
+        raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")
+    weights = read_weights(read_bytes(request.source), request.source)
+    sizes = "-".join(map(str, weights.sizes))
+    return Imported(
+        weights_to_onnx(weights), f"model {sizes}, x[rows, {weights.sizes[0]}] -> y[rows, {weights.sizes[-1]}]"
+    )
+
+
+def _onnx_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    model = read_model_beside(request.source)
+    if not mjlab_metadata.is_one(model.metadata):
+        keys = ", ".join(sorted(model.metadata)[:8]) or "no metadata"
+        missing = [key for key in mjlab_metadata.REQUIRED if key not in model.metadata]
+        raise UnusableInput(
+            request.source, f"a model with {keys}", f"mjlab's metadata; {', '.join(missing)} is not there",
+            "`rigpact init --contract` drafts a contract from any model",
+        )  # fmt: skip
+    return mjlab_metadata.to_draft(model, named_file(request.source, request.out))
+
+
+def _robot(make: Callable[[Node, Model | None, Any], Draft]) -> Callable[[Node, ImportRequest], Draft]:
+    def draft(root: Node, request: ImportRequest) -> Draft:
+        model = None if request.onnx is None else read_model_beside(request.onnx)
+        return make(root, model, named_file(request.onnx, request.out))
+
+    return draft
+
+
+_YAML: Mapping[Callable[[Any], bool], Callable[[Node, ImportRequest], Draft]] = {
+    deploy_yaml.is_one: _robot(deploy_yaml.to_draft),
+    io_descriptor.is_one: _robot(io_descriptor.to_draft),
+    leapp.is_one: lambda root, request: leapp.to_draft(root, request.out, request.onnx),
+}
+
+
+def _yaml_draft(request: ImportRequest) -> Draft:
+    _refuse_other_ending(request)
+    content = read_bytes(request.source)
+    if request.source.suffix.lower() not in (".yaml", ".yml"):
+        raise UnusableInput(
+            request.source, f"a file that ends in {request.source.suffix or 'nothing'}", ".yaml, .yml, .onnx or .bin",
+            f"known are {'; '.join(KNOWN)}",
+        )  # fmt: skip
+    root = parse_yaml(content, request.source)
+    for is_one, draft in _YAML.items():
+        if is_one(root):
+            return draft(Node(root, request.source), request)
+    keys = ", ".join(map(str, list(root)[:8])) if isinstance(root, Mapping) else type(root).__name__
+    raise UnusableInput(request.source, f"YAML with {keys or 'nothing'}", f"one of {'; '.join(KNOWN)}", _nearest(root))
+
+
+def _nearest(root: Any) -> str:
+    """Which format the keys are nearest to, and what of it is missing."""
+    marks = {
+        "deploy.yaml": {"joint_ids_map", "observations"}, "IO descriptor": {"articulations", "observations", "actions"},
+        "LEAPP": {"models", "pipeline"},
+    }  # fmt: skip
+    if not isinstance(root, Mapping):
+        return "every one of them is a table"
+    found = {name: keys - root.keys() for name, keys in marks.items() if keys & root.keys()}
+    if not found:
+        return "none of their keys is there"
+    name = min(found, key=lambda each: len(found[each]))
+    return f"nearest is {name}, but {', '.join(sorted(found[name]))} is missing"
+
+
+def _refuse_other_ending(request: ImportRequest) -> None:
+    if request.out.suffix.lower() != ".toml":
+        raise UnusableInput("-o", request.out.name, "a name that ends in .toml")

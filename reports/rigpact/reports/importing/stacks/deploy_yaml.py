@@ -1,0 +1,240 @@
+"""deploy.yaml of unitree_rl_lab, and the one of unitree_rl_mjlab: one shape, two runtimes that differ in flags of a group.
+
+The exporter drops names, functions and the layout of the history; the loop of the C++ runtime says the rest. A python tag
+(`joint_ids: !!python/object/apply:builtins.slice`) is read as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
+from rigpact.reports.importing.values import Node
+
+_SENSORS = Sensors(
+    "gyro", "base_lin_vel", "imu_quat", "q", "dq",
+    turn_comment='LEFT OPEN: space. Find out which IMU gives it, and in whose axes: space = "IMU on the pelvis"',
+)  # fmt: skip
+_FLAGS = ("use_gym_history", "scale_first")
+_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
+_PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel", "last_action")
+_THREE = ("base_ang_vel", "projected_gravity", "velocity_commands", "keyboard_velocity_commands", "base_lin_vel")
+
+
+def is_one(root: Any) -> bool:
+    """Whether the root of a YAML file is that of a deploy.yaml."""
+    return isinstance(root, Mapping) and "joint_ids_map" in root and "observations" in root
+
+
+def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+    """The declaration of a deploy.yaml, with the model that lies with it."""
+    order = [each.whole() for each in root.need("joint_ids_map", "the motor of each joint of the policy").elements()]
+    _refuse_repeated(root.get("joint_ids_map"), order)
+    policy, are_known = _joint_names(order, model)
+    by_motor = dict(zip(order, policy, strict=True))
+    motors = tuple(by_motor[index] for index in sorted(by_motor))
+    draft = Draft(lower_word(root.path.resolve().parent.name, "robot"), f"imported from {root.path.name}")
+    draft.header, draft.names_comments = _header(root), _names_comments(are_known)
+    draft.fps = _rate(root)
+    draft.names["sdk"] = motors
+    if policy != motors:
+        draft.names["policy"] = policy
+    action = _action(root, policy)
+    groups = _groups(root, policy, model)
+    robot = Robot(
+        draft, _SENSORS, motors, "sdk", groups, action, len(action.names),
+        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
+        motors=motors, default_pose=_pose(root, policy), pose_names=policy,
+        sticks=_ranges(root), gains=_gains(root, motors, policy), model=file,
+    )  # fmt: skip
+    return robot_to_draft(robot)
+
+
+def _header(root: Node) -> list[str]:
+    return [
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what neither the file nor its runtime says.",
+        "The exporter rounds every number to 3 significant digits: the training side computed with the exact ones.",
+    ]
+
+
+def _names_comments(are_known: bool) -> list[str]:  # noqa: FBT001 - one fact of the file
+    if are_known:
+        return ["The names are those of the model's metadata (joint_names), the map is joint_ids_map."]
+    return [
+        "The file has no names: joint_N is the joint of motor N, and policy is the map joint_ids_map. Put the names in their",
+        "places; the order of each list is the contract.",
+    ]
+
+
+def _refuse_repeated(node: Node, order: Sequence[int]) -> None:
+    twice = next((index for index in order if order.count(index) > 1), None)
+    if twice is not None:
+        raise node.wrong("a motor of its own for each joint", found=f"the motor {twice} twice")
+    if not order:
+        raise node.wrong("a motor for each joint", found="an empty list")
+
+
+def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, ...], bool]:
+    """Names in the policy's order: the model's metadata has them in that order, or the motors are numbered."""
+    listed = model.metadata.get("joint_names", "") if model else ""
+    names = tuple(name.strip() for name in listed.split(","))
+    if listed and len(names) == len(order) == len(set(names)) and all(names):
+        return names, True
+    return tuple(f"joint_{index}" for index in order), False
+
+
+def _rate(root: Node) -> float:
+    step = root.need("step_dt", "the seconds of a step").number()
+    if not 1e-4 <= step <= 10.0:
+        raise root.get("step_dt").wrong("the seconds of a step, 0.02 for 50 a second")
+    return round(1.0 / step, 6)
+
+
+def _pose(root: Node, policy: Sequence[str]) -> list[float]:
+    return root.need("default_joint_pos", "the pose that joint positions are relative to").numbers(len(policy), "joint")
+
+
+def _ranges(root: Node) -> dict[str, tuple[float, float]]:
+    """The command's ranges; empty where one of the three axes is missing or null."""
+    commands = root.get("commands")
+    for _, command in [] if commands.is_nothing else commands.children():
+        ranges = command.get("ranges")
+        found = {} if ranges.is_nothing else {axis: ranges.get(axis).range() for axis in _AXES}
+        if found and all(found.values()):
+            return {axis: ends for axis, ends in found.items() if ends is not None}
+    return {}
+
+
+def _gains(root: Node, motors: tuple[str, ...], policy: tuple[str, ...]) -> Gains | None:
+    if root.get("stiffness").is_nothing or root.get("damping").is_nothing:
+        return None
+    stiffness, damping = (root.get(key).numbers(len(motors), "joint") for key in ("stiffness", "damping"))
+    if motors == policy:
+        return Gains(stiffness, damping, motors)
+    note = "LEFT OPEN: order. Find out whether the gains follow the motors (the runtime sets them without the map) or the policy"
+    return Gains(stiffness, damping, None, (note,))
+
+
+def _action(root: Node, policy: tuple[str, ...]) -> Action:
+    actions = list(root.need("actions", "the action that the network's answer becomes").children())
+    if len(actions) != 1:
+        listed = ", ".join(name for name, _ in actions) or "none"
+        raise root.get("actions").wrong(
+            "one", "declare the others by hand: one contract for each term", f"actions: {listed}"
+        )
+    name, term = actions[0]
+    names = _driven(term, policy)
+    scale, offset = (term.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
+    notes = () if name == "JointPositionAction" else (f"the action term is {name}",)
+    return Action(names, scale, offset, clip_of(term.get("clip"), len(names)), notes)
+
+
+def _driven(term: Node, policy: tuple[str, ...]) -> tuple[str, ...]:
+    """The joints of the action: joint_ids is null, a list of places, or a python slice that is read as its three numbers."""
+    ids = term.get("joint_ids")
+    if ids.is_nothing:
+        return policy
+    entries = ids.elements()
+    if any(each.is_nothing for each in entries):
+        if len(entries) != 3:
+            raise ids.wrong("null, a list of places, or a slice of three")
+        start, stop, step = (None if each.is_nothing else each.whole() for each in entries)
+        if step == 0:
+            raise ids.wrong("a slice with a step")
+        return policy[slice(start, stop, step)]
+    places = [each.whole() for each in entries]
+    beyond = next((place for place in places if place >= len(policy)), None)
+    if beyond is not None or len(set(places)) != len(places) or not places:
+        raise ids.wrong(f"places of the {len(policy)} joints, each once")
+    return tuple(policy[place] for place in places)
+
+
+def clip_of(node: Node, count: int) -> tuple[Any, Any] | None:
+    """A clip for all numbers, or one for each; None where there is none, or where no end is finite."""
+    if node.is_nothing:
+        return None
+    entries = node.elements()
+    if entries and not isinstance(entries[0].value, list):
+        ends = node.ends()
+        return _finite_ends(node, [ends])
+    if len(entries) != count:
+        raise node.wrong(f"{count}, one for each number", found=f"{len(entries)} ranges")
+    return _finite_ends(node, [each.ends() for each in entries])
+
+
+def _finite_ends(node: Node, ranges: list[tuple[float, float]]) -> tuple[Any, Any] | None:
+    if all(ends == (float("-inf"), float("inf")) for ends in ranges):
+        return None
+    wrong = next((ends for ends in ranges if not ends[0] < ends[1]), None)
+    if wrong is not None:
+        raise node.wrong("a low end below the high end", found=f"{wrong[0]:g} to {wrong[1]:g}")
+    # a declaration has finite numbers; float32 has none beyond these
+    low, high = ([min(max(each[end], -_LARGEST), _LARGEST) for each in ranges] for end in (0, 1))
+    return (low[0] if len(set(low)) == 1 else low), (high[0] if len(set(high)) == 1 else high)
+
+
+_LARGEST = 3.0e38
+
+
+def _groups(root: Node, policy: Sequence[str], model: Model | None) -> list[Group]:
+    """The block is one group `obs` if its first entry is a term, else each entry is a group, named as the model's input."""
+    block = root.need("observations", "the terms of the observation")
+    entries = list(block.children())
+    tables = [(name, entry) for name, entry in entries if name not in _FLAGS]
+    if not tables:
+        raise block.wrong("at least one term", found="no term")
+    is_one = not tables[0][1].get("params").is_nothing or "scale" in tables[0][1].table().value
+    named = [("obs", block)] if is_one else [(word(name, "obs"), group) for name, group in tables]
+    widths = {} if model is None else dict(zip([name for name, _ in named], model.inputs.values(), strict=False))
+    return [_group(name, group, policy, widths.get(name)) for name, group in named]
+
+
+def _group(name: str, group: Node, policy: Sequence[str], width: int | None) -> Group:
+    flags = {flag: group.get(flag) for flag in _FLAGS}
+    for node in flags.values():
+        if node.value not in (None, True, False):
+            raise node.wrong("true or false")
+    entries = [(key, entry) for key, entry in group.children() if key not in _FLAGS]
+    terms = [_term(key, entry, policy) for key, entry in entries]
+    terms = with_missing_width(terms, width, group.place)
+    refuse_other_width(terms, width, group.place)
+    layout = "frame_major" if flags["use_gym_history"].value else "term_major"
+    return Group(name, tuple(terms), layout, scale_first=bool(flags["scale_first"].value))
+
+
+def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
+    width = len(policy) if name in _PER_JOINT else 3 if name in _THREE else None
+    scale = entry.get("scale")
+    if isinstance(scale.value, list):
+        count = len(scale.elements())
+        if name in _THREE and count != 3:
+            raise scale.wrong("3, as the term has", found=f"{count} numbers")
+        width = count
+    length = entry.get("history_length")
+    history = 1 if length.is_nothing else max(1, length.whole())
+    notes = ("the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps",)
+    return Term(
+        word(name, "term"), name, entry.place, width,
+        clip=clip_of(entry.get("clip"), width or 1), scale=None if width is None else scale.one_or_each(width, "number"),
+        history=history, notes=notes if name == "gait_phase" else (),
+    )  # fmt: skip
+
+
+def with_missing_width(terms: list[Term], width: int | None, place: str) -> list[Term]:
+    """The terms; if one has no width, it has what the others leave of the network's input."""
+    from dataclasses import replace
+
+    unknown = [term for term in terms if term.width is None]
+    if width is None or len(unknown) != 1:
+        return terms
+    left = width - sum((term.width or 0) * term.history for term in terms)
+    if left <= 0 or left % unknown[0].history:
+        raise UnusableInput(
+            place, f"{left} numbers left for {unknown[0].name}", "what the other terms leave of the input"
+        )
+    return [replace(term, width=left // term.history) if term is unknown[0] else term for term in terms]

@@ -1,0 +1,147 @@
+"""IO descriptor YAML of IsaacLab: articulations, actions and observation terms with the names of their joints.
+
+Keys are sorted, so the order of keys says nothing; the order of lists does. Units stand in `extras` and may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, unlike, word
+from rigpact.reports.importing.model_beside import Model
+from rigpact.reports.importing.stacks.deploy_yaml import clip_of
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import refuse_other_width, robot_to_draft
+from rigpact.reports.importing.values import Node
+
+_SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
+
+
+def is_one(root: Any) -> bool:
+    """Whether the root of a YAML file is that of an IO descriptor."""
+    return isinstance(root, Mapping) and {"articulations", "observations", "actions"} <= root.keys()
+
+
+def to_draft(root: Node, model: Model | None, file: Entry) -> Draft:
+    """The declaration of an IO descriptor, with the model that lies with it."""
+    articulation = _articulation(root)
+    joints = articulation.need("joint_names", "the robot's joints in their order").words()
+    draft = Draft(lower_word(root.path.stem, "robot"), f"imported from {root.path.name}")
+    draft.fps = _rate(root)
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}. Search for LEFT OPEN: what the descriptor does not say.",
+        "Not in it either: statistics of a normaliser, ranges of the command, the rate of the motors, the network's file.",
+    ]
+    gains = _gains(articulation, joints)
+    if gains is None:
+        draft.header.append(
+            "LEFT OPEN: gains. The descriptor has 0 or none: an explicit actuator has gains of its own."
+        )
+    draft.names["joints"] = joints
+    draft.names_comments = ["The order of the articulation; terms and actions take their joints by name."]
+    terms, taken = [], set[str]()
+    for entry in _policy_terms(root):
+        terms.append(_term(entry, unlike(word(entry.need("name", "the term's function").word(), "term"), taken)))
+        taken.add(terms[-1].name)
+    refuse_other_width(terms, None if model is None else model.input_width, root.get("observations").place)
+    pose = articulation.get("default_joint_pos")
+    action = _action(root, joints)
+    robot = Robot(
+        draft, _SENSORS, joints, "joints", [Group("obs", tuple(terms))], action, len(action.names),
+        convention="IsaacLab keeps them (term by term, oldest first, filled with the first value)",
+        default_pose=None if pose.is_nothing else pose.numbers(len(joints), "joint"), pose_names=joints,
+        gains=gains, model=file,
+    )  # fmt: skip
+    return robot_to_draft(robot)
+
+
+def _articulation(root: Node) -> Node:
+    found = list(root.need("articulations", "the robot").children())
+    if len(found) != 1:
+        names = ", ".join(name for name, _ in found) or "none"
+        raise root.get("articulations").wrong("one robot", found=f"articulations: {names}")
+    return found[0][1]
+
+
+def _rate(root: Node) -> float | None:
+    scene = root.get("scene")
+    if scene.is_nothing or scene.get("dt").is_nothing:
+        return None
+    step = scene.get("dt").number()
+    if not 1e-5 <= step <= 10.0:
+        raise scene.get("dt").wrong("the seconds of a step of the policy")
+    return round(1.0 / step, 6)
+
+
+def _policy_terms(root: Node) -> list[Node]:
+    group = root.need("observations", "the observation").need("policy", "the terms of the policy")
+    terms = group.elements()
+    if not terms:
+        raise group.wrong("at least one term", found="an empty list")
+    return terms
+
+
+def _term(entry: Node, name: str) -> Term:
+    overloads = entry.get("overloads")
+    shape = [each.whole(1) for each in entry.need("shape", "the width of one frame").elements()]
+    if len(shape) != 1:
+        raise entry.get("shape").wrong("one axis: the numbers of one frame", "images need a stage of their own")
+    length = overloads.get("history_length")
+    joints = None if entry.get("joint_names").is_nothing else entry.get("joint_names").words()
+    if joints is not None and len(joints) != shape[0]:
+        raise entry.get("joint_names").wrong(f"{shape[0]}, as the shape says", found=f"{len(joints)} names")
+    return Term(
+        name, _function(entry), entry.place, shape[0], joints,
+        offsets=_offsets(entry, joints), clip=clip_of(overloads.get("clip"), shape[0]),
+        scale=overloads.get("scale").one_or_each(shape[0], "number"),
+        history=1 if length.is_nothing else max(1, length.whole()), notes=_term_notes(entry),
+    )  # fmt: skip
+
+
+def _function(entry: Node) -> str:
+    name = entry.get("name").word()
+    return "command" if entry.get("observation_type").value == "Command" else name
+
+
+def _offsets(entry: Node, joints: tuple[str, ...] | None) -> Any:
+    """The offsets of the term's joints; 0 where the file has none, so that nothing is taken off behind its back."""
+    for key in ("joint_pos_offsets", "joint_vel_offsets"):
+        if not entry.get(key).is_nothing and joints is not None:
+            return entry.get(key).numbers(len(joints), "joint")
+    return 0.0
+
+
+def _term_notes(entry: Node) -> tuple[str, ...]:
+    notes = []
+    if not entry.get("extras").get("modifiers").is_nothing:
+        notes.append("LEFT OPEN: the term has modifiers, which run before clip and scale. Write them as stages")
+    if entry.get("name").value == "projected_gravity" and entry.get("extras").get("units").value == "m/s^2":
+        notes.append("the file calls it m/s^2; its length is 1")
+    return tuple(notes)
+
+
+def _action(root: Node, joints: tuple[str, ...]) -> Action:
+    actions = root.need("actions", "the action that the network's answer becomes").elements()
+    if len(actions) != 1:
+        raise root.get("actions").wrong("one", "declare the others by hand", f"{len(actions)} actions")
+    entry = actions[0]
+    names = entry.need("joint_names", "the joints that the action drives").words()
+    unknown = next((name for name in names if name not in joints), None)
+    if unknown is not None:
+        raise entry.get("joint_names").wrong("joints of the articulation", found=f"the joint {unknown}")
+    shape = entry.get("shape")
+    if not shape.is_nothing and [each.whole(1) for each in shape.elements()] != [len(names)]:
+        raise shape.wrong(f"[{len(names)}], as joint_names has")
+    scale, offset = (entry.get(key).one_or_each(len(names), "joint") for key in ("scale", "offset"))
+    return Action(names, scale, offset, clip_of(entry.get("clip"), len(names)))
+
+
+def _gains(articulation: Node, joints: tuple[str, ...]) -> Gains | None:
+    nodes = [articulation.get(f"default_joint_{key}") for key in ("stiffness", "damping")]
+    if any(node.is_nothing for node in nodes):
+        return None
+    stiffness, damping = (node.numbers(len(joints), "joint") for node in nodes)
+    if not any(stiffness) and not any(damping):
+        return None  # an explicit actuator; the header says so
+    return Gains(stiffness, damping, joints, ("by name; 0 would mean that an explicit actuator has gains of its own",))

@@ -1,0 +1,265 @@
+"""LEAPP's YAML: models, the flow between them, feedback to the next call, initial values.
+
+Scaling, gravity, history and offsets are inside the graph, so the declaration is networks with named inputs and outputs. The
+format has no field for a frame, a unit or the order of a quaternion; only the names of elements say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.declared.sources import read_arrays
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
+from rigpact.reports.importing.model_beside import path_inside
+from rigpact.reports.importing.stacks.leapp_files import inside_folder, model_of_node, refuse_other_names
+from rigpact.reports.importing.values import Node
+
+_QUATERNIONS = {("qx", "qy", "qz", "qw"): "quaternion_xyzw", ("qw", "qx", "qy", "qz"): "quaternion_wxyz"}
+_SPACES = {"_b": "body", "_w": "world"}
+_UNITS = {
+    "position": "rad", "velocity": "rad/s",
+}  # fmt: skip
+"""Of joints: IsaacLab's units."""
+
+
+def is_one(root: Any) -> bool:
+    """Whether the root of a YAML file is that of LEAPP."""
+    return isinstance(root, Mapping) and {"models", "pipeline"} <= root.keys()
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """An input or output of a node, and its name among the declaration's vectors."""
+
+    node: str
+    name: str
+    vector: str
+    entry: Node
+
+    @property
+    def key(self) -> str:
+        return f"{self.node}/{self.name}"
+
+
+@dataclass(eq=False)
+class _Pipeline:
+    """The file while it is read. sources: input -> the output that feeds it in the same call; feedback: at the next one."""
+
+    root: Node
+    out: Path
+    onnx: Path | None
+    draft: Draft
+    inputs: dict[str, _Tensor]
+    outputs: dict[str, _Tensor]
+    sources: dict[str, str]
+    feedback: dict[str, str]
+    start: Mapping[str, Any]
+    start_file: str | None
+    has_start: bool
+    is_start_said: bool = False
+
+
+def to_draft(root: Node, out: Path, onnx: Path | None) -> Draft:
+    """The declaration of a LEAPP package; models and initial values are read where they lie beside the YAML."""
+    nodes = list(root.need("models", "the nodes of the pipeline").children())
+    if not nodes:
+        raise root.get("models").wrong("at least one node", found="no node")
+    if onnx is not None and len(nodes) > 1:
+        hint = "the YAML names the model of each node; put them beside it"
+        raise UnusableInput("--onnx", onnx.name, f"no model for {len(nodes)} nodes", hint)
+    draft = Draft(lower_word(root.path.stem, "pipeline"), f"imported from {root.path.name}")
+    frequency = root.get("pipeline").get("configs").get("frequency")
+    draft.fps = None if frequency.is_nothing else _rate(frequency)
+    draft.header = [
+        f"Imported by `rigpact import` from {root.path.name}. Scaling, gravity, history and offsets are inside the graph.",
+        "The format has no field for frames: space follows IsaacLab's names (_b: body, _w: world). Find out whether the engine",
+        "gives the same.",
+    ]
+    inputs, outputs = _tensors(nodes, "inputs"), _tensors(nodes, "outputs")
+    taken: set[str] = set()
+    named = [{key: _unlike(tensor, taken) for key, tensor in each.items()} for each in (inputs, outputs)]
+    flow, back = (_flow(root, key, *named) for key in ("data_flow", "feedback_flow"))
+    start, start_file, has_start = _initial_values(root, out)
+    pipeline = _Pipeline(root, out, onnx, draft, named[0], named[1], flow, back, start, start_file, has_start)
+    for tensor in pipeline.inputs.values():
+        _add_given(pipeline, tensor)
+    for name, node in nodes:
+        _add_node(pipeline, name, node)
+    return draft
+
+
+def _rate(node: Node) -> float:
+    rate = node.number()
+    if not 0.0 < rate <= 100_000.0:
+        raise node.wrong("calls a second")
+    return rate
+
+
+def _tensors(nodes: list[tuple[str, Node]], side: str) -> dict[str, _Tensor]:
+    found: dict[str, _Tensor] = {}
+    for node_name, node in nodes:
+        for entry in node.need(side, f"the {side} of the node").elements():
+            name = entry.need("name", "the name of the tensor").word()
+            tensor = _Tensor(node_name, name, word(name, "vector"), entry)
+            if tensor.key in found:
+                raise entry.get("name").wrong("each name once")
+            if entry.get("dtype").value not in (None, "float32"):
+                raise entry.get("dtype").wrong("float32, as every stage is", "convert before the export")
+            found[tensor.key] = tensor
+    return found
+
+
+def _unlike(tensor: _Tensor, taken: set[str]) -> _Tensor:
+    """A vector's name of its own; where two nodes share one, the node's name stands before it."""
+    name = tensor.vector
+    if name in taken:
+        name = word(f"{tensor.node}_{tensor.name}", "vector")
+    if name in taken:
+        raise tensor.entry.get("name").wrong("a name that differs in more than signs")
+    taken.add(name)
+    return _Tensor(tensor.node, tensor.name, name, tensor.entry)
+
+
+def _flow(root: Node, key: str, inputs: dict[str, _Tensor], outputs: dict[str, _Tensor]) -> dict[str, str]:
+    """Input -> output of data_flow or feedback_flow."""
+    table, found = root.need("pipeline", "the flow between the nodes").get(key), dict[str, str]()
+    for source, wanted in [] if table.is_nothing else table.children():
+        if source not in outputs:
+            raise UnusableInput(wanted.place, f"the output {source}", f"one of {', '.join(list(outputs)[:8])}")
+        for each in wanted.elements():
+            name = each.word()
+            if name not in inputs:
+                raise each.wrong(f"one of {', '.join(list(inputs)[:8])}")
+            if name in found:
+                raise each.wrong("one output for each input", found=f"{name} twice")
+            found[name] = source
+    return found
+
+
+def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any], str | None, bool]:
+    """The arrays of the file of initial values, its path from the declaration, and whether it is there."""
+    node = root.get("pipeline").get("initial_values")
+    if node.is_nothing:
+        return {}, None, False
+    path = inside_folder(node, root.path.parent)
+    if not path.is_file():
+        return {}, None, False
+    return read_arrays(read_bytes(path), path), path_inside(path, out), True
+
+
+def _add_given(pipeline: _Pipeline, tensor: _Tensor) -> None:
+    """An input that no node gives in the same call: from outside, or from the call before."""
+    if tensor.key in pipeline.sources:
+        return
+    fields, comments = _fields(tensor, pipeline.draft)
+    source = pipeline.feedback.get(tensor.key)
+    if source is None:
+        pipeline.draft.give(tensor.vector, *comments, **fields)
+        return
+    start, note = _start(pipeline, tensor)
+    carried = pipeline.outputs[source].vector
+    pipeline.draft.give(tensor.vector, *comments, *note, **fields, carried=carried, start=start)
+
+
+def _start(pipeline: _Pipeline, tensor: _Tensor) -> tuple[str | None, tuple[str, ...]]:
+    if tensor.key in pipeline.start:
+        array = pipeline.start[tensor.key]
+        if array.size != _size(tensor):
+            raise UnusableInput(
+                f"{pipeline.root.path.parent}#{tensor.key}", f"{array.size} initial values", f"{_size(tensor)}"
+            )
+        if not any(array.reshape(-1)):
+            return "zeros", ("zeros, as the file of initial values has",)
+        value: dict[str, Any] = {"file": pipeline.start_file, "at": tensor.key}
+        if pipeline.start_file is None:
+            value = {"value": [float(each) for each in array.reshape(-1)]}
+        name = f"start_{tensor.vector}"
+        pipeline.draft.numbers[name] = Entry({"": value})
+        return name, ()
+    if pipeline.has_start:
+        return "zeros", ("not in the file of initial values: zeros",)
+    if pipeline.root.get("pipeline").get("initial_values").is_nothing or pipeline.is_start_said:
+        return "zeros", ()
+    pipeline.is_start_said = True
+    note = "LEFT OPEN: start, here and below. The file of initial values was not here: zeros are what the runtime takes then"
+    return "zeros", (note,)
+
+
+def _size(tensor: _Tensor) -> int:
+    return prod(each.whole(1) for each in tensor.entry.need("shape", "the tensor's shape").elements())
+
+
+def _fields(tensor: _Tensor, draft: Draft) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Names, kind, unit and space of a tensor, as far as the file says them."""
+    size, entry = _size(tensor), tensor.entry
+    kind = entry.get("kind").value if isinstance(entry.get("kind").value, str) else ""
+    connection = entry.get("isaaclab_connection").value
+    found: dict[str, Any] = {}
+    if isinstance(connection, str) and connection[-2:] in _SPACES:
+        found["space"] = _SPACES[connection[-2:]]
+    if "/joint/" in kind:
+        found["unit"] = _UNITS.get(kind.rsplit("/", 1)[-1])
+    names = _element_names(entry)
+    if names in _QUATERNIONS and size == 4:
+        return {"kind": _QUATERNIONS[names], **found}, ()
+    if names is None:
+        open_order = kind.endswith("/rotation") or kind.endswith("/orientation")
+        comment = "LEFT OPEN: kind. Find out the order of the quaternion's components"
+        return {"size": size, **found}, (comment,) if open_order and size == 4 else ()
+    if len(names) != size:
+        comment = f"LEFT OPEN: names. The shape has {size} numbers and the file {len(names)} names ({', '.join(names)})"
+        return {"size": size, **found}, (comment,)
+    if len(names) <= 4:
+        return {"names": list(names), **found}, ()
+    wish = (
+        "joints"
+        if kind.startswith("state/joint/")
+        else "controlled"
+        if "joint" in kind
+        else f"names_of_{tensor.vector}"
+    )
+    return {"names": draft.list_of(names, wish), **found}, ()
+
+
+def _element_names(entry: Node) -> tuple[str, ...] | None:
+    """The names along the only axis that has some; None where no axis has."""
+    axes = entry.get("element_names")
+    if axes.is_nothing:
+        return None
+    named = [axis for axis in axes.elements() if not axis.is_nothing]
+    return named[0].words() if len(named) == 1 else None
+
+
+def _add_node(pipeline: _Pipeline, name: str, node: Node) -> None:
+    """The outputs of a node as stages, and its network."""
+    draft = pipeline.draft
+    inputs = {each.name: _source(pipeline, each) for each in pipeline.inputs.values() if each.node == name}
+    file, model = model_of_node(node, pipeline.root.path, pipeline.out, pipeline.onnx)
+    outputs = {each.name: each for each in pipeline.outputs.values() if each.node == name}
+    if model is not None:
+        refuse_other_names(node, model, list(inputs), list(outputs))
+    for each in outputs.values():
+        fields, notes = _fields(each, draft)
+        draft.stages.append(Entry({"name": each.vector, "operation": "network", **_known(fields)}, notes))
+    bound = {"inputs": inputs, "outputs": {each.name: each.vector for each in outputs.values()}}
+    draft.networks[word(name, "network")] = Entry({**file.table, **bound}, file.comments)
+
+
+def _known(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _source(pipeline: _Pipeline, tensor: _Tensor) -> str:
+    source = pipeline.sources.get(tensor.key)
+    if source is None:
+        return tensor.vector
+    output = pipeline.outputs[source]
+    if _size(output) != _size(tensor):
+        raise UnusableInput(tensor.entry.place, f"{_size(tensor)} numbers", f"{_size(output)}, as {source} gives")
+    return output.vector

@@ -1,0 +1,102 @@
+"""A robot's policy as several stacks describe it: terms of an observation, a network, an action that becomes a target.
+
+The formats translate to a `Robot`; robot_draft.py makes the declaration of it. What a format does not say stays None, and its
+key is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rigpact.reports.importing.draft import Draft, Entry
+
+Numbers = float | list[float]
+Range = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of the observation: function(sensors), then clip, scale, history.
+
+    width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
+    """
+
+    name: str
+    function: str
+    place: str
+    width: int | None = None
+    joints: tuple[str, ...] | None = None
+    offsets: Numbers | None = None
+    clip: Range | None = None
+    scale: Numbers | None = None
+    history: int = 1
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Terms that make one input of the network, and what is known of their history."""
+
+    name: str
+    terms: tuple[Term, ...]
+    layout: str | None = "term_major"
+    scale_first: bool = False
+
+
+@dataclass(frozen=True)
+class Action:
+    """What becomes of the network's answer."""
+
+    names: tuple[str, ...]
+    scale: Numbers | None
+    offset: Numbers | None
+    clip: Range | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of the motors. names: whose they are, where the file says it."""
+
+    stiffness: Sequence[float]
+    damping: Sequence[float]
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Under which name the given vectors stand in a stack's own runtime."""
+
+    gyro: str
+    velocity: str
+    quaternion: str
+    position: str
+    speed: str
+    turn_space: str | None = None
+    turn_comment: str = ""
+
+
+@dataclass(eq=False)
+class Robot:
+    """A policy. measured: the joints in the order in which their positions arrive; motors: in which targets leave, if it is said.
+
+    sticks: the lowest and highest command, where the runtime makes it of a stick. convention: whose word the history is.
+    """
+
+    draft: Draft
+    sensors: Sensors
+    measured: tuple[str, ...]
+    measured_name: str
+    groups: Sequence[Group]
+    action: Action | None
+    action_width: int | None
+    convention: str
+    motors: tuple[str, ...] | None = None
+    default_pose: Sequence[float] | None = None
+    pose_names: tuple[str, ...] = ()
+    sticks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    gains: Gains | None = None
+    model: Entry | None = None
