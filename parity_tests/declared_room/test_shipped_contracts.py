@@ -69,7 +69,9 @@ def test_some_single_mistakes_are_named(name: str, subjects: dict[str, Subject])
     subject = subjects[name]
     every = every_mistake(opened(subject))
     chosen = [every[index] for index in np.random.default_rng(11).permutation(len(every))[:4]]
-    assert {str(each.planted): each.word for each in counted(subject, chosen)} == {str(each): "named" for each in chosen}
+    assert {str(each.planted): each.word for each in counted(subject, chosen)} == {
+        str(each): "named" for each in chosen
+    }
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
