@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.graph.bounds import replay_bound
@@ -24,6 +25,10 @@ Array = np.ndarray
 Oracle = Callable[..., Array]
 """(inputs in the order of `given`, in one float type) -> the rows; every input is an array (frames, width)."""
 UNIT = 2.0**-24
+settings.register_profile(
+    "operations", deadline=None
+)  # the first example opens the contract, and a busy machine is slow
+settings.load_profile("operations")
 WIDEST = 50.0
 """A bound wider than this many times the largest error of float32 would hide real mistakes."""
 

@@ -69,7 +69,9 @@ def test_some_single_mistakes_are_named(name: str, subjects: dict[str, Subject])
     subject = subjects[name]
     every = every_mistake(opened(subject))
     chosen = [every[index] for index in np.random.default_rng(11).permutation(len(every))[:4]]
-    assert {str(each.planted): each.word for each in counted(subject, chosen)} == {str(each): "named" for each in chosen}
+    assert {str(each.planted): each.word for each in counted(subject, chosen)} == {
+        str(each): "named" for each in chosen
+    }
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
@@ -116,10 +118,9 @@ def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
 def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp_path: Path) -> None:
     """The compiled runtime of the authors made these numbers, with their networks."""
     contract, networks, held = _motion_matching(real_data, tmp_path)
-    frames = len(held["stepper_out"])
+    frames = len(held["features"])
     rows = {
-        "stepper_out": held["stepper_out"], "features": held["features"], "latent": held["latent"],
-        "decompressed": held["decompressor_out"], "rotations": held["rotation_wxyz"][:, 1:].reshape(frames, -1),
+        "features": held["features"], "latent": held["latent"], "rotations": held["rotation_wxyz"][:, 1:].reshape(frames, -1),
         "positions": held["position"][:, 1:].reshape(frames, -1), "root_position": held["position"][:, 0],
         "root_rotation": held["rotation_wxyz"][:, 0], "contacts": held["contact"].reshape(frames, 2),
     }  # fmt: skip

@@ -37,7 +37,7 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
         'of = ["tilt", "turn"], product = "first_second"',
     ),
     "concatenate": (f"{_VECTOR}, {_QUATERNION}", 'of = ["v", "tilt"]'),
-    "constant": ('{ name = "targets", names = ["hip", "knee"] }', 'of = "targets", value = [100, 150]'),
+    "constant": (_JOINTS, 'of = "q", value = [100, 150, 40, 60]'),
     "convert": ('{ name = "pose", kind = "rot6d" }', 'of = "pose", to = "quaternion_xyzw", reads = "columns"'),
     "denormalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4]'),
     "difference": (_VECTOR, 'of = "v", span = "backward", rate = "per_second"'),

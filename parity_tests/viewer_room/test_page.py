@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.viewer import render_html, write_html
 

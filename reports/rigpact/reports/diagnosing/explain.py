@@ -33,7 +33,7 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
     if is_engine_log(request.recording):
         return explain_log(request.recording, contract, request.contract.changes)
     if contract is None:
-        raise UnusableInput("--bundle", "none", "the bundle that the recording was made under")
+        raise UnusableInput("--bundle", "none", "the bundle or contract that the recording was made under")
     unknown = [name for name in request.allow_unjudged if name not in contract.system.graph]
     if unknown:
         raise UnusableInput(
