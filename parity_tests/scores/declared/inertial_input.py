@@ -72,7 +72,7 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
     leaves = sensed[LEAVES.get(wrong("leaf_accelerations.order") or "", slice(0, 5))]
     pelvis = sensed[PELVIS]
     q = w_last_taken_first(root) if wrong("leaf_acceleration_in_root.quaternion_order") else root
-    seen: dict[str, Any] = {
+    readings: dict[str, Callable[[], Any]] = {
         "out_of_frame": lambda: maths.rotate(q, leaves) + pelvis,
         "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), leaves),
         "into_frame_turned_forward": lambda: maths.rotate(q, leaves - pelvis),
@@ -95,11 +95,13 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
 def _orientations(leaves: Array, root: Array, wrong: Wrong, maths: Maths) -> Array:
     a = w_last_taken_first(root) if wrong("leaf_rotations_in_root.quaternion_order") else root
     b = w_last_taken_first(leaves) if wrong("leaf_rotations_in_root.second_quaternion_order") else leaves
-    seen: dict[str, Any] = {
+    readings: dict[str, Callable[[], Any]] = {
         "first_second": lambda: maths.product(a, b), "second_first": lambda: maths.product(b, a),
         "inverse_of_second": lambda: maths.product(a, conjugate(b)), "first_only": lambda: np.broadcast_to(a, b.shape),
         "second_only": lambda: b,
-    }.get(wrong("leaf_rotations_in_root.product") or "", lambda: maths.product(conjugate(a), b))()  # fmt: skip
+    }  # fmt: skip
+    product = wrong("leaf_rotations_in_root.product") or ""
+    seen = readings.get(product, lambda: maths.product(conjugate(a), b))()
     matrices = to_matrix(w_last_taken_first(seen) if wrong("leaf_orientation.reads") else seen)
     is_turned = (wrong("leaf_orientation.writes") == "column_major") != (
         wrong("leaf_orientation.sense") == "transposed"
