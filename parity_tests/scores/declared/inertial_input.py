@@ -72,7 +72,7 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
     leaves = sensed[LEAVES.get(wrong("leaf_accelerations.order") or "", slice(0, 5))]
     pelvis = sensed[PELVIS]
     q = w_last_taken_first(root) if wrong("leaf_acceleration_in_root.quaternion_order") else root
-    readings: dict[str, Callable[[], Any]] = {
+    seen: Any = {
         "out_of_frame": lambda: maths.rotate(q, leaves) + pelvis,
         "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), leaves),
         "into_frame_turned_forward": lambda: maths.rotate(q, leaves - pelvis),
