@@ -165,7 +165,12 @@ def _relative(
 
 
 def _root(motion: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str, Array]:
-    factors = {"none": (1, 1, 1), "inverse": (FPS, 0, FPS), "twice": (FPS**-2, 0, FPS**-2), "negated": (-1 / FPS, 0, -1 / FPS)}
+    factors = {
+        "none": (1, 1, 1),
+        "inverse": (FPS, 0, FPS),
+        "twice": (FPS**-2, 0, FPS**-2),
+        "negated": (-1 / FPS, 0, -1 / FPS),
+    }
     step = maths.real(motion) * maths.real(factors.get(wrong("root_step.scale") or "", (1 / FPS, 0, 1 / FPS)))
     factors = {
         "none": (1, 1, 1), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0), "a_second": (0, 1, 0),

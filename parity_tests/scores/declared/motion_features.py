@@ -38,7 +38,9 @@ def drawn_motion(frames: int, seed: int) -> dict[str, Array]:
     positions = rest + swing + travel
     for joint in FEET:
         place = JOINTS.index(joint)
-        speed = np.abs(rng.choice([0.0, 1e-3, 0.02, 0.04, 0.3, 1.5], (frames, 3))) * rng.choice([-1.0, 1.0], (frames, 3))
+        speed = np.abs(rng.choice([0.0, 1e-3, 0.02, 0.04, 0.3, 1.5], (frames, 3))) * rng.choice(
+            [-1.0, 1.0], (frames, 3)
+        )
         positions[:, place] = rest[0, place] + np.cumsum(speed, axis=0)
     return {
         "positions": positions.reshape(frames, -1).astype(F),
@@ -167,7 +169,9 @@ def _contacts(steps: Array, wrong: Wrong, maths: Maths) -> Array:
         "euclidean": lambda: np.sqrt(square), "absolute_sum": lambda: np.abs(step).sum(axis=-1),
         "largest": lambda: np.abs(step).max(axis=-1),
     }.get(wrong("foot_speeds.measure") or "", lambda: square)()  # fmt: skip
-    limit = {"zero": 0.0, "half": 0.5, "squared": 0.002**2, "root": 0.002**0.5}.get(wrong("contacts.limit") or "", 0.002)
+    limit = {"zero": 0.0, "half": 0.5, "squared": 0.002**2, "root": 0.002**0.5}.get(
+        wrong("contacts.limit") or "", 0.002
+    )
     side = wrong("contacts.side")
     if side == "not_applied":
         return size

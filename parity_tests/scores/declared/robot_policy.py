@@ -86,7 +86,9 @@ def run(
     return {**sensors, **{name: np.stack(values) for name, values in rows.items()}}
 
 
-def _terms(robot: Robot, sensor: Mapping[str, Array], last_action: Array, wrong: Wrong, maths: Maths) -> dict[str, Array]:
+def _terms(
+    robot: Robot, sensor: Mapping[str, Array], last_action: Array, wrong: Wrong, maths: Maths
+) -> dict[str, Array]:
     q = _reordered(robot, sensor["q"], robot.sdk, robot.policy, wrong("joint_pos.order"))
     dq = _reordered(robot, sensor["dq"], robot.sdk, robot.policy, wrong("joint_vel.order"))
     pose = _pose(robot, wrong("joint_pos_rel.subtract"), maths)

@@ -91,9 +91,7 @@ def answered(subject: Subject, contract: Any, planted: Mistakes, seed: int) -> A
     return Answer(planted, _word(subject, planted, seed, rows, diagnosis), said, diagnosis.verdict)
 
 
-def _word(
-    subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray], diagnosis: Diagnosis
-) -> str:
+def _word(subject: Subject, planted: Mistakes, seed: int, rows: Mapping[str, FloatArray], diagnosis: Diagnosis) -> str:
     def records(mistakes: Mistakes) -> bool:
         return _is_same(subject, rows, subject.record(mistakes, seed, AS_WRITTEN))
 

@@ -90,18 +90,14 @@ def _motion_features(_folder: Path) -> Subject:
     def record(mistakes: Mapping[str, str], seed: int, maths: Any) -> Mapping[str, Any]:
         return motion_features.run(motion_features.drawn_motion(FRAMES + 2, seed), mistakes, maths)
 
-    return Subject(
-        CONTRACTS / "humanml3d.toml", record, None, ("positions", "rotations", "root_rotation", "features")
-    )
+    return Subject(CONTRACTS / "humanml3d.toml", record, None, ("positions", "rotations", "root_rotation", "features"))
 
 
 def _inertial_input(_folder: Path) -> Subject:
     def record(mistakes: Mapping[str, str], seed: int, maths: Any) -> Mapping[str, Any]:
         return inertial_input.run(inertial_input.drawn_sensors(FRAMES, seed), mistakes, maths)
 
-    return Subject(
-        CONTRACTS / "transpose_input.toml", record, None, ("orientations", "accelerations", "network_input")
-    )
+    return Subject(CONTRACTS / "transpose_input.toml", record, None, ("orientations", "accelerations", "network_input"))
 
 
 def _gated_controller(folder: Path) -> Subject:
@@ -113,9 +109,7 @@ def _gated_controller(folder: Path) -> Subject:
         trajectory = gated_controller.drawn_trajectory(FRAMES, seed)
         return gated_controller.run(statistics, trajectory, mistakes, maths, seed)
 
-    networks = _opened_networks(
-        path, folder, {"gating": gated_controller.GATING, "motion": gated_controller.MOTION}
-    )
+    networks = _opened_networks(path, folder, {"gating": gated_controller.GATING, "motion": gated_controller.MOTION})
     sparse = (
         "trajectory", "input_normalised", "expert_weights", "output_normalised", "bones", "root_step", "root_turn",
         "root_position", "root_rotation",

@@ -34,7 +34,22 @@ from rigpact.contract.systems.system import NetworkBinding, System
 
 FORMAT = "rigpact-contract"
 _OF_EVERY_STAGE = frozenset(
-    {"name", "operation", "of", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "knobs", "why"}
+    {
+        "name",
+        "operation",
+        "of",
+        "fields",
+        "names",
+        "parts",
+        "size",
+        "kind",
+        "unit",
+        "space",
+        "low",
+        "high",
+        "knobs",
+        "why",
+    }
 )
 
 

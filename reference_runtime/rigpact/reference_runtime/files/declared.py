@@ -211,7 +211,10 @@ def network_of(contract: Any, onnx: Path | None) -> Any:
     names = ", ".join(contract.system.networks)
     if len(contract.system.networks) > 1:
         raise UnusableInput(
-            "--onnx", f"{onnx.name} for {names}", "a file for each network, in the contract", 'file = "…" in [networks.NAME]'
+            "--onnx",
+            f"{onnx.name} for {names}",
+            "a file for each network, in the contract",
+            'file = "…" in [networks.NAME]',
         )
     return files.network(onnx, contract)
 

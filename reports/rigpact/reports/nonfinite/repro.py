@@ -124,7 +124,9 @@ def _write_network(folder: Path, subject: Subject) -> str | None:
         return None
     if isinstance(network, Mapping):
         found = ", ".join(network)
-        raise UnusableInput("--repro", f"the networks {found}", "a contract with one network", "a folder holds one model")
+        raise UnusableInput(
+            "--repro", f"the networks {found}", "a contract with one network", "a folder holds one model"
+        )
     if hasattr(network, "signature"):
         shutil.copyfile(network.signature.path, folder / MODEL)
         return MODEL

@@ -36,7 +36,9 @@ def build(use: Use) -> Built:
         return np.hstack(moved)[:, _INTERLEAVED[nesting.of(frames)]([fields[name] for name in order])]
 
     interleaved = use.table.get("layout") == "interleaved"
-    return Built(interleaved_fields(use.inputs) if interleaved else joined_fields(use.inputs), compute, bound, is_propagated=True)
+    return Built(
+        interleaved_fields(use.inputs) if interleaved else joined_fields(use.inputs), compute, bound, is_propagated=True
+    )
 
 
 def _nesting(use: Use) -> Choice:

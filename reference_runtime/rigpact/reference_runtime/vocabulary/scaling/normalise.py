@@ -40,7 +40,9 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     width = source.fields.width
     is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
     mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else _MEANS)
-    std = use.number("std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS)
+    std = use.number(
+        "std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS
+    )
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)

@@ -1,0 +1,246 @@
+"""The contracts that ship: short, judged, known to no package, right on published files, and searched by their knobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
+from rigpact.reports.diagnosing.diagnose import diagnose
+
+from ..scores.declared import gated_controller
+from ..scores.declared.benign import MATHS, benign_variants
+from ..scores.declared.declared_score import alarms_of
+from ..scores.declared.plain import DrawnNetwork
+from ..scores.declared.score import RIGHT, UNSEEN, Subject, counted, drawn_pairs, every_mistake, opened
+from ..scores.declared.subjects import CONTRACTS, SUBJECTS
+
+Command = Callable[..., Any]
+PACKAGES = ("contract", "reference_runtime", "fixtures/rigpact", "fixtures/training", "reports")
+
+
+@pytest.fixture(scope="module")
+def subjects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Subject]:
+    """Every contract with its independent runtime."""
+    folder = tmp_path_factory.mktemp("networks")
+    return {name: make(folder) for name, make in SUBJECTS.items()}
+
+
+def test_every_contract_has_a_runtime_of_its_own() -> None:
+    """A contract without a second runtime would only be compared with itself."""
+    assert {path.stem for path in CONTRACTS.glob("*.toml")} == set(SUBJECTS)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_it_passes_check_in_120_lines(name: str, command: Command) -> None:
+    """A model to copy from must be short, and have nothing that its own checker complains about."""
+    path = CONTRACTS / f"{name}.toml"
+    answer = command("check", path, "--format", "json")
+    assert answer.status == 0, answer.out
+    assert not [each for each in json.loads(answer.out)["findings"] if each["severity"] == "error"]
+    assert path.read_text(encoding="utf-8").count("\n") <= 120
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_no_package_knows_its_name(name: str, checkout: Path) -> None:
+    """A special case for one robot would say nothing about the next robot."""
+    sources = [path for root in PACKAGES for path in (checkout / root).rglob("*.py")]
+    assert len(sources) > 100
+    assert not [path for path in sources if name in path.read_text(encoding="utf-8")]
+
+
+def test_the_statistics_beside_a_contract_are_drawn_ones() -> None:
+    """Published statistics may not be copied; these are the runtime's own, from a fixed seed."""
+    held = load_file(CONTRACTS / "mode_adaptive_controller.safetensors")
+    for key, values in gated_controller.drawn_statistics().items():
+        np.testing.assert_array_equal(held[key], values, err_msg=key)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_some_single_mistakes_are_named(name: str, subjects: dict[str, Subject]) -> None:
+    """Without a name for the mistake an engineer searches for days; the score page has them all."""
+    subject = subjects[name]
+    every = every_mistake(opened(subject))
+    chosen = [every[index] for index in np.random.default_rng(11).permutation(len(every))[:4]]
+    assert {str(each.planted): each.word for each in counted(subject, chosen)} == {
+        str(each): "named" for each in chosen
+    }
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_pair_of_mistakes_is_named(name: str, subjects: dict[str, Subject]) -> None:
+    """Two mistakes at once are common after a port, and a search for one of them alone finds nothing."""
+    answers = list(counted(subjects[name], drawn_pairs(opened(subjects[name]), 1, seed=5), seed=2))
+    assert all(each.word in RIGHT | {UNSEEN} for each in answers), answers
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_correct_runtimes_raise_no_alarm(name: str, subjects: dict[str, Subject]) -> None:
+    """An alarm about a fused multiply-add would be believed once, and the next one would not."""
+    variants = list(benign_variants(subjects[name].record, seeds=1))
+    assert len(variants) >= len(MATHS)
+    assert alarms_of(subjects[name], variants) == []
+
+
+def _evidence(contract: Any, rows: dict[str, Any], network: Any) -> Evidence:
+    recorded = {name: np.asarray(values, np.float32) for name, values in rows.items()}
+    return Evidence(np.arange(len(next(iter(recorded.values())))), contract.fps, "free", recorded, network=network)
+
+
+GOLDEN = {
+    "gyro": "gyro", "imu_quat": "imu_quat_wxyz", "q": "q_sdk", "dq": "dq_sdk", "sticks": "stick_ly_lx_rx", "obs": "obs",
+    "action": "action", "motor_q": "motor_q_sdk",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["unitree_rl_lab_g1", "unitree_rl_mjlab_g1"])
+def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
+    """The compiled runtime of the robot made these numbers; a contract that disagrees is wrong about the robot."""
+    folder = _published(real_data, name)
+    contract = open_contract(ContractFiles(CONTRACTS / f"{name}.toml"))
+    held = load_file(folder / "golden_24_frames.safetensors")
+    network = OnnxSystemNetwork(folder / "policy.onnx", contract.system)
+    evidence = _evidence(contract, {stage: held[key] for stage, key in GOLDEN.items()}, network)
+    diagnosis = diagnose(evidence, contract)
+    assert diagnosis.verdict == "agrees", diagnosis
+    assert {each.stage for each in diagnosis.stages if each.ok} == {"obs", "action", "motor_q"}
+    scaled = dict(evidence.recorded) | {"obs": evidence.recorded["obs"] * np.float32(1.01)}
+    assert diagnose(_evidence(contract, scaled, network), contract, with_pairs=False).verdict != "agrees"
+
+
+def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp_path: Path) -> None:
+    """The compiled runtime of the authors made these numbers; what their networks answered is not among them."""
+    contract, networks, held = _motion_matching(real_data, tmp_path)
+    frames = len(held["features"])
+    rows = {
+        "features": held["features"], "latent": held["latent"], "contacts": held["contact"].reshape(frames, 2),
+        "positions": held["position"][:, 1:].reshape(frames, -1), "root_position": held["position"][:, 0],
+        "rotations": held["rotation_wxyz"][:, 1:].reshape(frames, -1), "root_rotation": held["rotation_wxyz"][:, 0],
+    }  # fmt: skip
+    diagnosis = diagnose(_evidence(contract, rows, networks), contract)
+    assert diagnosis.verdict == "agrees", [each for each in diagnosis.stages if not each.ok]
+    assert {each.stage for each in diagnosis.stages if each.ok} == set(rows)
+
+
+def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path: Path, command: Command) -> None:
+    """Two networks that feed each other's state: a harness that runs one model a frame cannot follow such a character."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    start, out = _start(tmp_path, seed=0), tmp_path / "run.trace.safetensors"
+    answer = command("run", contract, "--clip", start, "--mode", "free", "--frames", 600, "-o", out, "--format", "json")
+    assert answer.status == 0, answer.out + answer.err
+    held = load_file(out)
+    state = next(held[key] for key in held if key.endswith("next_state"))
+    assert state.shape == (600, 59)
+    assert np.isfinite(state).all()
+    whole = command("nan", contract, "--clip", start, "--format", "json")
+    assert (whole.status, json.loads(whole.out)["verdict"], json.loads(whole.out)["frames"]) == (0, "finite", 600)
+
+
+def test_growth_of_a_stepper_is_named(tmp_path: Path, command: Command) -> None:
+    """A stepper whose answer grows with its state throws the character out of the world after some seconds."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    _write_growing_stepper(tmp_path / "stepper.onnx")
+    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--format", "json")
+    found = json.loads(answer.out)
+    assert answer.status == 1
+    assert found["verdict"] == "diverging"
+    assert found["left"]["stage"] in {"state", "last_features", "features", "next_state"}
+
+
+def test_drift_of_a_stepper_is_measured(tmp_path: Path, command: Command) -> None:
+    """Without an envelope nobody can say whether two free runs that part are a defect or the nature of the loop."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    answer = command(
+        "nan", contract, "--clip", _start(tmp_path, seed=0), "--drift", "--frames", 120, "--format", "json"
+    )
+    found = json.loads(answer.out)
+    assert answer.status == 0, answer.out
+    assert found["drift"]["stage"] == "features"
+    assert len(found["drift"]["envelope"]) > 10
+
+
+def test_a_nan_in_the_start_is_found(tmp_path: Path, command: Command) -> None:
+    """The producer is the recording's own row, not one of the two networks that hand it on."""
+    answer = command(
+        "nan", _drawn_motion_matching(tmp_path, gain=0.5), "--clip", _start(tmp_path, seed=0, bad=3), "--format", "json"
+    )
+    found = json.loads(answer.out)
+    assert answer.status == 1
+    assert (found["origin"]["stage"], found["origin"]["channel"]) == ("last_latent", 3)
+
+
+def test_one_model_for_two_networks_is_refused(tmp_path: Path, command: Command) -> None:
+    """One file cannot be both; bound to either it would answer nonsense."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--onnx", tmp_path / "stepper.onnx")
+    assert answer.status == 2
+    assert "a file for each network" in answer.err
+
+
+def _write_growing_stepper(path: Path) -> None:
+    """A model that answers three times its state: a frame multiplies it by 1.05."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Mul", ["x", "three"], ["y"])]
+    takes, gives = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 59]) for name in ("x", "y"))
+    three = helper.make_tensor("three", TensorProto.FLOAT, [1], [3.0])
+    graph = helper.make_graph(nodes, "growing", [takes], [gives], [three])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+
+
+def _drawn_motion_matching(folder: Path, *, gain: float) -> Path:
+    """A copy of the contract that names two drawn networks beside it."""
+    text = (CONTRACTS / "learned_motion_matching.toml").read_text(encoding="utf-8")
+    for name, width, seed, strength in (("stepper", 59, 4, gain), ("decompressor", 338, 5, 0.5)):
+        DrawnNetwork((59,), width, seed, strength).write_onnx(folder / f"{name}.onnx")
+        text = text.replace(f"[networks.{name}]\n", f'[networks.{name}]\nfile = "{name}.onnx"\n')
+    path = folder / "contract.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _start(folder: Path, *, seed: int, bad: int | None = None) -> Path:
+    """A recording of one frame: the state and the root that a run starts from."""
+    rng, path = np.random.default_rng(seed), folder / "start.npz"
+    latent = rng.normal(0.0, 0.5, (1, 32)).astype(np.float32)
+    if bad is not None:
+        latent[0, bad] = np.nan
+    np.savez(
+        path, last_features=rng.normal(0.0, 0.5, (1, 27)).astype(np.float32), last_latent=latent,
+        last_root_position=np.zeros((1, 3), np.float32), last_root_rotation=np.array([[1, 0, 0, 0]], np.float32),
+    )  # fmt: skip
+    return path
+
+
+def _published(real_data: Path, name: str) -> Path:
+    folder = real_data / "others" / name
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    return folder
+
+
+def _motion_matching(real_data: Path, tmp_path: Path) -> tuple[Any, Any, dict[str, Any]]:
+    """The contract, and the published networks written as models beside a copy of it that names them."""
+    from ..scores.declared.published_networks import write_onnx
+
+    folder = _published(real_data, "orangeduck_lmm")
+    text = (CONTRACTS / "learned_motion_matching.toml").read_text(encoding="utf-8")
+    for name in ("stepper", "decompressor"):
+        write_onnx(folder / f"{name}.bin", tmp_path / f"{name}.onnx")
+        text = text.replace(f"[networks.{name}]\n", f'[networks.{name}]\nfile = "{name}.onnx"\n')
+    (tmp_path / "contract.toml").write_text(text, encoding="utf-8")
+    contract = open_contract(ContractFiles(tmp_path / "contract.toml"))
+    networks = {
+        name: OnnxSystemNetwork(each.path, bound_part(contract.system, each))
+        for name, each in contract.system.networks.items()
+    }
+    return contract, networks, load_file(folder / "golden_60_frames.safetensors")
