@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
@@ -29,7 +28,7 @@ FRAMES = 24
 
 def _opened_networks(path: Path, folder: Path, drawn: Mapping[str, DrawnNetwork]) -> Any:
     """The drawn networks as models, bound as the contract declares it."""
-    contract: SystemContract = open_contract(ContractFiles(path))
+    contract: Any = open_contract(ContractFiles(path))
     models = {name: network.write_onnx(folder / f"{path.stem}.{name}.onnx") for name, network in drawn.items()}
     opened = {
         name: OnnxSystemNetwork(model, bound_part(contract.system, contract.system.networks[name]))
