@@ -173,7 +173,8 @@ def _root(motion: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str,
     }
     step = maths.real(motion) * maths.real(factors.get(wrong("root_step.scale") or "", (1 / FPS, 0.0, 1 / FPS)))
     factors = {
-        "none": (1.0, 1.0, 1.0), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0), "a_second": (0, 1, 0),
+        "none": (1.0, 1.0, 1.0), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0),
+        "a_second": (0, 1, 0),
     }  # fmt: skip
     angle = maths.real(motion) * maths.real(factors.get(wrong("yaw_of_frame.scale") or "", (0, 1 / FPS, 0)))
     to_radians = {"radians": 1.0, "half_angle": 2.0}.get(wrong("root_turn.reads") or "", np.pi / 180.0)
