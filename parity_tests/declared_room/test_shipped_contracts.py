@@ -19,6 +19,7 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from ..scores.declared import gated_controller
 from ..scores.declared.benign import MATHS, benign_variants
 from ..scores.declared.declared_score import alarms_of
+from ..scores.declared.plain import DrawnNetwork
 from ..scores.declared.score import RIGHT, UNSEEN, Subject, counted, drawn_pairs, every_mistake, opened
 from ..scores.declared.subjects import CONTRACTS, SUBJECTS
 
@@ -116,17 +117,108 @@ def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
 
 
 def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp_path: Path) -> None:
-    """The compiled runtime of the authors made these numbers, with their networks."""
+    """The compiled runtime of the authors made these numbers; what their networks answered is not among them."""
     contract, networks, held = _motion_matching(real_data, tmp_path)
     frames = len(held["features"])
     rows = {
-        "features": held["features"], "latent": held["latent"], "rotations": held["rotation_wxyz"][:, 1:].reshape(frames, -1),
+        "features": held["features"], "latent": held["latent"], "contacts": held["contact"].reshape(frames, 2),
         "positions": held["position"][:, 1:].reshape(frames, -1), "root_position": held["position"][:, 0],
-        "root_rotation": held["rotation_wxyz"][:, 0], "contacts": held["contact"].reshape(frames, 2),
+        "rotations": held["rotation_wxyz"][:, 1:].reshape(frames, -1), "root_rotation": held["rotation_wxyz"][:, 0],
     }  # fmt: skip
     diagnosis = diagnose(_evidence(contract, rows, networks), contract)
     assert diagnosis.verdict == "agrees", [each for each in diagnosis.stages if not each.ok]
     assert {each.stage for each in diagnosis.stages if each.ok} == set(rows)
+
+
+def test_a_stepper_runs_free_for_ten_seconds_from_the_contract_alone(tmp_path: Path, command: Command) -> None:
+    """Two networks that feed each other's state: a harness that runs one model a frame cannot follow such a character."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    start, out = _start(tmp_path, seed=0), tmp_path / "run.trace.safetensors"
+    answer = command("run", contract, "--clip", start, "--mode", "free", "--frames", 600, "-o", out, "--format", "json")
+    assert answer.status == 0, answer.out + answer.err
+    held = load_file(out)
+    state = next(held[key] for key in held if key.endswith("next_state"))
+    assert state.shape == (600, 59)
+    assert np.isfinite(state).all()
+    whole = command("nan", contract, "--clip", start, "--format", "json")
+    assert (whole.status, json.loads(whole.out)["verdict"], json.loads(whole.out)["frames"]) == (0, "finite", 600)
+
+
+def test_growth_of_a_stepper_is_named(tmp_path: Path, command: Command) -> None:
+    """A stepper whose answer grows with its state throws the character out of the world after some seconds."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    _write_growing_stepper(tmp_path / "stepper.onnx")
+    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--format", "json")
+    found = json.loads(answer.out)
+    assert answer.status == 1
+    assert found["verdict"] == "diverging"
+    assert found["left"]["stage"] in {"state", "last_features", "features", "next_state"}
+
+
+def test_drift_of_a_stepper_is_measured(tmp_path: Path, command: Command) -> None:
+    """Without an envelope nobody can say whether two free runs that part are a defect or the nature of the loop."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    answer = command(
+        "nan", contract, "--clip", _start(tmp_path, seed=0), "--drift", "--frames", 120, "--format", "json"
+    )
+    found = json.loads(answer.out)
+    assert answer.status == 0, answer.out
+    assert found["drift"]["stage"] == "features"
+    assert len(found["drift"]["envelope"]) > 10
+
+
+def test_a_nan_in_the_start_is_found(tmp_path: Path, command: Command) -> None:
+    """The producer is the recording's own row, not one of the two networks that hand it on."""
+    answer = command(
+        "nan", _drawn_motion_matching(tmp_path, gain=0.5), "--clip", _start(tmp_path, seed=0, bad=3), "--format", "json"
+    )
+    found = json.loads(answer.out)
+    assert answer.status == 1
+    assert (found["origin"]["stage"], found["origin"]["channel"]) == ("last_latent", 3)
+
+
+def test_one_model_for_two_networks_is_refused(tmp_path: Path, command: Command) -> None:
+    """One file cannot be both; bound to either it would answer nonsense."""
+    contract = _drawn_motion_matching(tmp_path, gain=0.5)
+    answer = command("nan", contract, "--clip", _start(tmp_path, seed=0), "--onnx", tmp_path / "stepper.onnx")
+    assert answer.status == 2
+    assert "a file for each network" in answer.err
+
+
+def _write_growing_stepper(path: Path) -> None:
+    """A model that answers three times its state: a frame multiplies it by 1.05."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Mul", ["x", "three"], ["y"])]
+    takes, gives = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 59]) for name in ("x", "y"))
+    three = helper.make_tensor("three", TensorProto.FLOAT, [1], [3.0])
+    graph = helper.make_graph(nodes, "growing", [takes], [gives], [three])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+
+
+def _drawn_motion_matching(folder: Path, *, gain: float) -> Path:
+    """A copy of the contract that names two drawn networks beside it."""
+    text = (CONTRACTS / "learned_motion_matching.toml").read_text(encoding="utf-8")
+    for name, width, seed, strength in (("stepper", 59, 4, gain), ("decompressor", 338, 5, 0.5)):
+        DrawnNetwork((59,), width, seed, strength).write_onnx(folder / f"{name}.onnx")
+        text = text.replace(f"[networks.{name}]\n", f'[networks.{name}]\nfile = "{name}.onnx"\n')
+    path = folder / "contract.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _start(folder: Path, *, seed: int, bad: int | None = None) -> Path:
+    """A recording of one frame: the state and the root that a run starts from."""
+    rng, path = np.random.default_rng(seed), folder / "start.npz"
+    latent = rng.normal(0.0, 0.5, (1, 32)).astype(np.float32)
+    if bad is not None:
+        latent[0, bad] = np.nan
+    np.savez(
+        path, last_features=rng.normal(0.0, 0.5, (1, 27)).astype(np.float32), last_latent=latent,
+        last_root_position=np.zeros((1, 3), np.float32), last_root_rotation=np.array([[1, 0, 0, 0]], np.float32),
+    )  # fmt: skip
+    return path
 
 
 def _published(real_data: Path, name: str) -> Path:

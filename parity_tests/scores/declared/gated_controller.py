@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .plain import AS_WRITTEN, Array, DrawnNetwork, F, Maths, conjugate, near_orders, w_last, w_last_taken_first
+from .plain import AS_WRITTEN, Array, DrawnNetwork, F, Maths, conjugate, near_orders, picked, w_last, w_last_taken_first
 
 BONES, SAMPLE, NOW, FPS = 27, 13, 6, 60.0
 GATING = DrawnNetwork((19,), 8, seed=1, gain=2.0, is_softmax=True)
@@ -136,10 +136,10 @@ def _pose(output: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str,
         wrong("moved_positions.step") or "", 1 / FPS
     )
     velocity = parts["velocity"]
-    moved = {
+    moved = picked({
         "absolute": lambda: velocity, "delta": lambda: seen + velocity, "skipped": lambda: seen,
         "negated": lambda: maths.total((seen, 1.0), (velocity, -step)),
-    }.get(wrong("moved_positions.rate_means") or "", lambda: maths.total((seen, 1.0), (velocity, step)))()  # fmt: skip
+    }, wrong("moved_positions.rate_means"), lambda: maths.total((seen, 1.0), (velocity, step)))  # fmt: skip
     one, other = {"first_only": (1.0, 0.0), "all_added": (1.0, 1.0)}.get(wrong("blended.weights") or "", (0.5, 0.5))
     blocks = {"blended": maths.total((moved, one), (parts["position"], other))} | {
         name: parts[name] for name in names[1:]
@@ -165,17 +165,18 @@ def _relative(
 
 
 def _root(motion: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str, Array]:
-    factors: dict[str, tuple[float, float, float]] = {
+    factors = {
         "none": (1, 1, 1),
-        "inverse": (FPS, 0, FPS),
-        "twice": (FPS**-2, 0, FPS**-2),
-        "negated": (-1 / FPS, 0, -1 / FPS),
+        "inverse": (FPS, 0.0, FPS),
+        "twice": (FPS**-2, 0.0, FPS**-2),
+        "negated": (-1 / FPS, 0.0, -1 / FPS),
     }
-    step = maths.real(motion) * maths.real(factors.get(wrong("root_step.scale") or "", (1 / FPS, 0, 1 / FPS)))
-    turns: dict[str, tuple[float, float, float]] = {
-        "none": (1, 1, 1), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0), "a_second": (0, 1, 0),
+    step = maths.real(motion) * maths.real(factors.get(wrong("root_step.scale") or "", (1 / FPS, 0.0, 1 / FPS)))
+    factors = {
+        "none": (1.0, 1.0, 1.0), "inverse": (0, FPS, 0), "twice": (0, FPS**-2, 0), "negated": (0, -1 / FPS, 0),
+        "a_second": (0, 1, 0),
     }  # fmt: skip
-    angle = maths.real(motion) * maths.real(turns.get(wrong("yaw_of_frame.scale") or "", (0, 1 / FPS, 0)))
+    angle = maths.real(motion) * maths.real(factors.get(wrong("yaw_of_frame.scale") or "", (0, 1 / FPS, 0)))
     to_radians = {"radians": 1.0, "half_angle": 2.0}.get(wrong("root_turn.reads") or "", np.pi / 180.0)
     turn = _quaternion(maths.real(to_radians) * angle, maths)
     if wrong("root_turn.sense"):
@@ -185,10 +186,10 @@ def _root(motion: Array, state: _State, wrong: Wrong, maths: Maths) -> dict[str,
     position = _relative(step, state.position, state.rotation, "root_position", "out_of_frame", wrong, maths)
     a = w_last_taken_first(state.rotation) if wrong("root_rotation.quaternion_order") else state.rotation
     b = w_last_taken_first(turn) if wrong("root_rotation.second_quaternion_order") else turn
-    rotation = {
+    rotation = picked({
         "second_first": lambda: maths.product(b, a), "inverse_of_first": lambda: maths.product(conjugate(a), b),
         "inverse_of_second": lambda: maths.product(a, conjugate(b)), "first_only": lambda: a, "second_only": lambda: b,
-    }.get(wrong("root_rotation.product") or "", lambda: maths.product(a, b))()  # fmt: skip
+    }, wrong("root_rotation.product"), lambda: maths.product(a, b))  # fmt: skip
     return {"root_step": step, "root_turn": turn, "root_position": position, "root_rotation": rotation}
 
 

@@ -7,7 +7,6 @@ as knob and value of the contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from .plain import (
     drawn_turns,
     matrix_to_quaternion,
     near_orders,
+    picked,
     to_matrix,
     w_last,
     w_last_taken_first,
@@ -72,13 +72,17 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
     leaves = sensed[LEAVES.get(wrong("leaf_accelerations.order") or "", slice(0, 5))]
     pelvis = sensed[PELVIS]
     q = w_last_taken_first(root) if wrong("leaf_acceleration_in_root.quaternion_order") else root
-    seen: Any = {
-        "out_of_frame": lambda: maths.rotate(q, leaves) + pelvis,
-        "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), leaves),
-        "into_frame_turned_forward": lambda: maths.rotate(q, leaves - pelvis),
-        "into_frame_not_turned": lambda: leaves - pelvis,
-        "out_of_frame_not_turned": lambda: leaves + pelvis,
-    }.get(wrong("leaf_acceleration_in_root.direction") or "", lambda: maths.rotate(conjugate(q), leaves - pelvis))()
+    seen = picked(
+        {
+            "out_of_frame": lambda: maths.rotate(q, leaves) + pelvis,
+            "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), leaves),
+            "into_frame_turned_forward": lambda: maths.rotate(q, leaves - pelvis),
+            "into_frame_not_turned": lambda: leaves - pelvis,
+            "out_of_frame_not_turned": lambda: leaves + pelvis,
+        },
+        wrong("leaf_acceleration_in_root.direction"),
+        lambda: maths.rotate(conjugate(q), leaves - pelvis),
+    )
     own = w_last_taken_first(root) if wrong("root_acceleration_in_root.quaternion_order") else root
     direction = wrong("root_acceleration_in_root.direction")
     if direction != "none":
@@ -95,13 +99,11 @@ def _accelerations(sensed: Array, root: Array, wrong: Wrong, maths: Maths) -> Ar
 def _orientations(leaves: Array, root: Array, wrong: Wrong, maths: Maths) -> Array:
     a = w_last_taken_first(root) if wrong("leaf_rotations_in_root.quaternion_order") else root
     b = w_last_taken_first(leaves) if wrong("leaf_rotations_in_root.second_quaternion_order") else leaves
-    readings: dict[str, Callable[[], Any]] = {
+    seen = picked({
         "first_second": lambda: maths.product(a, b), "second_first": lambda: maths.product(b, a),
         "inverse_of_second": lambda: maths.product(a, conjugate(b)), "first_only": lambda: np.broadcast_to(a, b.shape),
         "second_only": lambda: b,
-    }  # fmt: skip
-    product = wrong("leaf_rotations_in_root.product") or ""
-    seen = readings.get(product, lambda: maths.product(conjugate(a), b))()
+    }, wrong("leaf_rotations_in_root.product"), lambda: maths.product(conjugate(a), b))  # fmt: skip
     matrices = to_matrix(w_last_taken_first(seen) if wrong("leaf_orientation.reads") else seen)
     is_turned = (wrong("leaf_orientation.writes") == "column_major") != (
         wrong("leaf_orientation.sense") == "transposed"

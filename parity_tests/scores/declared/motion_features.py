@@ -7,11 +7,21 @@ wrong, as knob and value of the contract.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from .plain import AS_WRITTEN, Array, F, Maths, conjugate, drawn_turns, near_orders, to_matrix, w_last_taken_first
+from .plain import (
+    AS_WRITTEN,
+    Array,
+    F,
+    Maths,
+    conjugate,
+    drawn_turns,
+    near_orders,
+    picked,
+    to_matrix,
+    w_last_taken_first,
+)
 
 JOINTS = (
     "pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2", "left_ankle", "right_ankle", "spine3",
@@ -83,17 +93,17 @@ def _parts(motion: Mapping[str, Array], t: int, wrong: Wrong, maths: Maths) -> d
 def _yaw_speed(following: Array, facing: Array, wrong: Wrong, maths: Maths) -> Array:
     a = w_last_taken_first(following) if wrong("root_turn.quaternion_order") else following
     b = w_last_taken_first(facing) if wrong("root_turn.second_quaternion_order") else facing
-    turn = {
+    turn = picked({
         "first_second": lambda: maths.product(a, b), "second_first": lambda: maths.product(b, a),
         "inverse_of_first": lambda: maths.product(conjugate(a), b), "first_only": lambda: a, "second_only": lambda: b,
-    }.get(wrong("root_turn.product") or "", lambda: maths.product(a, conjugate(b)))()  # fmt: skip
+    }, wrong("root_turn.product"), lambda: maths.product(a, conjugate(b)))  # fmt: skip
     sine = turn[[3 if wrong("half_turn_sine.order") == "xyzw" else 2]]
     reading = wrong("root_yaw_speed.function")
     if reading == "twice":
         return _arcsin(_arcsin(sine))
     if reading == "doubled":
         return maths.real(2.0) * _arcsin(sine)
-    others: dict[str, Any] = {
+    others: Mapping[str, Callable[[Array], Array]] = {
         "none": lambda x: x, "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "softmax": np.ones_like, "exp": np.exp,
     }  # fmt: skip
     return others.get(reading or "", _arcsin)(sine)
@@ -122,13 +132,17 @@ def _joint_positions(here: Array, facing: Array, wrong: Wrong, maths: Maths) -> 
     scale = {"none": (1, 1, 1), "negated": (-1, 0, -1)}.get(wrong("root_on_ground.scale") or "", (1, 0, 1))
     origin = here[0] * maths.real(scale)
     q = w_last_taken_first(facing) if wrong("facing_positions.quaternion_order") else facing
-    local = {
-        "into_frame": lambda: maths.rotate(conjugate(q), here - origin),
-        "out_of_frame": lambda: maths.rotate(q, here) + origin,
-        "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), here),
-        "into_frame_not_turned": lambda: here - origin,
-        "out_of_frame_not_turned": lambda: here + origin,
-    }.get(wrong("facing_positions.direction") or "", lambda: maths.rotate(q, here - origin))()
+    local = picked(
+        {
+            "into_frame": lambda: maths.rotate(conjugate(q), here - origin),
+            "out_of_frame": lambda: maths.rotate(q, here) + origin,
+            "into_frame_origin_kept": lambda: maths.rotate(conjugate(q), here),
+            "into_frame_not_turned": lambda: here - origin,
+            "out_of_frame_not_turned": lambda: here + origin,
+        },
+        wrong("facing_positions.direction"),
+        lambda: maths.rotate(q, here - origin),
+    )
     return local[_moving(wrong("joint_positions.order"))]
 
 
@@ -166,10 +180,10 @@ def _contacts(steps: Array, wrong: Wrong, maths: Maths) -> Array:
     step = steps[[JOINTS.index(name) for name in feet]]
     x, y, z = np.moveaxis(step, -1, 0)
     square = maths.total((x, x), (y, y), (z, z))
-    size = {
+    size = picked({
         "euclidean": lambda: np.sqrt(square), "absolute_sum": lambda: np.abs(step).sum(axis=-1),
         "largest": lambda: np.abs(step).max(axis=-1),
-    }.get(wrong("foot_speeds.measure") or "", lambda: square)()  # fmt: skip
+    }, wrong("foot_speeds.measure"), lambda: square)  # fmt: skip
     limit = {"zero": 0.0, "half": 0.5, "squared": 0.002**2, "root": 0.002**0.5}.get(
         wrong("contacts.limit") or "", 0.002
     )

@@ -6,7 +6,7 @@ implementations differ in just this. Nothing here imports rigpact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 F = np.float32
 Array = Any
+"""A numpy array of whatever precision."""
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
@@ -129,6 +130,11 @@ def near_orders(names: Sequence[str], reading: str | None) -> list[str]:
     else:
         order.insert(0, order.pop(order.index(reading.removesuffix("_first"))))
     return order
+
+
+def picked(readings: Mapping[str, Callable[[], Array]], reading: str | None, right: Callable[[], Array]) -> Array:
+    """What a mistake of that name gives, else what is right."""
+    return readings.get(reading or "", right)()
 
 
 def drawn_turns(count: int, frames: int, seed: int, *, size: float) -> Array:
