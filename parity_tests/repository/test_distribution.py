@@ -101,10 +101,13 @@ def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
     """A module that no command, plug-in or public name reaches is for developers; users would download it for nothing."""
     packages = {f"rigpact.{room}" for room in SUBPACKAGES}
     reached: set[str] = set()
-    systems = {
-        entry.value.partition(":")[0] for entry in entry_points(group="rigpact.systems") if entry.dist.name == "rigpact"
+    brought = {
+        entry.value.partition(":")[0]
+        for group in ("rigpact.systems", "rigpact.operations")
+        for entry in entry_points(group=group)
+        if entry.dist is not None and entry.dist.name == "rigpact"
     }
-    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY, *systems}]
+    waiting = [name for name in modules if name in {*ENTRIES, *packages, *LIBRARY, *brought}]
     while waiting:
         name = waiting.pop()
         if name in modules and name not in reached:
