@@ -82,7 +82,6 @@ def test_a_hosted_trace_says_its_system_and_the_enemys_does_not(run_file: Callab
     [
         ("neurarig", {"packet": 66}, "66 numbers, expected 63"),
         ("neurarig", {"state": 63}, "the stage 'state', expected one of engine_pose"),
-        ("neurarigg", {"packet": 63}, "did you mean neurarig?"),
         (7, {"packet": 63}, "found 7, expected text or null"),
         (None, {"packet": 63}, "the stage 'packet', expected one of x_raw"),
     ],
@@ -95,6 +94,15 @@ def test_a_header_of_no_such_system_or_width_is_refused(system: object, stages: 
         json_to_header(header, "x.trace.jsonl")
 
     assert says in refused.value.one_line()
+
+
+def test_a_recording_of_a_misspelt_system_is_refused(command: Call, run_file: Callable[..., Path]) -> None:
+    """Only the contract knows which systems there are: a name that it does not have is nobody's recording."""
+    path = run_file("mirrored", "bone_axis=x_both")
+    path.write_text(path.read_text(encoding="utf-8").replace('"neurarig"', '"neurarigg"', 1), encoding="utf-8")
+    answer = command("explain", path, "--bundle", CONTRACT)
+    assert answer.status == 2
+    assert "did you mean neurarig?" in answer.err
 
 
 def test_a_convention_is_named_from_the_command_line(command: Call, run_file: Callable[..., Path]) -> None:

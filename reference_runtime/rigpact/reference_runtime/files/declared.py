@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.declared.problems import near
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
@@ -46,7 +47,8 @@ class DeclaredFiles:
         name = contract.system.name
         if trace.header.system != name:
             found = "no system in its header" if trace.header.system is None else f"a trace of {trace.header.system}"
-            raise UnusableInput(f"{path}#/system", found, name, "is it the right --bundle?")
+            hint = near(trace.header.system or "", [name]) or "is it the right --bundle?"
+            raise UnusableInput(f"{path}#/system", found, name, hint)
         unknown = [stage for stage in trace.stages if stage not in contract.system.graph]
         if unknown:
             known = ", ".join(contract.system.graph.names)
