@@ -6,7 +6,6 @@ golden/ holds the first report of each rule. RIGPACT_REGENERATE=1 writes them an
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from rigpact.contract.rules.hosted import (
 )
 from rigpact.contract.rules.model import stamp
 
+from ..golden_findings import check_golden
 from .declared_rule_cases import (
     CASES,
     DAMAGED,
@@ -41,7 +41,6 @@ from .declared_rule_cases import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
-REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 MODULES = (
     declarations, declared_metadata, declared_models, declared_numbers, declared_orders, declared_profile, declared_stages, stamp,
 )  # fmt: skip
@@ -64,7 +63,7 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, case: DeclaredCase) -> 
     assert own[0]["pointer"] == case.pointer
     assert any(case.says in finding["message"] for finding in own), own
     assert {finding["code"] for finding in found} <= {case.code} | case.beside
-    _check_golden(case.code, own, tmp_path)
+    check_golden(GOLDEN, case.code, own, tmp_path)
 
 
 @pytest.mark.parametrize("code", [*DAMAGED, OPEN[0]])
@@ -73,19 +72,7 @@ def test_a_mistake_is_reported_as_it_was(tmp_path: Path, code: str) -> None:
     own = [finding for finding in findings_of_damage(code, tmp_path) if finding["code"] == code]
 
     assert own
-    _check_golden(code, own, tmp_path)
-
-
-def _check_golden(code: str, findings: list[dict[str, object]], folder: Path) -> None:
-    text = json.dumps(findings, indent=1, ensure_ascii=False).replace(f"{folder}{os.sep}", "") + "\n"
-    path = GOLDEN / f"{code}.json"
-    missing = not path.is_file()
-    if REGENERATE or missing:
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-    assert REGENERATE or not missing, f"{path} was missing; it is written now: read it"
-    assert text == path.read_text(encoding="utf-8")
+    check_golden(GOLDEN, code, own, tmp_path)
 
 
 def test_every_rule_has_its_case() -> None:

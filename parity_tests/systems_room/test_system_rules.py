@@ -5,8 +5,6 @@ golden/ holds the first report of each rule. RIGPACT_REGENERATE=1 writes them an
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +12,10 @@ import pytest
 
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 
+from ..golden_findings import check_golden
 from .system_rule_cases import SYSTEM_CASES, Sample, SystemCase
 
 GOLDEN = Path(__file__).parent / "golden"
-REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 CONSTANT_BY_NATURE = frozenset({"RP725"})
 """Local positions of bones never change: this finding on the sample is correct, and only information."""
 
@@ -40,19 +38,7 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, case: SystemCase) -> No
     assert own[0].pointer == case.pointer
     assert any(case.says in finding.message for finding in own)
     assert {finding.rule.code for finding in found} <= {case.code} | case.beside | CONSTANT_BY_NATURE
-    _check_golden(case.code, [finding.to_json() for finding in own], tmp_path)
-
-
-def _check_golden(code: str, findings: list[dict[str, object]], folder: Path) -> None:
-    text = json.dumps(findings, indent=1, ensure_ascii=False).replace(f"{folder}{os.sep}", "") + "\n"
-    path = GOLDEN / f"{code}.json"
-    missing = not path.is_file()
-    if REGENERATE or missing:
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-    assert REGENERATE or not missing, f"{path} was missing; it is written now: read it"
-    assert text == path.read_text(encoding="utf-8")
+    check_golden(GOLDEN, case.code, [finding.to_json() for finding in own], tmp_path)
 
 
 def test_every_rule_has_its_case() -> None:

@@ -9,7 +9,7 @@ from rigpact.contract.compatibility.change import Change, Compatibility, change
 from rigpact.contract.compatibility.companions import compare_companions
 from rigpact.contract.compatibility.contract_files import compare_contract_files
 from rigpact.contract.compatibility.declarations import compare_declarations
-from rigpact.contract.compatibility.declared_contracts import compare_declared_contracts
+from rigpact.contract.compatibility.declared.contracts import compare_declared_contracts
 from rigpact.contract.compatibility.kinds import Consumer
 from rigpact.contract.compatibility.layouts import compare_layouts, slice_renames
 from rigpact.contract.compatibility.numbers import compare_numbers

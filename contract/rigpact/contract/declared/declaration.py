@@ -17,7 +17,7 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
-from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.vocabulary import known_operations
@@ -124,7 +124,7 @@ class _Reader:
             yield
         except Misdeclared as problem:
             self.problems.append(problem)
-        except _NotBuilt:
+        except NotBuilt:
             pass  # its own mistake was noted already
 
     def _system(self) -> System:
@@ -241,8 +241,20 @@ class _Reader:
     ) -> Use:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
-        fps = self.root.get("fps")
-        return Use(name, place, table, inputs, self._names, self.numbers, fps, declared, network, self._profile)
+        not_read = self.root.get("numbers", {}).keys() - self.numbers.keys()
+        return Use(
+            name,
+            place,
+            table,
+            inputs,
+            self._names,
+            self.numbers,
+            self.root.get("fps"),
+            declared,
+            network,
+            self._profile,
+            not_read,
+        )
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():
@@ -263,7 +275,7 @@ class _Reader:
                 Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", "a vector of [[given]] or an earlier stage",
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
             )  # fmt: skip
-        raise _NotBuilt
+        raise NotBuilt
 
 
 def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -273,10 +285,6 @@ def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
     return [("profile", f"{profile.name}: {says}")]
-
-
-class _NotBuilt(Exception):
-    """An input of the stage was not built; its own mistake is noted already."""
 
 
 def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:

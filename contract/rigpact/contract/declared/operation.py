@@ -7,14 +7,14 @@ parameters; `Operation.build` makes of it what a stage needs. To add one: see `r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import Knob
-from rigpact.contract.declared.problems import Misdeclared, Wrong, near, shown, unknown
+from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, near, shown, unknown
 from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
@@ -110,8 +110,9 @@ class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
     declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
-    conventions hold where the stage does not say them. knobs, constants: what the parameters that were read so far add to the
-    stage and to the contract's numbers. left_open: conventions that the declaration does not say, with their keys.
+    conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. knobs,
+    constants: what the parameters that were read so far add to the stage and to the contract's numbers. left_open: conventions
+    that the declaration does not say, with their keys.
     """
 
     stage: str
@@ -124,6 +125,7 @@ class Use:
     declared: FieldLayout | None = None
     network: NetworkBinding | None = None
     profile: Profile | None = None
+    not_read: Collection[str] = ()
     knobs: list[Knob] = field(default_factory=list)
     constants: dict[str, FloatArray] = field(default_factory=dict)
     left_open: list[tuple[Knob, str]] = field(default_factory=list)
@@ -185,7 +187,7 @@ class Use:
         reading: to keep a history of one frame newest first or oldest first is no difference.
         """
         if shows is not None:
-            effects = _that_show(effects, shows)
+            effects = _that_differ(effects, shows)
         if len(effects) == 1:
             return Choice(next(iter(effects.values())))
         renamed = self.table.get("knobs", {}).get(key)
@@ -217,7 +219,8 @@ class Use:
         }
         for name, other in wrong.items():
             readings[name] = _always(self._array((key, "wrong", name), other, width))
-        effects = _that_differ({"declared": _as_declared, **readings}, self._array((key,), given, width))
+        value = self._array((key,), given, width)
+        effects = _that_differ({"declared": _as_declared, **readings}, lambda reading: np.ravel(reading(value)))
         return Number(path, self.knob(key, effects, meaning or f"the {key} of {self.stage}"))
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
@@ -247,6 +250,8 @@ class Use:
 
     def _array(self, path: tuple[Token, ...], given: Any, width: int | None) -> FloatArray:
         if isinstance(given, str):
+            if given in self.not_read:
+                raise NotBuilt
             if given not in self.numbers:
                 raise unknown(self.at(*path), given, self.numbers, "a name of [numbers]")
             value = self._in_own_order(self.numbers[given])
@@ -305,29 +310,16 @@ def _as_declared(declared: FloatArray) -> FloatArray:
     return declared
 
 
-def _that_differ(readings: Mapping[str, Reading], value: FloatArray) -> dict[str, Reading]:
-    """The readings that give other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
-    kept: dict[str, Reading] = {}
-    seen: list[FloatArray] = []
-    with np.errstate(all="ignore"):
-        for name, reading in readings.items():
-            read = np.asarray(reading(value)).reshape(-1)  # one for all, or one for each
-            if not any(np.allclose(read, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
-                kept[name] = reading
-                seen.append(read)
-    return kept
-
-
-def _that_show(effects: Mapping[str, Any], shows: Shows) -> dict[str, Any]:
-    """The effects that make other numbers of the samples than each one before them."""
+def _that_differ(effects: Mapping[str, Any], shows: Shows) -> dict[str, Any]:
+    """The effects that make other numbers than each one before them: 1 / scale is no mistake where scale is 1."""
     kept: dict[str, Any] = {}
     seen: list[FloatArray] = []
     with np.errstate(all="ignore"):
         for name, effect in effects.items():
-            shown_by = np.asarray(shows(effect), np.float64)
-            if not any(np.allclose(shown_by, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
+            made = np.asarray(shows(effect), np.float64)
+            if not any(np.allclose(made, other, rtol=_SAME, atol=0.0, equal_nan=True) for other in seen):
                 kept[name] = effect
-                seen.append(shown_by)
+                seen.append(made)
     return kept
 
 

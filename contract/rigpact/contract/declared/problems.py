@@ -35,6 +35,10 @@ class Misdeclared(Exception):
         super().__init__(f"{self.pointer}: found {found}, expected {expected}")
 
 
+class NotBuilt(Exception):
+    """What something is made of was not built; its own mistake is noted already."""
+
+
 def unknown(path: Iterable[Token], word: object, known: Iterable[str], what: str) -> Misdeclared:
     """A word that names nothing, with the nearest word that does."""
     names = list(known)

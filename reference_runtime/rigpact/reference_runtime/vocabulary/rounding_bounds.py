@@ -23,11 +23,6 @@ def sum_of(operations: int, terms: Terms) -> Bound:
     return bound
 
 
-def relative(operations: int) -> Bound:
-    """Products only: gamma(operations) times the result."""
-    return lambda _frames, rows, _upstream: np.asarray(gamma(operations) * np.abs(rows, dtype=np.float64))
-
-
 def wide(frames: Frames, name: str) -> FloatArray:
     """A stage in float64, (N, width): stages are stored as float32, and operations compute in float64."""
     return np.asarray(frames[name], np.float64)

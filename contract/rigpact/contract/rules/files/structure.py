@@ -137,6 +137,12 @@ def _described(error: ValidationError) -> dict[str, Any]:
         return {"key": key, "expected": key}
     if keyword in {"minItems", "maxItems"}:
         return {"found": len(found), "expected": wanted}  # type: ignore[arg-type]
+    if keyword == "oneOf":
+        return {"found": json_value(found), "expected": error.schema.get("title", "another shape")}  # type: ignore[union-attr]
+    if keyword == "additionalProperties":
+        known = error.schema.get("properties", {})  # type: ignore[union-attr]
+        extra = next(key for key in found if key not in known)  # type: ignore[union-attr]
+        return {"found": f"the key {extra!r}", "expected": f"one of {', '.join(known)}"}
     words = {"minimum": f"at least {wanted}", "maximum": f"at most {wanted}", "exclusiveMinimum": f"more than {wanted}"}
     words["uniqueItems"] = "different values"
     return {"found": json_value(found), "expected": words.get(keyword, f"{keyword} {wanted}")}

@@ -11,13 +11,14 @@ from rigpact.contract.systems.stage import Measure, Stage
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.imu_pose import stages
 from rigpact.reference_runtime.systems.network import answer_of
+from rigpact.reference_runtime.vocabulary import network
 
 _METRES = Measure("m")
 _HEAD_KNOBS = (stages.HEAD_LAYOUT, stages.JOINT_ORDER, stages.WORLD_AXES)
 
 
 def _answer(name: str, layout: FieldLayout) -> Stage:
-    return Stage(name, layout, ("model_input",), answer_of(name), stages.network_bound, is_answer=True)
+    return Stage(name, layout, ("model_input",), answer_of(name), network.bound, is_answer=True)
 
 
 STAGES = (

@@ -15,7 +15,6 @@ from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 
 INPUT_SCALE = 5.0
-_LONGEST_SUM = 4096.0
 
 
 def _halves(head: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -129,12 +128,6 @@ def input_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArr
     """
     largest = np.abs(frames["imu"]).max(axis=1, keepdims=True) + STANDARD_GRAVITY_M_S2
     return np.broadcast_to(4.0 * UNIT_ROUNDOFF * largest, rows.shape)
-
-
-def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Another order of summation changes an output by about sqrt(length of the longest sum), in ulp of the largest."""
-    largest = np.abs(rows.astype(np.float64)).max(axis=0, keepdims=True) + 1.0
-    return np.broadcast_to(np.sqrt(_LONGEST_SUM) * 2.0 * UNIT_ROUNDOFF * largest, rows.shape)
 
 
 def _joints(frames: Frames, part: int) -> FloatArray:

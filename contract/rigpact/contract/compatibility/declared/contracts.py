@@ -13,7 +13,7 @@ from typing import Any
 
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.contract_files import compare_fields
-from rigpact.contract.compatibility.declared_numbers import compare_declared_numbers
+from rigpact.contract.compatibility.declared.numbers import compare_declared_numbers
 from rigpact.contract.compatibility.values import UNDECLARED, same, short_of, text_of
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.reading import declaration_of
