@@ -149,6 +149,10 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "start_unknown": ('start = "zeros"', 'start = "zeroes"', "RP740", "/given/2/start", "zeroes", "[numbers]"),
     "operation_unknown": ('operation = "select"', 'operation = "selct"', "RP740", "/stages/1/operation", "selct", "select"),
     "operation_missing": ('operation = "select"\n', "", "RP021", "/stages/1", "operation", "missing"),
+    "left_open_unknown": (
+        'direction = "inverse"', 'direction = "inverse"\nleft_open = ["vector"]',
+        "RP740", "/stages/0/left_open/0", "vector", "direction",
+    ),
     "of_unknown": ('of = "joints"', 'of = "jonts"', "RP740", "/stages/2/of", "jonts", "joints"),
     "of_a_later_stage": ('of = "joints"', 'of = "normal"', "RP742", "/stages/2/of", "normal", "earlier"),
     "of_too_many": ('of = "joints"', 'of = ["joints", "q"]', "RP741", "/stages/2/of", "2", "1"),

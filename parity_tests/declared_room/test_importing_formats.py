@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from rigpact.reference_runtime.recordings.named_columns import vectors_of
+
 from .foreign_files import (
     DEPLOY,
     DESCRIPTOR,
@@ -76,6 +78,17 @@ def test_a_table_of_columns_is_matched_as_an_array_is(tmp_path: Path, command: C
     assert command("explain", engine, "--bundle", tmp_path / "contract.toml").status == 0
 
 
+def test_numbered_columns_follow_their_numbers(tmp_path: Path) -> None:
+    """An array for each joint: a file of arrays keeps them in no order, and x[10] stands before x[2] by name."""
+    wide = {f"x[{place}]": np.full(3, place, "f") for place in reversed(range(12))}
+    save_file(wide, tmp_path / "engine.safetensors")
+    (tmp_path / "engine.csv").write_text(
+        ",".join(wide) + "\n" + ",".join(str(each[0]) for each in wide.values()) + "\n"
+    )
+    for file in ("engine.safetensors", "engine.csv"):
+        assert vectors_of(tmp_path / file)["x"][0].tolist() == list(range(12))
+
+
 def test_a_column_that_fits_two_vectors_fits_none(tmp_path: Path, command: Command) -> None:
     """A guess between two of one width is a coin toss, and the diagnosis blames the engine for it."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
@@ -111,6 +124,27 @@ def test_an_engine_that_reads_the_file_otherwise_is_named(tmp_path: Path, comman
 
     assert answer.status == 1
     assert "motor_q.order = as_given" in answer.out
+
+
+def test_a_gyro_in_the_axes_of_the_world_is_named(tmp_path: Path, command: Command) -> None:
+    """The file does not say whose axes the gyro has: a robot that turns round falls over, one that walks straight does not."""
+    model = write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    engine, rows = tmp_path / "engine.safetensors", robot_recording(model)
+    w, *vector = rows["imu_quat_wxyz"].astype(float).T
+    turned = []
+    for (x, y, z), c, rate in zip(np.array(vector).T, w, rows["gyro"].astype(float), strict=True):
+        matrix = [[1 - 2 * (y * y + z * z), 2 * (x * y - c * z), 2 * (x * z + c * y)],
+                  [2 * (x * y + c * z), 1 - 2 * (x * x + z * z), 2 * (y * z - c * x)],
+                  [2 * (x * z - c * y), 2 * (y * z + c * x), 1 - 2 * (x * x + y * y)]]  # fmt: skip
+        turned.append(np.array(matrix) @ rate)
+    save_file(
+        {**rows, "gyro": np.array(turned, "f")}, engine
+    )  # the sensor gives the world's axes, the network saw the body's
+    _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
+    answer = command("explain", engine, "--bundle", tmp_path / "contract.toml")
+
+    assert answer.status == 1
+    assert "base_ang_vel_turned.direction = inverse" in answer.out
 
 
 def test_a_python_slice_is_all_joints_and_never_runs(tmp_path: Path, command: Command) -> None:

@@ -100,6 +100,18 @@ def test_what_a_profile_says_nothing_of_stays_open(tmp_path: Path) -> None:
     assert [message.split(" ")[0] for code, _, message in findings(path) if code == "RP749"] == ["gravity.direction"]
 
 
+def test_a_word_may_be_assumed_and_stay_open(tmp_path: Path) -> None:
+    """A guess that is written like a fact is never looked at again."""
+    text = OPEN.replace("length = 3,", 'length = 3, order = "newest_first", left_open = ["order"],')
+    path = written(tmp_path, text, "isaaclab-3")
+    contract = document_to_system_contract(read_document(path))
+
+    assert contract.conventions["obs.order"] == "newest_first"
+    assert [message for code, _, message in findings(path) if code == "RP749"] == [
+        "obs.order is not declared; newest_first is assumed, it may be oldest_first"
+    ]
+
+
 def test_a_declared_word_wins_and_is_reported(tmp_path: Path) -> None:
     """A team that changed one convention of its stack needs the engine to follow the team, and to know."""
     text = OPEN.replace("length = 3,", 'length = 3, layout = "frame_major",')

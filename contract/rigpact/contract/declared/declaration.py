@@ -36,23 +36,8 @@ from rigpact.contract.systems.system import NetworkBinding, System
 
 FORMAT = "rigpact-contract"
 _OF_EVERY_STAGE = frozenset(
-    {
-        "name",
-        "operation",
-        "of",
-        "fields",
-        "names",
-        "parts",
-        "size",
-        "kind",
-        "unit",
-        "space",
-        "low",
-        "high",
-        "knobs",
-        "why",
-    }
-)
+    ("name", "operation", "of", "fields", "names", "parts", "size", "kind", "unit", "space", "low", "high", "knobs")
+) | {"left_open", "why"}
 
 
 @dataclass(frozen=True)
@@ -231,6 +216,9 @@ class _Reader:
         for key in table:
             if key not in known:
                 raise unknown((*place, key), key, known, f"a parameter of {operation.name}")
+        for index, key in enumerate(table.get("left_open", ())):
+            if key not in operation.choices:
+                raise unknown((*place, "left_open", index), key, operation.choices, f"a convention of {operation.name}")
 
     def _use(
         self,

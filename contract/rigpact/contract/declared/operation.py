@@ -162,13 +162,14 @@ class Use:
         """A convention: the declared value first, then the readings of other sides.
 
         One that the declaration leaves out is left open: the first value is taken, and a finding says so. With `default` it
-        may be left out, and so it may where the declaration's profile says it. shows: as in `knob`.
+        may be left out, and so it may where the declaration's profile says it. A stage may also name it in `left_open`: then
+        the word of the declaration is only assumed. shows: as in `knob`.
         """
         declared = self.table.get(key, default)
         if declared is None and self.profile is not None:
             declared = self.profile.choice(str(self.table["operation"]), key)
-        is_open = declared is None
-        if is_open:
+        is_open = declared is None or key in self.table.get("left_open", ())
+        if declared is None:
             declared = next(iter(effects))
         if declared not in effects:
             raise self.not_one_of(key, effects)

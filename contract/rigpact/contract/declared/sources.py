@@ -115,7 +115,7 @@ def _safetensors(content: bytes, path: Path) -> Any:
     from safetensors.numpy import load
 
     try:
-        return load(content)
+        return dict(sorted(load(content).items()))  # the library hands them over in an order of chance
     except SafetensorError as error:
         raise UnusableInput(path, f"bytes that safetensors does not read ({error})", "a safetensors file") from None
 

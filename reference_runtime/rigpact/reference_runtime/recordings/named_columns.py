@@ -58,7 +58,7 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
 def vectors_of(path: Path) -> dict[str, FloatArray]:
     """Every vector of a recording, (T, width): columns `q[0]`, `q.knee` or `q/knee` of a table are one vector `q`."""
     parts: dict[str, list[NDArray[Any]]] = {}
-    for name, values in read_columns(path).items():
+    for name, values in sorted(read_columns(path).items(), key=_place):
         match = _PLACE.match(name)
         whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
         # an array of a .npz may have a dot or a slash in its own name
@@ -66,6 +66,12 @@ def vectors_of(path: Path) -> dict[str, FloatArray]:
         parts.setdefault(name if is_array else whole, []).append(values.reshape(len(values) if values.ndim else 1, -1))
     same = {name: {len(each) for each in listed} for name, listed in parts.items()}
     return {name: np.hstack(listed).astype(np.float64) for name, listed in parts.items() if len(same[name]) == 1}
+
+
+def _place(column: tuple[str, Any]) -> int:
+    """The numbered columns of a vector follow their numbers, all others stay as the file has them."""
+    match = _PLACE.match(column[0])
+    return int(match[2]) if match else -1
 
 
 def read_columns(path: Path) -> Columns:

@@ -100,3 +100,8 @@ class Robot:
     sticks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     gains: Gains | None = None
     model: Entry | None = None
+
+    @property
+    def terms(self) -> list[Term]:
+        """The terms of all groups."""
+        return [term for group in self.groups for term in group.terms]

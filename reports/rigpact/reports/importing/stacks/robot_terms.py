@@ -55,7 +55,19 @@ def _gyro(robot: Robot, term: Term, steps: Steps) -> str:
     name = robot.draft.give(
         _given_name(robot, term, sensors.gyro, steps), *comments, kind="angular_rate", unit="rad/s", space=sensors.turn_space
     )  # fmt: skip
+    if sensors.turn_comment and any(each.function == "projected_gravity" for each in robot.terms):
+        name = _perhaps_turned(robot, name, term.name if not steps else f"{term.name}_turned")
     return _chain(robot, term, name, steps, term.notes)
+
+
+def _perhaps_turned(robot: Robot, source: str, wish: str) -> str:
+    """A vector of a sensor of which the file does not say whether it stands in the body's axes or in the world's."""
+    comments = (
+        "none, as the runtime has it: the sensor's axes are those of the robot's body. inverse: it gives the vector",
+        "in the world's axes",
+    )
+    of, kept = [_quaternion(robot), source], {"direction": "none", "left_open": ["direction"]}
+    return robot.draft.compute(robot.draft.free_name(wish), "rotate", of, *comments, **kept)
 
 
 def _linear(robot: Robot, term: Term, steps: Steps) -> str:
@@ -65,14 +77,17 @@ def _linear(robot: Robot, term: Term, steps: Steps) -> str:
 
 
 def _gravity(robot: Robot, term: Term, steps: Steps) -> str:
-    robot.draft.give(
+    turned = {"vector": [0, 0, -1], "direction": "inverse"}
+    notes = ("gravity in the robot's frame: a unit vector, not 9.81", *term.notes)
+    return _chain(robot, term, _quaternion(robot), [("rotate", turned), *steps], notes)
+
+
+def _quaternion(robot: Robot) -> str:
+    return robot.draft.give(
         robot.sensors.quaternion,
         'LEFT OPEN: kind = "quaternion_wxyz" or "quaternion_xyzw". Find out which component the sensor gives first',
         size=4,
     )
-    turned = {"vector": [0, 0, -1], "direction": "inverse"}
-    notes = ("gravity in the robot's frame: a unit vector, not 9.81", *term.notes)
-    return _chain(robot, term, robot.sensors.quaternion, [("rotate", turned), *steps], notes)
 
 
 def _position(robot: Robot, term: Term, steps: Steps) -> str:
