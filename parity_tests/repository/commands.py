@@ -12,6 +12,8 @@ from pathlib import Path
 
 from rigpact.reports.command_line import run_command_line
 
+from ..engine_recordings import as_engine
+
 FRAMES = 24
 Say = tuple[object, ...]
 
@@ -59,6 +61,7 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "describe", ("describe", *contract, "--onnx", of.model)
     yield "check", ("check", of.contract, of.clip, "--onnx", of.model, *of.more)
     yield "codegen", ("codegen", *contract, "--out", aside / "contract.hpp")
+    yield "stamp", ("stamp", of.contract, of.model, "--out", aside / "stamped.onnx")
     yield "breaking, nothing changed", ("breaking", of.contract, of.contract, *of.more, *of.more)
     yield "run", ("run", *contract, *files, "--out", right)
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
@@ -89,6 +92,8 @@ def answers(of: Project, folder: Path) -> Mapping[str, str]:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 status = run_command_line([str(word) for word in words])
             found[row] = in_a_word(status, out.getvalue(), err.getvalue())
+            if row == "run":
+                as_engine("engine.trace.jsonl")
     found["report --html"] += f", {_pictured((aside / 'page.html').read_text(encoding='utf-8'))}"
     return found
 

@@ -104,7 +104,7 @@ def _summary(path: Path, found: FoundFiles) -> list[str]:
 
     counts = {
         "clips": len(found.clips), "teacher files": len(found.predictions) + len(found.batches),
-        "engine traces": len(found.traces), "models": len(found.models), "companions": len(found.companions),
+        "engine traces": len(found.engine_traces), "models": len(found.models), "companions": len(found.companions),
     }  # fmt: skip
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     notes = [f"note: {plain(note)}" for note in found.notes]

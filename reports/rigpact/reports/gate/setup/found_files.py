@@ -15,7 +15,7 @@ from rigpact.reference_runtime.files.contracts import ContractFiles, open_contra
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns
-from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace
+from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
@@ -43,6 +43,11 @@ class FoundFiles:
     columns: list[Path] = field(default_factory=list)
     own_clips: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def engine_traces(self) -> list[Path]:
+        """The traces that rigpact itself did not record."""
+        return [path for path, trace in self.traces if trace.header.producer != OWN_PRODUCER]
 
     @property
     def has_revisions(self) -> bool:

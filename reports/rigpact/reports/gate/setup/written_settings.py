@@ -123,7 +123,7 @@ def _recorded(found: FoundFiles) -> Iterator[str]:
         else:
             yield from _table("trace", path, clip, tuple(trace.stages), names, frames)
             yield f"mode = {_quoted(trace.header.mode)}\nproducer = {_quoted(trace.header.producer)}\n"
-    if all(trace.header.producer == OWN_PRODUCER for _, trace in found.traces):
+    if not found.engine_traces:
         yield _TRACE_EXAMPLE
 
 
