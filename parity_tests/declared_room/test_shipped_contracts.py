@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,19 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Subject]:
 def test_every_contract_has_a_runtime_of_its_own() -> None:
     """A contract without a second runtime would only be compared with itself."""
     assert {path.stem for path in CONTRACTS.glob("*.toml")} == set(SUBJECTS)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_page_counts_the_contract_as_it_is(name: str, subjects: dict[str, Subject], checkout: Path) -> None:
+    """Figures of an older contract would stand for the one that ships."""
+    page = (checkout / "docs" / "declared-contracts.md").read_text(encoding="utf-8")
+    (row,) = re.findall(
+        rf"\| \[{name}\]\(#{name}\) \| (\d+) \| (\d+) \| \d+ of (\d+) .*?(?:; (\d+) cannot be seen)? \| ", page
+    )
+    contract = opened(subjects[name])
+    mistakes = len(list(every_mistake(contract)))
+    assert [int(each or 0) for each in row[:2]] == [len(contract.system.stages), len(contract.system.knobs)]
+    assert int(row[2]) + int(row[3] or 0) == mistakes
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

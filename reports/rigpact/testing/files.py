@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -22,6 +22,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.project import Project
@@ -100,7 +101,7 @@ class UserFiles:
     @cached_property
     def documents(self) -> Mapping[Path, Document]:
         """The clips as JSON artefacts of a known kind, by path."""
-        found = [read_document(path) for path in self.paths.clips if not is_trace_path(path)]
+        found = [read_document(path) for path in self.paths.clips if not is_recording_path(path)]
         for document in found:
             if document.kind in (Kind.BUNDLE, Kind.COMPANION, Kind.SYSTEM_CONTRACT, Kind.DECLARATION):
                 raise UnusableInput(document.path, f"a {document.kind.words}", "a raw clip or a teacher file")
@@ -108,8 +109,8 @@ class UserFiles:
 
     @property
     def recordings(self) -> tuple[Path, ...]:
-        """The clips that are traces."""
-        return tuple(filter(is_trace_path, self.paths.clips))
+        """The clips that are recordings."""
+        return tuple(filter(is_recording_path, self.paths.clips))
 
     def clips_of_kind(self, *kinds: Kind) -> list[Path]:
         """The JSON clips of the given kinds."""
@@ -118,8 +119,12 @@ class UserFiles:
     def driving_clips(self) -> list[Path]:
         """The clips that can drive a run: raw clips, and traces with all input stages of a system."""
         given = set(self.system.graph.given)
-        traces = [path for path in self.recordings if given and given <= set(read_trace(path).stages)]
+        traces = [path for path in self.recordings if given and given <= set(self._stages(path))]
         return [*self.clips_of_kind(Kind.RAW_CLIP), *traces]
+
+    def _stages(self, path: Path) -> Collection[str]:
+        # a trace says its stages by itself, named columns only with the contract
+        return (read_trace(path) if is_trace_path(path) else self.project.recording_of(path).trace).stages
 
     def clip(self, path: Path) -> Any:
         """One clip, to drive a run."""

@@ -21,6 +21,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.reference_runtime.recordings.trace import is_trace_path
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
 SUFFIXES = (".npz", ".safetensors", ".csv", ".jsonl")
@@ -33,6 +34,11 @@ Columns = Mapping[str, NDArray[Any]]
 def is_named_columns(path: str | Path) -> bool:
     """Whether a file's name is that of such a recording."""
     return Path(path).name.lower().endswith(SUFFIXES)
+
+
+def is_recording_path(path: str | Path) -> bool:
+    """Whether a file's name is that of a recording: of a trace, or of named columns."""
+    return is_trace_path(path) or is_named_columns(path)
 
 
 def read_named_columns(path: Path, contract: Any) -> Trace:

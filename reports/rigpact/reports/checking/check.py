@@ -18,7 +18,8 @@ from rigpact.contract.rules import Subject, check
 class CheckRequest:
     """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
 
-    model_beside: a model that belongs to them and is judged elsewhere.
+    model_beside: a model that belongs to them and is judged elsewhere. with_own_models: judge the models that a contract names,
+    where no other is given.
     """
 
     documents: Sequence[Document]
@@ -27,6 +28,7 @@ class CheckRequest:
     companion: Path | None = None
     canary: Path | None = None
     model_beside: Path | None = None
+    with_own_models: bool = True
 
 
 def check_files(request: CheckRequest) -> FindingsReport:
@@ -47,7 +49,8 @@ def check_files(request: CheckRequest) -> FindingsReport:
     for option, path in (("--companion", request.companion), ("--canary", request.canary)):
         if path is not None:
             raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
-    return check_system_files(contracts[0], request.model, request.recordings)
+    document, models = contracts[0], (request.model,) if request.model is not None else ()
+    return check_system_files(document, models, request.recordings, with_own_models=request.with_own_models)
 
 
 def _check_bundle_files(request: CheckRequest) -> FindingsReport:

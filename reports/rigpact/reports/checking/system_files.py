@@ -33,7 +33,9 @@ from rigpact.reference_runtime.systems.network import bound_part
 _UNREADABLE = frozenset(structure.RULES)
 
 
-def check_system_files(document: Document, model: Path | None, recordings: Sequence[Path]) -> FindingsReport:
+def check_system_files(
+    document: Document, models: Sequence[Path], recordings: Sequence[Path], *, with_own_models: bool
+) -> FindingsReport:
     """Judge every given file. A file that needs the contract counts as missing where the contract is unreadable."""
     is_declaration = document.kind is Kind.DECLARATION
     findings = list((check_declaration if is_declaration else systems.check_contract_file)(document))
@@ -43,7 +45,7 @@ def check_system_files(document: Document, model: Path | None, recordings: Seque
     declaration = declaration_of(document) if is_declaration and contract is not None else None
     findings += [] if declaration is None else check_meaning(document, declaration)
     system = _system(document) if contract is None else contract.system
-    for path, part in _models(system, model):
+    for path, part in [(model, system) for model in models] or (_own_models(system) if with_own_models else ()):
         signature = read_model(path)
         files.append(_listed(path, "model", signature.sha256))
         declared += _tensors(signature) + bool(signature.graph_not_read)
@@ -121,11 +123,8 @@ def _before_the_model(system: System) -> set[str]:
     return found
 
 
-def _models(system: System | None, model: Path | None) -> Iterator[tuple[Path, System | None]]:
-    """Every model that belongs to the contract, with the part of the system that it answers: the given one, or its own."""
-    if model is not None:
-        yield model, system
-        return
+def _own_models(system: System | None) -> Iterator[tuple[Path, System | None]]:
+    """Every model that the contract names, with the part of the system that it answers."""
     for network in system.networks.values() if system is not None else ():
         if network.path is not None and system is not None:
             yield network.path, bound_part(system, network)

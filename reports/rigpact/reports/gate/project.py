@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
@@ -19,9 +20,9 @@ from rigpact.contract.settings.table import did_you_mean
 from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles, open_contract
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import files_of, network_of
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import is_trace_path
 
 _WILD = frozenset("*?[")
 
@@ -48,12 +49,21 @@ class Project:
         check_names(settings, self.system)
 
     def files(self) -> list[Path]:
-        """All files that the parts read."""
+        """The files that the settings name."""
         runs, settings = (*self.settings.teacher, *self.settings.traces), self.settings
         names = [settings.free_run, settings.change_record, *(name for run in runs for name in (run.file, run.clip))]
         paths = (self.bundle_path, self.companion_path, self.model_path, *self.clip_paths)
         found = [path for path in paths if path is not None] + [Path(name) for name in names if name is not None]
         return list(dict.fromkeys(found))
+
+    @cached_property
+    def beside(self) -> tuple[Path, ...]:
+        """The files that a contract of one's own takes its numbers from, and its models, in its folder or below."""
+        if self.document.kind is not Kind.DECLARATION:
+            return ()
+        sources = [self.bundle_path.parent / name for name in declaration_of(self.document).read]
+        models = [network.path for network in self.system.networks.values() if network.path is not None]
+        return tuple(dict.fromkeys([*sources, *models]))
 
     @cached_property
     def companion(self) -> Document | None:
@@ -68,12 +78,12 @@ class Project:
     @cached_property
     def documents(self) -> tuple[Document, ...]:
         """Clips and teacher files that are JSON."""
-        return tuple(read_document(path) for path in self._given if not is_trace_path(path))
+        return tuple(read_document(path) for path in self._given if not is_recording_path(path))
 
     @property
     def recordings(self) -> tuple[Path, ...]:
-        """Clips and teacher files that are traces."""
-        return tuple(filter(is_trace_path, self._given))
+        """Clips and teacher files that are recordings."""
+        return tuple(filter(is_recording_path, self._given))
 
     @property
     def _given(self) -> tuple[Path, ...]:
@@ -88,16 +98,33 @@ class Project:
     @cached_property
     def model(self) -> ModelSignature:
         """The model's signature and, where the package onnx is there, its graph."""
-        return read_model(self._model)
+        if len(self.models) != 1:
+            found = f"{len(self.models)} models" if self.models else "no model"
+            raise UnusableInput("[gate]", found, 'model = "model.onnx"')
+        return read_model(self.models[0])
+
+    @cached_property
+    def models(self) -> tuple[Path, ...]:
+        """The model of the settings, else those that the contract names; none where it names only some of its networks'."""
+        if self.model_path is not None:
+            return (self.model_path,)
+        own = tuple(network.path for network in self.system.networks.values() if network.path is not None)
+        return own if len(own) == len(self.system.networks) else ()
 
     @cached_property
     def network(self) -> Any:
-        """The model, ready to run."""
-        return files_of(self.contract).network(self._model, self.contract)
+        """The models, ready to run."""
+        if not self.models:
+            raise UnusableInput("[gate]", "no model", 'model = "model.onnx"')
+        return network_of(self.contract, self.model_path)
 
     def recording(self, run: RecordedRun) -> Recording:
         """The recording of training or engine."""
-        found: Recording = files_of(self.contract).recording(Path(run.file), self.contract)
+        return self.recording_of(Path(run.file))
+
+    def recording_of(self, path: Path) -> Recording:
+        """A file's recording, as the project's system reads it."""
+        found: Recording = files_of(self.contract).recording(path, self.contract)
         return found
 
     def drive(self, path: str | Path) -> Callable[[Any], Any]:
@@ -110,12 +137,6 @@ class Project:
         if path not in self._clips:
             self._clips[path] = files_of(self.contract).clip(path, self.contract)
         return self._clips[path]
-
-    @property
-    def _model(self) -> Path:
-        if self.model_path is None:
-            raise UnusableInput("[gate]", "no model", 'model = "model.onnx"')
-        return self.model_path
 
 
 def matching(pattern: str) -> list[Path]:

@@ -24,7 +24,7 @@ REFERENCE = "reference run"
 
 def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
     """The reference run, with the declared number of frames, or as many as the clip has."""
-    if project.model_path is None and is_before_the_model(project.system, run.stages):
+    if not project.models and is_before_the_model(project.system, run.stages):
         trace = _without_a_model(project, run, recording.trace)
     else:
         trace = played(

@@ -40,7 +40,7 @@ def measure_gate(configuration: Configuration) -> GateMeasurement:
             not_asked[answer.name] = answer.reason
         else:
             parts.append(answer)
-    provenance = provenance_of((configuration.path, *_baseline(configuration), *project.files()))
+    provenance = provenance_of((configuration.path, *_baseline(configuration), *project.files(), *project.beside))
     return GateMeasurement(project.system.name, tuple(parts), not_asked, provenance, questions(settings))
 
 

@@ -46,6 +46,11 @@ def draft_to_toml(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
+def tables_to_toml(root: Mapping[str, Any]) -> str:
+    """Any document of a declaration's shape, a line for each of its keys."""
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in root.items())
+
+
 def _row(entry: Entry) -> Iterator[str]:
     yield from _comments(entry.comments, "    ")
     pairs = [f"{_key(key)} = {_value(value)}" for key, value in entry.table.items()]
@@ -110,6 +115,8 @@ def _value(value: Any) -> str:
 
 def _number(value: float) -> str:
     """The shortest text of the number; of a number that is a float32, the shortest text of that float32."""
+    if not math.isfinite(value):
+        return str(float(value))
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
     with np.errstate(over="ignore"):

@@ -23,7 +23,7 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfRepo
 if TYPE_CHECKING:
     from rigpact.reports.checking.check import CheckRequest
 
-_MODEL_SUFFIX, _TRACE_MARK = ".onnx", ".trace."
+_MODEL_SUFFIX = ".onnx"
 
 
 def check(
@@ -79,10 +79,11 @@ def check(
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
     from rigpact.contract.documents import read_document
+    from rigpact.reference_runtime.recordings.named_columns import is_recording_path
     from rigpact.reports.checking.check import CheckRequest, refuse_second
 
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
-    recordings = [path for path in paths if _TRACE_MARK in path.name]
+    recordings = [path for path in paths if is_recording_path(path)]
     others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]
     refuse_second(models, "models")
     documents = tuple(read_document(path) for path in others)

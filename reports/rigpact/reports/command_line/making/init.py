@@ -102,9 +102,10 @@ def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
 def _summary(path: Path, found: FoundFiles) -> list[str]:
     from rigpact.reports.terminal import plain
 
+    models = (*found.models, *found.own_models)
     counts = {
         "clips": len(found.clips), "teacher files": len(found.predictions) + len(found.batches),
-        "engine traces": len(found.engine_traces), "models": len(found.models), "companions": len(found.companions),
+        "engine traces": len(found.engine_traces), "models": len(models), "companions": len(found.companions),
     }  # fmt: skip
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     notes = [f"note: {plain(note)}" for note in found.notes]

@@ -25,7 +25,7 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Measure the margin of every convention on every clip, and on the probe clip."""
     if not project.clip_paths:
         yield NotAsked(NAME, "no clips in [gate]")
-    elif project.model_path is None and not project.system.posed:
+    elif not project.models and not project.system.posed:
         yield NotAsked(NAME, "no model in [gate]")
     else:
         yield Question(NAME, TITLE, project.clip_paths[0], lambda: _measure(project), lambda: _read(project))
@@ -33,7 +33,7 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
 
 def _read(project: Project) -> tuple[Any, Any, list[Path]]:
     """The contract, the network if there is a model, and the clips that can drive a run."""
-    return project.contract, project.network if project.model_path else None, _driving(project)
+    return project.contract, project.network if project.models else None, _driving(project)
 
 
 def _measure(project: Project) -> Measured:

@@ -29,12 +29,11 @@ _NO_BUDGET = "no [gate.budget]"
 
 def ask(project: Project) -> Iterator[NotAsked | Question]:
     """Count parameters and bytes always; measure time only if the budget limits it."""
-    if project.model_path is None and not project.settings.budget.is_declared:
+    if not project.models and not project.settings.budget.is_declared:
         yield NotAsked(NAME, _NO_BUDGET)
         return
-    yield Question(
-        NAME, TITLE, project.model_path or project.bundle_path, lambda: _measure(project), lambda: project.model
-    )
+    place = project.models[0] if project.models else project.bundle_path
+    yield Question(NAME, TITLE, place, lambda: _measure(project), lambda: project.model)
 
 
 def _measure(project: Project) -> Measured:

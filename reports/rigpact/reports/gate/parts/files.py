@@ -9,6 +9,7 @@ from pathlib import Path
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
+from rigpact.contract.model.file import read_model
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
@@ -29,35 +30,36 @@ def _read(project: Project) -> object:
 
 def _files(project: Project) -> Measured:
     documents = (*project.contract_documents, *project.documents)
-    report = check_files(CheckRequest(documents, project.recordings, model_beside=project.model_path))
+    report = check_files(
+        CheckRequest(documents, project.recordings, model_beside=project.model_path, with_own_models=not project.models)
+    )
     return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
 
 
 def ask_model(project: Project) -> Iterator[NotAsked | Question]:
     """Check the model against the contract; if a recording allows it, run the model to find the order of its inputs."""
-    if project.model_path is None:
+    if not project.models:
         yield NotAsked(MODEL, "no model in [gate]")
         return
     if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
         yield NotAsked(INPUT_ORDER, "no clip or teacher prediction in [gate] to run the model on")
-    yield Question(MODEL, MODEL_TITLE, project.model_path, lambda: _model(project), lambda: _whole_model(project))
+    yield Question(MODEL, MODEL_TITLE, project.models[0], lambda: _model(project), lambda: _whole_model(project))
 
 
 def _whole_model(project: Project) -> object:
-    """The model with its nodes and weights, which most of its rules are about."""
-    if project.model.graph_not_read:
-        hint = "install it: pip install onnx"
-        raise UnusableInput(project.model_path, project.model.graph_not_read, "rigpact's own dependencies", hint)
-    return project.model
+    """The models with their nodes and weights, which most of their rules are about."""
+    models = [read_model(path) for path in project.models]
+    for model in models:
+        if model.graph_not_read:
+            hint = "install it: pip install onnx"
+            raise UnusableInput(model.path, model.graph_not_read, "rigpact's own dependencies", hint)
+    return models
 
 
 def _model(project: Project) -> Measured:
     """The findings of the check that appear only with the model."""
-    alone = CheckRequest(project.contract_documents)
-    without, report = (
-        check_files(request)
-        for request in (alone, replace(alone, model=project.model_path, canary=_recording_to_probe_with(project)))
-    )
+    alone = CheckRequest(project.contract_documents, with_own_models=False)
+    without, report = (check_files(request) for request in (alone, _with_models(project, alone)))
     known = {finding.fingerprint for finding in without.findings}
     findings = tuple(finding for finding in report.findings if finding.fingerprint not in known)
     declared, compared = (
@@ -65,6 +67,11 @@ def _model(project: Project) -> Measured:
     )
     canary = {name: value for name, value in report.summary.items() if name == "canary"}
     return Measured(MODEL, MODEL_TITLE, findings, Ledger(declared, compared), canary)
+
+
+def _with_models(project: Project, alone: CheckRequest) -> CheckRequest:
+    canary = _recording_to_probe_with(project)
+    return replace(alone, model=project.model_path, canary=canary, with_own_models=True)
 
 
 def _recording_to_probe_with(project: Project) -> Path | None:

@@ -25,12 +25,12 @@ def ask(project: Project) -> Iterator[NotAsked | Question]:
         yield NotAsked(NAME, NO_FEEDBACK)
     elif project.settings.no_free_run:
         yield NotAsked(NAME, "free-run = false in [gate]")
-    elif project.model_path is None:
+    elif not project.models:
         yield NotAsked(NAME, "no model in [gate]")
     elif not project.clip_paths and project.settings.free_run is None:
         yield NotAsked(NAME, "no clip in [gate] to seed and drive it")
     else:
-        yield Question(NAME, TITLE, project.model_path, lambda: _measure(project), lambda: _subject(project))
+        yield Question(NAME, TITLE, project.models[0], lambda: _measure(project), lambda: _subject(project))
 
 
 def _clip(project: Project) -> Path:
@@ -54,8 +54,7 @@ def _measure(project: Project) -> Measured:
         }  # fmt: skip
     ledger = Ledger(frames, min(frames, found.frames + (found.origin is not None)))
     findings = [*_findings(found, path, project.bundle_path)]
-    if project.model_path is not None:
-        findings += _swallowed(found, path, project.model_path)
+    findings += _swallowed(found, path, project)
     return Measured(NAME, TITLE, tuple(findings), ledger, summary)
 
 
@@ -70,9 +69,12 @@ def _findings(found: Investigation, clip: Path, bundle: Path) -> Iterator[Findin
         yield rules.FREE_RUN_DIVERGES.at(bundle, "", clip=clip.name, frames=found.frames)
 
 
-def _swallowed(found: Investigation, clip: Path, model: Path) -> Iterator[Finding]:
+def _swallowed(found: Investigation, clip: Path, project: Project) -> Iterator[Finding]:
+    is_one = len(project.models) == 1
     for each in found.swallowed:
-        yield rules.VALUE_SWALLOWED.at(model, json_pointer("graph", "node", each.node), clip=clip.name, words=str(each))
+        file = project.models[0] if is_one else project.bundle_path
+        pointer = json_pointer("graph", "node", each.node) if is_one else "/networks"
+        yield rules.VALUE_SWALLOWED.at(file, pointer, clip=clip.name, words=str(each))
 
 
 def _place(origin: Origin) -> tuple[str, str]:

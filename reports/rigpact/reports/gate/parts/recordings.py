@@ -66,7 +66,7 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
-    if project.model_path is None and is_before_the_model(project.system, run.stages):
+    if not project.models and is_before_the_model(project.system, run.stages):
         return recording, driving
     return recording, driving, network_of(project, recording.trace.header.mode)
 
@@ -76,7 +76,7 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     unexpected, recording = tuple(about_recording(run, given)), as_expected(run, given)
     compared = compare(
         reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
-        network=None if project.model_path is None else network_of(project, recording.trace.header.mode),
+        network=network_of(project, recording.trace.header.mode) if project.models else None,
     )  # fmt: skip
     report = judge_comparison(compared)
     is_asked = _is_diagnosed(project, name, passes=report.verdict == "pass" and not unexpected)
@@ -92,7 +92,7 @@ def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[s
     """The stages to compare: those that the recording must hold and, with a model, all that it holds."""
     if not run.stages:
         return ()
-    held = () if project.model_path is None else recording.trace.stages
+    held = recording.trace.stages if project.models else ()
     return tuple(dict.fromkeys((*run.stages, *held)))
 
 
@@ -124,7 +124,7 @@ def _findings(
 
 
 def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diagnosis:
-    has_no_model = project.model_path is None and is_before_the_model(project.system, run.stages)
+    has_no_model = not project.models and is_before_the_model(project.system, run.stages)
     network = None if has_no_model else network_of(project, recording.trace.header.mode)
     drive = project.drive(run.clip) if run.clip else None
     evidence = recording_to_evidence(recording, project.contract, drive, network)

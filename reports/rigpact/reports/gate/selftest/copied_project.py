@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.trace import is_trace_path, write_trace
 from rigpact.reports.gate.project import Project
 
 
@@ -40,19 +43,37 @@ def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
     for index, path in enumerate(project.files()):
         if not path.is_file():
             raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
+        (folder / str(index)).mkdir(parents=True)
+        yield path, _copy(project, path, folder, index)
+        if path == project.bundle_path:
+            _copy_beside(project, folder / str(index))
+    if project.model_path is not None:
+        _copy_weights(project.model_path, folder / str(project.files().index(project.model_path)))
+
+
+def _copy(project: Project, path: Path, folder: Path, index: int) -> str:
+    """Copy one file and return its new name. Named columns become a trace of the same numbers: its rows can be damaged."""
+    if is_recording_path(path) and not is_trace_path(path):
+        name = f"{index}/{path.stem}.trace.jsonl"
+        write_trace(project.recording_of(path).trace, folder / name)
+    else:
         name = f"{index}/{path.name}"
-        target = folder / name
-        target.parent.mkdir(parents=True)
+        shutil.copyfile(path, folder / name)
+    return name
+
+
+def _copy_beside(project: Project, folder: Path) -> None:
+    """The files that the contract itself names, where the copy of the contract looks for them."""
+    for path in project.beside:
+        target = folder / path.relative_to(project.bundle_path.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        yield path, name
-    yield from _weights(project, folder)
+        if path.suffix == ".onnx":
+            _copy_weights(path, target.parent)
 
 
-def _weights(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
-    """The files beside the model that hold its weights."""
-    if project.model_path is None or project.model.graph is None:
-        return
-    index = project.files().index(project.model_path)
-    for name in {weight.external.location for weight in project.model.graph.weights if weight.external}:
-        shutil.copyfile(project.model_path.parent / name, folder / f"{index}/{name}")
-        yield project.model_path.parent / name, f"{index}/{name}"
+def _copy_weights(model: Path, folder: Path) -> None:
+    """The files beside a model that hold its weights."""
+    graph = read_model(model).graph
+    for name in {weight.external.location for weight in graph.weights if weight.external} if graph else ():
+        shutil.copyfile(model.parent / name, folder / name)

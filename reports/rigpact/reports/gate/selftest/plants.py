@@ -33,6 +33,7 @@ from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
+from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.slips import SLIPS, slipped
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
@@ -67,9 +68,7 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
     """All defects for the copied project in the working directory."""
     project = Project(settings)
     yield from _of_documents(project)
-    for name, edit in MODEL_EDITS.items():
-        change = partial(edited_model, edit=edit)
-        yield Plant("model", name, partial(_edit, project.model_path, change, "no model in [gate]", needs_onnx=True))
+    yield from _of_models(project)
     yield from _of_training(project)
     run = settings.traces[0] if settings.traces else None
     if run is None:
@@ -78,6 +77,14 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
         return
     yield from _of_engine(project, run)
     yield from _of_recording("recording", Path(run.file))
+
+
+def _of_models(project: Project) -> Iterator[Plant]:
+    for path in project.models or (None,):
+        whose = f"{path.stem}: " if path is not None and len(project.models) > 1 else ""
+        for name, edit in MODEL_EDITS.items():
+            change = partial(edited_model, edit=edit)
+            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]", needs_onnx=True))
 
 
 def _refuse(reason: str) -> None:
@@ -95,8 +102,10 @@ def _of_documents(project: Project) -> Iterator[Plant]:
             missing = f"no {entry.document} in [gate]"
             yield Plant(entry.document, entry.name, partial(_edit, paths[entry.document], change, missing))
         return
-    for name, edit in CONTRACT_EDITS.items():
-        yield Plant(BUNDLE, name, partial(_edit, project.bundle_path, partial(_edited_json, edit=edit), ""))
+    is_own = project.document.kind is Kind.DECLARATION
+    edited, edits = (edited_declaration, DECLARATION_EDITS) if is_own else (_edited_json, CONTRACT_EDITS)
+    for name, wrong in edits.items():
+        yield Plant(BUNDLE, name, partial(_edit, project.bundle_path, partial(edited, edit=wrong), ""))
     if clip is None:
         yield Plant(CLIP, "every damage of a clip", partial(_refuse, "no clip in [gate]"))
     else:

@@ -29,7 +29,8 @@ class FoundFiles:
     """Files by kind, relative to the folder, the nearest first; and notes on unreadable files.
 
     bundles: schema bundles or, if there is none, the contract files of other systems. columns: tables and arrays with names,
-    which only a declared contract can read. own_clips: recordings that hold all that drove them.
+    which only a declared contract can read. own_clips: recordings that hold all that drove them. own_models: models that the
+    contract itself names.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -42,6 +43,7 @@ class FoundFiles:
     contracts: list[Path] = field(default_factory=list)
     columns: list[Path] = field(default_factory=list)
     own_clips: list[Path] = field(default_factory=list)
+    own_models: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -123,7 +125,17 @@ def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
     except UnusableInput:
         yield from found.models
         return
+    networks = contract.system.networks
+    named = {network.path.resolve() for network in networks.values() if network.path is not None}
     for path in found.models:
+        if (folder / path).resolve() in named:
+            found.own_models.append(path)
+            continue
+        if len(networks) > 1:
+            found.notes.append(
+                f"{path.as_posix()} is passed over: of which network is it? file = … in [networks.NAME] says it"
+            )
+            continue
         try:
             files_of(contract).network(folder / path, contract)
             yield path

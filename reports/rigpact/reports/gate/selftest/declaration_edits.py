@@ -1,0 +1,150 @@
+"""Wrong edits of a contract of one's own, such as people and merges make. To add one: a row in `DECLARATION_EDITS`.
+
+An edit changes the parsed document in place. It raises LookupError where the file holds nothing to damage.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rigpact.reports.importing.toml_text import tables_to_toml
+
+Document = dict[str, Any]
+
+
+def edited_declaration(content: bytes, edit: Callable[[Document], None]) -> bytes:
+    """The text of a declaration with one wrong edit; its comments are gone. LookupError where the file is like that already."""
+    before, document = (tomllib.loads(content.decode("utf-8")) for _ in range(2))
+    edit(document)
+    text = tables_to_toml(document)
+    if tomllib.loads(text) == before:
+        raise LookupError("the file is like that already")
+    return text.encode("utf-8")
+
+
+def _sources(stage: Document) -> list[str]:
+    of = stage.get("of", [])
+    return [of] if isinstance(of, str) else of
+
+
+def _user(root: Document) -> tuple[int, int]:
+    """The places of a stage and of an earlier stage that it takes."""
+    names = [stage["name"] for stage in root["stages"]]
+    for place, stage in enumerate(root["stages"]):
+        for source in _sources(stage):
+            if source in names:
+                return place, names.index(source)
+    raise LookupError("no stage takes another")
+
+
+def _exchanged(root: Document) -> None:
+    later, earlier = _user(root)
+    stages = root["stages"]
+    stages[later], stages[earlier] = stages[earlier], stages[later]
+
+
+def _stage_lost(root: Document) -> None:
+    del root["stages"][_user(root)[1]]
+
+
+def _given_lost(root: Document) -> None:
+    taken = {source for stage in root["stages"] for source in _sources(stage)}
+    place = next((i for i, vector in enumerate(root["given"]) if vector["name"] in taken), None)
+    if place is None:
+        raise LookupError("no given vector is taken")
+    del root["given"][place]
+
+
+def _operation_misspelt(root: Document) -> None:
+    root["stages"][0]["operation"] += "s"
+
+
+def _parameter_misspelt(root: Document) -> None:
+    for stage in root["stages"]:
+        key = next((key for key in stage if key not in ("name", "operation", "of")), None)
+        if key is not None:
+            stage[f"{key}_"] = stage.pop(key)
+            return
+    raise LookupError("no stage has a parameter")
+
+
+def _list_of_names(root: Document) -> list[str]:
+    names = next((names for names in root.get("names", {}).values() if len(names) > 1), None)
+    if names is None:
+        raise LookupError("no list of names")
+    return list(names)
+
+
+def _changed_list(change: Callable[[list[str]], list[str]]) -> Callable[[Document], None]:
+    def edit(root: Document) -> None:
+        names = _list_of_names(root)
+        key = next(key for key, each in root["names"].items() if each == names)
+        root["names"][key] = change(names)
+
+    return edit
+
+
+def _numbers(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Container and key of every number with a fraction."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in entries:
+        if isinstance(each, float):
+            yield value, key
+        yield from _numbers(each)
+
+
+def _first_number(change: Callable[[float], Any]) -> Callable[[Document], None]:
+    def edit(root: Document) -> None:
+        place = next(_numbers([root.get("numbers", {}), root["stages"]]), None)
+        if place is None:
+            raise LookupError("no number with a fraction")
+        container, key = place
+        container[key] = change(container[key])
+
+    return edit
+
+
+def _carried_from_nowhere(root: Document) -> None:
+    vector = next((each for each in root["given"] if "carried" in each), None)
+    if vector is None:
+        raise LookupError("nothing is carried")
+    vector["carried"] += "_"
+
+
+def _network_input_renamed(root: Document) -> None:
+    network = next(iter(root.get("networks", {}).values()), None)
+    if network is None:
+        raise LookupError("no network")
+    inputs = network["inputs"]
+    key = next(iter(inputs)) if isinstance(inputs, dict) else 0
+    inputs[key] += "_"
+
+
+def _no_frames_a_second(root: Document) -> None:
+    root["fps"] = 0
+
+
+def _another_format(root: Document) -> None:
+    root["format"] = "contract"
+
+
+DECLARATION_EDITS: Mapping[str, Callable[[Document], None]] = {
+    "a stage before what it takes": _exchanged,
+    "a stage lost": _stage_lost,
+    "a given vector lost": _given_lost,
+    "an operation misspelt": _operation_misspelt,
+    "a parameter misspelt": _parameter_misspelt,
+    "two names of a list exchanged": _changed_list(lambda names: [names[1], names[0], *names[2:]]),
+    "a name lost from a list": _changed_list(lambda names: names[:-1]),
+    "a name twice in a list": _changed_list(lambda names: [*names[:-1], names[0]]),
+    "a number not finite": _first_number(lambda _value: float("nan")),
+    "a number as a word": _first_number(str),
+    "a number doubled": _first_number(lambda value: 2.0 * value + 1.0),
+    "a vector carried from a stage that is not there": _carried_from_nowhere,
+    "an input of a network renamed": _network_input_renamed,
+    "fps = 0": _no_frames_a_second,
+    "another format": _another_format,
+}
+"""All edits by name."""
