@@ -21,6 +21,7 @@ from ..scores.declared import gated_controller
 from ..scores.declared.benign import MATHS, benign_variants
 from ..scores.declared.declared_score import alarms_of
 from ..scores.declared.plain import DrawnNetwork
+from ..scores.declared.recordings import recordings
 from ..scores.declared.score import RIGHT, UNSEEN, Subject, counted, drawn_pairs, every_mistake, opened
 from ..scores.declared.subjects import CONTRACTS, SUBJECTS
 
@@ -51,6 +52,35 @@ def test_the_page_counts_the_contract_as_it_is(name: str, subjects: dict[str, Su
     mistakes = len(list(every_mistake(contract)))
     assert [int(each or 0) for each in row[:2]] == [len(contract.system.stages), len(contract.system.knobs)]
     assert int(row[2]) + int(row[3] or 0) == mistakes
+
+
+def test_the_small_recordings_are_those_of_the_second_runtimes() -> None:
+    """A recording of another runtime would be shown as one of the contract's."""
+    for name, vectors in recordings().items():
+        kept = load_file(CONTRACTS / "recordings" / f"{name}.safetensors")
+        assert kept.keys() == vectors.keys()
+        for vector, rows in vectors.items():
+            np.testing.assert_allclose(
+                kept[vector], rows, rtol=1e-5, atol=1e-5, err_msg=f"{name} {vector}"
+            )  # another BLAS
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_commands_of_its_page_answer_as_it_says(
+    name: str, command: Command, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who copies a command from the page must see what it promises."""
+    monkeypatch.chdir(checkout)
+    page = (checkout / "docs" / "contracts" / f"{name}.md").read_text(encoding="utf-8")
+    checked, explained, changed = (line.split()[2:] for line in page.splitlines() if line.startswith("$ rigpact "))
+    assert command(*checked).status == 0
+    sound = command(*explained)
+    assert sound.status == 0
+    assert "AGREES" in sound.out
+    other = command(*changed)
+    assert other.status == 1
+    assert f"With {changed[-1].split('=')[0]} = " in other.out
+    assert "EXPLAINED" in other.out
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -15,6 +15,7 @@ from rigpact.contract.files import write_bytes
 
 from .breaking_page import breaking_page
 from .configuration_page import configuration_page
+from .contract_pages import contract_pages
 from .conventions_page import conventions_page
 from .operations_page import operations_page
 from .rules_page import rules_page
@@ -27,12 +28,14 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "operations.md": operations_page,
     "rules.md": rules_page,
     "trust.md": trust_page,
+    **contract_pages(),
 }
 
 
 def write_pages(folder: Path) -> None:
     """Write every generated page."""
     for name, page in PAGES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         write_bytes(folder / name, page().encode("utf-8"))
 
 

@@ -27,6 +27,7 @@ _HEAD = """# Contracts that ship
 Each file under fixtures/contracts/ declares somebody's runtime in at most 120 lines. None of them is known to rigpact's packages
 by name. For each there is a second runtime in plain numpy under parity_tests/scores/declared/, written from the description of
 the published one, that shares no code with rigpact. It can make every mistake that the contract's knobs name.
+docs/contracts/ has a page for each, with a small recording to try.
 
 A mistake is planted, the runtime records only the vectors in the column "recorded", and `rigpact explain` is asked. A mistake is
 *named* when it is the answer, or stands among the changes that explain this data equally well. A mistake whose recording is the

@@ -126,8 +126,14 @@ class _Reader:
             numbers=flat_numbers,
             networks=self.networks,
             recordings=self.root.get("recordings", {}),
-            description=Description(facts=_facts),
+            description=Description(facts=_facts, declared=lambda _root: self._sources_of_knobs()),
         )
+
+    def _sources_of_knobs(self) -> dict[str, str]:
+        """Who says what each convention is: the contract, unless it is left open."""
+        assumed = {each.knob for each in self.left_open}
+        names = [knob.name for stage in self.stages.values() for knob in stage.every_knob]
+        return {name: "left open: assumed" if name in assumed else "the contract" for name in names}
 
     @property
     def _profile(self) -> Profile | None:
