@@ -52,6 +52,22 @@ int main(int, char** words) {
         std::printf("%s:%s:%d:%d\\n", kExpected[i].name, wrong.what, wrong.frame, wrong.channel);
         number = was;
     }
+    const auto own_loop = [&](int wrong_frame, int count_of_last, bool gives) {
+        return SelfTestEngine(bytes.data(), bytes.size(), nullptr, 0, [&](const EngineFrame& in, EngineStages& out) {
+            if (in.given[0] != kGiven[0].rows + in.number * kGiven[0].width) std::printf("another row\\n");
+            for (int i = 0; gives && i < kStageCount; ++i) {
+                const int width = kExpected[i].width, last = i == kStageCount - 1 ? count_of_last : 0;
+                std::vector<float> row(rows[i] + in.number * width, rows[i] + (in.number + 1) * width);
+                if (in.number == wrong_frame && i == kStageCount - 1) row.back() += 1e3f;
+                out.give(static_cast<Stage>(i), row.data(), width + last);
+            }
+        });
+    };
+    const SelfTestResult driven = own_loop(-1, 0, true), wrong = own_loop(2, 0, true), narrow = own_loop(-1, -1, true);
+    std::printf("driven:%s:%d\\n", driven.what, driven.compared == right.compared);
+    std::printf("driven wrong:%s:%d\\n", wrong.what, wrong.frame);
+    std::printf("driven narrow:%s:%s:%d\\n", narrow.what, narrow.field, narrow.frame);
+    std::printf("driven silent:%s\\n", own_loop(-1, 0, false).what);
     const float* nothing[kStageCount] = {};
     std::printf("nothing:%s\\n", SelfTest(bytes.data(), bytes.size(), nothing).what);
     bytes[0] ^= 1;
@@ -77,7 +93,14 @@ def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler
 
     assert said[0][:2] == ["right", ""]
     assert int(said[0][2]) > 0
-    changed = said[1:-2]
+    last = contract.system.graph.names[-1]
+    assert said[-6:-2] == [
+        ["driven", "", "1"],
+        ["driven wrong", last, "2"],
+        ["driven narrow", "another width", last, "0"],
+        ["driven silent", "no stage was compared"],
+    ]
+    changed = said[1:-6]
     assert changed == [[stage, stage, "3", str(contract.fields(stage).width - 1)] for stage, *_ in changed]
     given = {*contract.system.graph.given, *contract.system.graph.answers}
     assert [stage for stage, *_ in changed] == [stage for stage in contract.system.graph.names if stage not in given]

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 
 #include "rigpact/runtime.hpp"
 #include "rigpact/sha256.hpp"
@@ -11,13 +12,14 @@ namespace rigpact {
 
 enum class Check : unsigned {
     none = 0,
-    bundle_bytes = 1u,   // the file on disk is another than the code was generated from
+    bundle_bytes = 1u,   // a file on disk is another than the code was generated from
     widths = 2u,         // the engine parsed other sizes
     layout = 4u,         // a slice stands elsewhere or is missing
     bones = 8u,          // other bones, or another order
     statistics = 16u,    // other means, deviations or scales
     conventions = 32u,   // the engine runs under another convention
     vectors = 64u,       // a stage computes something else
+    model_bytes = 128u,  // the model's file is another
 };
 
 struct SelfTestResult {
@@ -27,12 +29,33 @@ struct SelfTestResult {
     int index = 0;
     double found = 0.0;
     double expected = 0.0;
+    int frame = 0;     // of the first failure, where stages are compared
+    int compared = 0;  // stages that an engine's own loop gave, over all frames
+    char found_hash[65] = "";
+    const char* expected_hash = "";
 
     bool ok() const { return failed == 0; }
     bool caught_by(Check check) const { return (failed & static_cast<unsigned>(check)) != 0; }
     void fail(Check check, const char* place, int at, double was, double should_be) {
         if (failed == 0) first = check, what = place, index = at, found = was, expected = should_be;
         failed |= static_cast<unsigned>(check);
+    }
+    // found: a hash, or what stands in its place.
+    void fail_hash(Check check, const char* place, const char* was, const char* should_be) {
+        if (failed == 0) {
+            for (int i = 0; i < 64 && was[i] != '\0'; ++i) found_hash[i] = was[i];
+            expected_hash = should_be;
+        }
+        fail(check, place, 0, 0, 0);
+    }
+    void at_frame(int number) {
+        if (failed == 0) frame = number;
+    }
+    // The first failure as a line of text; returns its length, as snprintf does.
+    int describe(char* text, std::size_t size) const {
+        if (ok()) return std::snprintf(text, size, "agrees with the contract");
+        if (expected_hash[0] != '\0') return std::snprintf(text, size, "%s: found %s, expected %s", what, found_hash, expected_hash);
+        return std::snprintf(text, size, "frame %d, %s[%d]: found %.9g, expected %.9g", frame, what, index, found, expected);
     }
 };
 
@@ -42,15 +65,23 @@ struct StageVector {
     const float* tolerance;
 };
 
+// A free run over the same inputs, seeded with the clip's first row: its stages at some of its frames, a row a frame.
+struct FreeRun {
+    const int* compared;
+    int compared_count;
+    const StageVector* vectors;
+    int count;
+};
+
 // Inputs and expected outputs. Teacher-driven frames 0 … `frame` of `clip`, the network answering with rows of y_norm;
-// `vectors` are the stages of the last of them. `x_raw_next` is what free-run's first frame leads to.
+// `vectors` are the stages of the last of them.
 struct Conformance {
     ClipView clip;
     int frame;
     const float* y_norm;
     const StageVector* vectors;
     int count;
-    StageVector x_raw_next;
+    FreeRun free;
 };
 
 // What the generated header says.
@@ -61,6 +92,8 @@ struct Agreement {
     Conventions conventions;
     const Conformance* conformance;
     const char* companion_sha256 = nullptr;  // null: no companion
+    const char* conventions_sha256 = "";
+    const char* model_sha256 = nullptr;  // null: the header was generated without the model
 };
 
 // What the engine has: the files' bytes, and what its own loader made of them. bone_names may be null. companion_bytes is
@@ -128,17 +161,27 @@ inline void check_bones(const EngineSide& engine, const Agreement& agreed, SelfT
     }
 }
 
+// expected: null where no such file was agreed on.
+inline void check_hash(
+    Check check, const char* what, const void* bytes, std::size_t size, const char* expected, SelfTestResult& result) {
+    if (expected == nullptr && bytes == nullptr) return;
+    const Sha256Text found = bytes == nullptr ? Sha256Text{"no file"} : sha256(bytes, size);
+    if (expected == nullptr || !same_text(found.hex, expected)) result.fail_hash(check, what, found.hex, expected == nullptr ? "no such file" : expected);
+}
+
 // q and -q are one rotation: the quaternion is taken with the sign of the expected one.
-inline float quat_sign(const float* found, const float* expected) {
+template <class Number>
+float quat_sign(const Number* found, const float* expected) {
     float inner = 0;
-    for (int i = 0; i < 4; ++i) inner += found[i] * expected[i];
+    for (int i = 0; i < 4; ++i) inner += static_cast<float>(found[i]) * expected[i];
     return inner < 0 ? -1.0f : 1.0f;
 }
 
 }  // namespace detail
 
-// For an engine that keeps its own loop: compare one of its stages with the agreed vector.
-inline void check_stage(const StageVector& vector, const float* found, int width, SelfTestResult& result) {
+// Compare one stage with the agreed vector. Number: float or double.
+template <class Number>
+void check_stage(const StageVector& vector, const Number* found, int width, SelfTestResult& result) {
     const char* name = kStageNames[static_cast<int>(vector.stage)];
     if (found == nullptr) {
         result.fail(Check::vectors, name, -1, 0, width);
@@ -147,7 +190,7 @@ inline void check_stage(const StageVector& vector, const float* found, int width
     for (int i = 0; i < width; ++i) {
         const int bone = i - i % 4;
         const float sign = vector.stage == Stage::quat ? detail::quat_sign(found + bone, vector.expected + bone) : 1.0f;
-        const double error = static_cast<double>(sign * found[i]) - static_cast<double>(vector.expected[i]);
+        const double error = static_cast<double>(sign) * static_cast<double>(found[i]) - static_cast<double>(vector.expected[i]);
         if (!(std::fabs(error) <= static_cast<double>(vector.tolerance[i]))) {  // a NaN is no pass
             result.fail(Check::vectors, name, i, static_cast<double>(found[i]), static_cast<double>(vector.expected[i]));
             return;
@@ -155,7 +198,20 @@ inline void check_stage(const StageVector& vector, const float* found, int width
     }
 }
 
-// The engine's contract and conventions, run through the agreed inputs.
+// All stages of one frame of a free run, where this frame is compared.
+inline void check_free(const ContractView& contract, const FreeRun& run, int number, const Frame& frame, SelfTestResult& result) {
+    for (int row = 0; row < run.compared_count; ++row) {
+        if (run.compared[row] != number) continue;
+        for (int i = 0; i < run.count; ++i) {
+            const StageVector& vector = run.vectors[i];
+            const int width = stage_width(contract, vector.stage), start = row * width;
+            result.at_frame(number);
+            check_stage<float>({vector.stage, vector.expected + start, vector.tolerance + start}, frame[vector.stage], width, result);
+        }
+    }
+}
+
+// The engine's contract and conventions, run through the agreed inputs: driven by the clip, then free.
 template <class Real>
 void check_vectors(const EngineSide& engine, const Conformance& agreed, SelfTestResult& result) {
     Loop<Real> loop(engine.contract, engine.conventions, agreed.clip.fps);
@@ -169,8 +225,9 @@ void check_vectors(const EngineSide& engine, const Conformance& agreed, SelfTest
         ++row;
         return true;
     };
-    const float* target = agreed.clip.x_raw + engine.contract.state.width + find_slice(engine.contract.state, "BoneRotations6D")->start;
-    loop.seed(agreed.clip.x_raw, target);
+    const int width = engine.contract.state.width, start = find_slice(engine.contract.state, "BoneRotations6D")->start;
+    const auto target = [&](int frame) { return agreed.clip.x_raw + frame * width + start; };
+    loop.seed(agreed.clip.x_raw, target(1));
     while (row <= agreed.frame) {
         if (!loop.step_teacher(agreed.clip, network)) break;
     }
@@ -178,23 +235,25 @@ void check_vectors(const EngineSide& engine, const Conformance& agreed, SelfTest
         const StageVector& vector = agreed.vectors[i];
         check_stage(vector, loop.frame()[vector.stage], stage_width(engine.contract, vector.stage), result);
     }
-    row = 0;
-    float cond_raw[kConditionWidth];
-    build_condition<Real>(engine.conventions, agreed.clip.wishes[0], cond_raw);
-    loop.seed(agreed.clip.x_raw, target);
-    loop.step_free({cond_raw, agreed.clip.contact_scores, target}, network);
-    check_stage(agreed.x_raw_next, loop.frame()[Stage::x_raw_next], engine.contract.state.width, result);
+    loop.seed(agreed.clip.x_raw, target(1));
+    for (row = 0; row <= agreed.frame;) {
+        float cond_raw[kConditionWidth];
+        const int frame = row;
+        build_condition<Real>(engine.conventions, agreed.clip.wishes[frame], cond_raw);
+        if (!loop.step_free({cond_raw, agreed.clip.contact_scores + frame * kContactsWidth, target(frame + 1)}, network)) break;
+        check_free(engine.contract, agreed.free, frame, loop.frame(), result);
+    }
 }
 
 template <class Real>
 SelfTestResult self_test(const EngineSide& engine, const Agreement& agreed) {
     SelfTestResult result;
-    const Sha256Text digest = sha256(engine.bundle_bytes, engine.bundle_size);
-    if (!same_text(digest.hex, agreed.bundle_sha256)) result.fail(Check::bundle_bytes, "SHA-256 of the bundle", 0, 0, 0);
+    const char* bundle = "SHA-256 of the bundle";
+    const char* companion = "SHA-256 of the companion";
+    detail::check_hash(Check::bundle_bytes, bundle, engine.bundle_bytes, engine.bundle_size, agreed.bundle_sha256, result);
     if (engine.companion_bytes != nullptr) {
-        const Sha256Text companion = sha256(engine.companion_bytes, engine.companion_size);
-        const char* expected = agreed.companion_sha256 == nullptr ? "" : agreed.companion_sha256;
-        if (!same_text(companion.hex, expected)) result.fail(Check::bundle_bytes, "SHA-256 of the companion", 0, 0, 0);
+        detail::check_hash(
+            Check::bundle_bytes, companion, engine.companion_bytes, engine.companion_size, agreed.companion_sha256, result);
     }
     detail::check_bones(engine, agreed, result);
     detail::check_layout(engine.contract.state, agreed.contract.state, result);

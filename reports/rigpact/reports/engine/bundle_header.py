@@ -31,7 +31,7 @@ NOT_ENUMERATED = ("bone_order", "input_order", "math")
 ANGVEL, POSE_HIST = ("AngvelScale", "MuAngVel", "StdAngVel"), ("PoseHistScale", "MuPoseHist", "StdPoseHist")
 
 
-def bundle_header(contract: Contract, namespace: str) -> str:
+def bundle_header(contract: Contract, namespace: str, model_sha256: str | None = None) -> str:
     """The header of one bundle. UnusableInput where the bundle alone does not define every size."""
     if contract.pose_history_length is None:
         raise UnusableInput(contract.path, "no pose_hist_len", "the history's length", "give the companion file")
@@ -41,6 +41,7 @@ def bundle_header(contract: Contract, namespace: str) -> str:
         bundle_name=comment(contract.path.name),
         sha256=contract.sha256,
         companion_sha256=contract.companion_sha256,
+        model_sha256=model_sha256,
         meaning_sha256=contract.hashes["meaning_sha256"],
         conventions_sha256=contract.hashes["conventions_sha256"],
         fps=repr(float(contract.fps)),
@@ -58,10 +59,24 @@ def bundle_header(contract: Contract, namespace: str) -> str:
         bone_order="nullptr" if contract.bone_permutation is None else "detail::kBoneOrder",
         wishes=[_wish(vectors, frame) for frame in range(vectors.clip.frame_count)],
         vectors=list(vectors.expected),
+        free_frames=vectors.free_frames,
+        free_vectors=list(vectors.free_expected),
         frame=vectors.frame,
         clip_frames=vectors.clip.frame_count,
     )
     return rendered
+
+
+def bundle_asserts(contract: Contract) -> list[str]:
+    """What engine code was written for, as expressions of the header: sizes, and where each slice stands."""
+    sizes = (contract.bone_count, contract.state.width, contract.output.width, contract.pose_history_length)
+    slices = [
+        f"k{title}{entry.name}Start == {entry.start}"
+        for title, layout in (("State", contract.state), ("Output", contract.output))
+        for entry in layout
+        if IDENTIFIER.fullmatch(entry.name)
+    ]
+    return [f"widths_are({', '.join(map(str, sizes))})", *slices]
 
 
 def enumerated() -> tuple[str, ...]:
@@ -132,6 +147,9 @@ def _vector_arrays(contract: Contract, vectors: Vectors) -> dict[str, FloatArray
     }
     for stage, values in vectors.expected.items():
         arrays |= {f"Expected_{stage}": values, f"Tolerance_{stage}": rounded_up(vectors.tolerance[stage])}
-    arrays["Expected_free_x_raw_next"] = vectors.free_expected
-    arrays["Tolerance_free_x_raw_next"] = rounded_up(vectors.free_tolerance)
+    for stage, values in vectors.free_expected.items():
+        arrays |= {
+            f"Expected_free_{stage}": values,
+            f"Tolerance_free_{stage}": rounded_up(vectors.free_tolerance[stage]),
+        }
     return arrays

@@ -9,36 +9,45 @@ from __future__ import annotations
 import shutil
 from functools import singledispatch
 from pathlib import Path
+from typing import Any
 
 import rigpact.reference_runtime
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reports.engine.bundle_header import bundle_header, enumerated
+from rigpact.reports.engine.bundle_header import bundle_asserts, bundle_header, enumerated
 from rigpact.reports.engine.cpp_text import checked_namespace, enumerator, template, type_name
-from rigpact.reports.engine.system_header import system_header
+from rigpact.reports.engine.system_header import system_asserts, system_header
 
 NAMESPACE = "rigpact_contract"
 
 
 @singledispatch
-def contract_header(contract: object, namespace: str = NAMESPACE) -> str:
+def contract_header(contract: object, namespace: str = NAMESPACE, model_sha256: str | None = None) -> str:
     """The header of one contract. UnusableInput where the files alone do not define every size.
 
-    A schema bundle gives a header for the C++ loop; a declared system's contract gives a stand-alone header.
+    A schema bundle gives a header for the C++ loop; a declared system's contract gives a stand-alone header. model_sha256: of the
+    model that belongs to it.
     """
-    raise TypeError(f"{type(contract).__name__} in {namespace}: no kind of contract")
+    raise TypeError(f"{type(contract).__name__} in {namespace} with the model {model_sha256}: no kind of contract")
 
 
 @contract_header.register
-def _(contract: Contract, namespace: str = NAMESPACE) -> str:
-    return bundle_header(contract, checked_namespace(namespace))
+def _(contract: Contract, namespace: str = NAMESPACE, model_sha256: str | None = None) -> str:
+    return bundle_header(contract, checked_namespace(namespace), model_sha256)
 
 
 @contract_header.register
-def _(contract: SystemContract, namespace: str = NAMESPACE) -> str:
-    return system_header(contract, checked_namespace(namespace))
+def _(contract: SystemContract, namespace: str = NAMESPACE, model_sha256: str | None = None) -> str:
+    return system_header(contract, checked_namespace(namespace), model_sha256)
+
+
+def lines_to_paste(contract: Any, namespace: str = NAMESPACE) -> list[str]:
+    """`static_assert` lines for the engine's own code: with another contract than today's it does not compile."""
+    of = bundle_asserts if isinstance(contract, Contract) else system_asserts
+    asserts = [f"kFingerprint == 0x{contract.sha256[:16]}ULL", *of(contract)]
+    return [f'static_assert({namespace}::{each}, "the contract changed");' for each in asserts]
 
 
 def conventions_header() -> str:

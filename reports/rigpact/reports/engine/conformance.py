@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.statistics import FloatArray
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
+from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.network import ReplayNetwork
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import rotation_errors
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode, start_run
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
@@ -32,7 +33,8 @@ _LONGEST = 8
 class Vectors:
     """A clip, the network's answers (T, Dy), and by stage the expected values and tolerances of frame `frame`.
 
-    `free_*` are the values and tolerances of x_raw_next after the first frame of a free run.
+    `free_*` are the same of a free run, (frames, width), at the frames `free_frames`: of an engine that takes its own state over
+    from frame to frame.
     """
 
     clip: RawClip
@@ -40,8 +42,9 @@ class Vectors:
     frame: int
     expected: Mapping[str, FloatArray]
     tolerance: Mapping[str, FloatArray]
-    free_expected: FloatArray
-    free_tolerance: FloatArray
+    free_frames: tuple[int, ...]
+    free_expected: Mapping[str, FloatArray]
+    free_tolerance: Mapping[str, FloatArray]
 
 
 def conformance_vectors(contract: Contract) -> Vectors:
@@ -49,18 +52,61 @@ def conformance_vectors(contract: Contract) -> Vectors:
     frame = min(contract.pose_history_length or 1, _LONGEST)
     clip = made_up_clip(contract, frame + 2)
     outputs = stored(_waves(frame + 1, contract.output.width, 1.0, 0.9))
-    expected, tolerance = _run(contract, clip, outputs, "teacher", frame)
-    free, free_tolerance = _run(contract, clip, outputs, "free", 0)
-    return Vectors(clip, outputs, frame, expected, tolerance, free["x_raw_next"], free_tolerance["x_raw_next"])
+    teacher = _run(contract, clip, outputs, "teacher")
+    bounds = stage_tolerances(contract, teacher, given=("x_raw", "y_norm"))
+    free = _run(contract, clip, outputs, "free")
+    # the first frame, the first that takes something over, and the first with a full history
+    frames = tuple(sorted({0, 1, frame}))
+    return Vectors(
+        clip, outputs, frame, _rows(teacher, frame), _rows(bounds, frame),
+        frames, _rows(free, frames), _rows(free_tolerances(contract, free), frames),
+    )  # fmt: skip
 
 
-def _run(
-    contract: Contract, clip: RawClip, outputs: FloatArray, mode: Mode, frame: int
-) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+def free_tolerances(contract: Contract, stages: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Tolerances of a free run whose network answers are given: each frame begins as far off as the frames before it add up to.
+
+    A pose that is turned by a small angle stays turned by this angle when a rotation is composed with it, so the angles of the
+    frames add up; a turn by an angle moves no number of a unit axis further than the angle. All other numbers are copied on.
+    """
+    local = stage_tolerances(contract, stages, given=("x_raw", "y_norm"))
+    codec, own = Rot6d(contract.conventions), contract.state[ROTATIONS].range
+    turned = rotation_errors(codec, local["y_out"][:, contract.output[ROTATIONS].range])
+    angle = _before(np.cumsum(turned, axis=0)).reshape(len(turned), -1)
+    x_raw = _before(np.cumsum(local["x_raw_next"], axis=0))
+    x_raw[:, own] = np.repeat(angle, 6, axis=1)
+    entering = {"x_raw": x_raw, "x_raw_next": x_raw, "angvel": _angular(contract, x_raw, angle)}
+    if contract.conventions.output_mode != "absolute":
+        entering["next6d"] = x_raw[:, own]
+    if "pose_hist_raw" in stages:
+        entering["pose_hist_raw"] = np.tile(x_raw[:, own], contract.pose_history_length or 1)
+    return stage_tolerances(contract, stages, given=("y_norm",), entering=entering)
+
+
+def _before(summed: FloatArray) -> FloatArray:
+    """What a frame begins with: the sum up to the frame before it."""
+    return np.concatenate([np.zeros_like(summed[:1]), summed[:-1]])
+
+
+def _angular(contract: Contract, x_raw: FloatArray, angle: FloatArray) -> FloatArray:
+    """Of the squashed angular velocity: that of the state's own slice, or of two poses; tanh has no slope above 1."""
+    slope: FloatArray = np.ones(1)
+    if contract.angular_velocity is not None:
+        scale = np.maximum(np.abs(contract.angular_velocity.scale), AUXILIARY_SCALE_FLOOR)
+        slope = 1.0 / (scale * contract.angular_velocity.statistics.std_floored)
+    raw = np.maximum(
+        x_raw[:, contract.state[ANGULAR_VELOCITIES].range], np.repeat(2.0 * contract.fps * angle, 3, axis=1)
+    )
+    return np.asarray(raw * slope, np.float64)
+
+
+def _run(contract: Contract, clip: RawClip, outputs: FloatArray, mode: Mode) -> Mapping[str, FloatArray]:
     runner = start_run(contract, ReplayNetwork(outputs), clip, mode)
-    stages = run_frames(runner, range(frame + 1), None, mode).stages
-    bounds = stage_tolerances(contract, stages, given=("x_raw", "y_norm"))
-    return tuple({name: rows[frame] for name, rows in values.items()} for values in (stages, bounds))  # type: ignore[return-value]
+    return run_frames(runner, range(len(outputs)), None, mode).stages
+
+
+def _rows(stages: Mapping[str, FloatArray], frames: int | tuple[int, ...]) -> dict[str, FloatArray]:
+    return {name: rows[frames if isinstance(frames, int) else list(frames)] for name, rows in stages.items()}
 
 
 def made_up_clip(contract: Contract, frames: int) -> RawClip:

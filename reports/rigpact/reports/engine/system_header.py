@@ -36,7 +36,7 @@ _UNKNOWN = -1.0
 """The tolerance that marks a number as not compared."""
 
 
-def system_header(contract: SystemContract, namespace: str) -> str:
+def system_header(contract: SystemContract, namespace: str, model_sha256: str | None = None) -> str:
     """The header of one contract file; UnusableInput for a number that is not finite."""
     system, vectors = contract.system, stage_vectors(contract)
     cpp = dict(zip(system.graph.names, identifiers(system.graph.names), strict=True))
@@ -45,6 +45,7 @@ def system_header(contract: SystemContract, namespace: str) -> str:
         file=comment(contract.path.name),
         system=string_literal(system.name),
         sha256=contract.sha256,
+        model_sha256=model_sha256,
         meaning_sha256=contract.hashes["meaning_sha256"],
         conventions_sha256=contract.hashes["conventions_sha256"],
         fps=repr(float(contract.fps or 0.0)),
@@ -64,6 +65,13 @@ def system_header(contract: SystemContract, namespace: str) -> str:
         left_out=", ".join(name for name in system.graph.names if name not in {*vectors.given, *vectors.expected}),
     )
     return rendered
+
+
+def system_asserts(contract: SystemContract) -> list[str]:
+    """What engine code was written for, as expressions of the header: the width of each stage."""
+    names = contract.system.graph.names
+    pairs = zip(identifiers(names), names, strict=True)
+    return [f"layout::{cpp}::kWidth == {contract.fields(name).width}" for cpp, name in pairs]
 
 
 def _layout(cpp: str, name: str, layout: FieldLayout) -> dict[str, Any]:

@@ -47,12 +47,14 @@ _COPY, _AFFINE, _TANH, _DIRECTION, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 32, 24
 Values = Mapping[str, FloatArray]
 
 
-def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] = ()) -> dict[str, FloatArray]:
+def stage_tolerances(
+    contract: Contract, stages: Values, given: Collection[str] = (), entering: Values | None = None
+) -> dict[str, FloatArray]:
     """Tolerance of every recorded stage, arrays of the stage's own shape (T, width).
 
     stages: recorded values by stage name, (T, width). If an upstream stage was not recorded, its bound is that of a
     value stored once. given: stages whose exact values were the inputs of the later stages; no error is inherited from
-    them.
+    them. entering: how far a stage is off already when its frame begins; the later stages inherit it.
     """
     bounds: dict[str, FloatArray] = {}
     upstream: dict[str, FloatArray] = {}
@@ -60,6 +62,8 @@ def stage_tolerances(contract: Contract, stages: Values, given: Collection[str] 
     for stage in contract.system.stages:
         if stage.name in stages:
             bounds[stage.name] = stage_bound(stage, known, stages[stage.name], upstream)
+            if entering is not None and stage.name in entering:
+                bounds[stage.name] = bounds[stage.name] + entering[stage.name]
             upstream[stage.name] = np.zeros_like(bounds[stage.name]) if stage.name in given else bounds[stage.name]
     return bounds
 

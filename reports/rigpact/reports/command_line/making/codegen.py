@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -21,25 +22,51 @@ def codegen(
         Path | None,
         typer.Option("--headers", metavar="DIR", help="Also copy the headers that it includes to DIR/rigpact."),
     ] = None,
+    onnx: Annotated[
+        Path | None,
+        typer.Option("--onnx", metavar="FILE", help="The model: the engine's self-test then refuses another one."),
+    ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
 ) -> None:
-    """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors and SelfTest().
+    """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors, SelfTest() and SelfTestEngine().
 
-    An engine runs SelfTest() when it starts: a contract that changed since, or a stage that computes something else, is
-    refused before the first frame, without Python. The same contract gives the same bytes.
+    An engine runs one of them when it starts: files that changed since, or a stage that computes something else, are refused
+    before the first frame, without Python. SelfTestEngine() drives the engine's own loop. The same contract gives the same
+    bytes. Lines to paste into the engine's code are printed.
     """
-    from rigpact.contract.files import write_bytes
+    from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.engine.codegen import contract_header, copy_headers
+    from rigpact.reports.engine.codegen import contract_header, copy_headers, lines_to_paste
     from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
-    write_bytes(out, contract_header(read, namespace).encode())
+    model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
+    write_bytes(out, contract_header(read, namespace, model_sha256).encode())
+    _say_errors(contract, companion)
     console = stdout()
     stages = len(read.system.stages)
     said = f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"
     console.print(said, markup=False, highlight=False)
     if headers is not None:
         console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)
+    console.print("paste into the engine's code:", markup=False, highlight=False)
+    for line in lines_to_paste(read, namespace):
+        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _say_errors(contract: Path, companion: Path | None) -> None:
+    """A header of a contract with errors compiles, and agrees with itself: who generates it must know."""
+    from rigpact.contract.documents import Kind, read_document
+    from rigpact.contract.findings import Severity
+    from rigpact.reports.checking.check import CheckRequest, check_files
+    from rigpact.reports.terminal import plain
+
+    documents = (read_document(contract), *(() if companion is None else (read_document(companion, Kind.COMPANION),)))
+    report = check_files(CheckRequest(documents, with_own_models=False))
+    errors = [finding for finding in report.findings if finding.rule.severity is Severity.ERROR]
+    if errors:
+        codes = ", ".join(dict.fromkeys(finding.rule.code for finding in errors))
+        said = f"{contract} has {len(errors)} errors ({codes}): `rigpact check` explains them"
+        typer.echo(f"warning: {plain(said)}", err=True)

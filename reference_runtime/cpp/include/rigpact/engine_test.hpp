@@ -1,0 +1,112 @@
+// The self-test of an engine that keeps its own loop: it is given seed, player and network answers of a free run, and hands over
+// the stages that it has. Each is compared with the reference at once, so a stage may be a local variable.
+#pragma once
+
+#include "rigpact/self_test.hpp"
+
+namespace rigpact {
+
+// One frame, in place of player, clip and network. In frame 0 reset the loop and seed it with the raw state first.
+struct EngineFrame {
+    int number;
+    double dt_s;
+    const float* seed_x_raw;      // the state's width
+    const float* seed_pose;       // the pose in it, six numbers a bone, for a loop that is seeded with a pose
+    const float* target_pose;     // of this frame; only for a loop under previous_pose_lag = one_later
+    Wish wish;                    // what the player wants
+    float cond_raw[kConditionWidth];  // the same as the raw condition, for a loop that is given one
+    float contact_scores[kContactsWidth];
+    const float* y_norm;          // the network's answer: take it in place of an inference
+    int y_norm_width;
+};
+
+// What the engine computed in a frame. Numbers are float or double.
+class EngineStages {
+public:
+    EngineStages(const ContractView& contract, const FreeRun& run, int frame, SelfTestResult& result)
+        : contract_(contract), run_(run), frame_(frame), result_(result) {
+        while (row_ < run.compared_count && run.compared[row_] != frame) ++row_;
+    }
+
+    template <class Number>
+    EngineStages& give(Stage stage, const Number* values, int count) {
+        for (int i = 0; row_ < run_.compared_count && i < run_.count; ++i) {
+            if (run_.vectors[i].stage == stage) compare(run_.vectors[i], values, count);
+        }
+        return *this;
+    }
+
+private:
+    template <class Number>
+    void compare(const StageVector& vector, const Number* values, int count) {
+        const int width = stage_width(contract_, vector.stage);
+        const char* name = kStageNames[static_cast<int>(vector.stage)];
+        result_.at_frame(frame_);
+        if (count != width) {
+            result_.fail(Check::widths, name, 0, count, width);
+            return;
+        }
+        const std::size_t start = static_cast<std::size_t>(row_) * static_cast<std::size_t>(width);
+        check_stage({vector.stage, vector.expected + start, vector.tolerance + start}, values, width, result_);
+        ++result_.compared;
+    }
+
+    const ContractView& contract_;
+    const FreeRun& run_;
+    int frame_;
+    int row_ = 0;
+    SelfTestResult& result_;
+};
+
+// Step: void(const EngineFrame&, EngineStages&). Nothing compared is no pass.
+template <class Step>
+void check_engine(const Agreement& agreed, Step&& step, SelfTestResult& result) {
+    const Conformance& given = *agreed.conformance;
+    const int width = agreed.contract.state.width, start = find_slice(agreed.contract.state, "BoneRotations6D")->start;
+    for (int number = 0; number <= given.frame; ++number) {
+        EngineFrame frame = {};
+        frame.number = number;
+        frame.dt_s = 1.0 / given.clip.fps;
+        frame.seed_x_raw = given.clip.x_raw;
+        frame.seed_pose = given.clip.x_raw + start;
+        frame.target_pose = given.clip.x_raw + static_cast<std::size_t>(number + 1) * static_cast<std::size_t>(width) + start;
+        frame.wish = given.clip.wishes[number];
+        build_condition<double>(agreed.conventions, frame.wish, frame.cond_raw);
+        for (int foot = 0; foot < kContactsWidth; ++foot) {
+            frame.contact_scores[foot] = given.clip.contact_scores[number * kContactsWidth + foot];
+        }
+        frame.y_norm_width = agreed.contract.output.width;
+        frame.y_norm = given.y_norm + static_cast<std::size_t>(number) * static_cast<std::size_t>(frame.y_norm_width);
+        EngineStages stages(agreed.contract, given.free, number, result);
+        step(static_cast<const EngineFrame&>(frame), stages);
+    }
+    if (result.compared == 0) result.fail(Check::vectors, "no stage was given", 0, 0, 1);
+}
+
+// The engine's files as it has loaded them, its own loop, and what `rigpact codegen` wrote. A file that was agreed on must be
+// given. conventions_sha256: of the conventions that the engine's code was reviewed with; null: it does not say.
+struct EngineFiles {
+    const void* bundle_bytes;
+    std::size_t bundle_size;
+    const void* companion_bytes = nullptr;
+    std::size_t companion_size = 0;
+    const void* model_bytes = nullptr;
+    std::size_t model_size = 0;
+    const char* conventions_sha256 = nullptr;
+};
+
+template <class Step>
+SelfTestResult self_test_engine(const EngineFiles& files, const Agreement& agreed, Step&& step) {
+    SelfTestResult result;
+    detail::check_hash(Check::bundle_bytes, "SHA-256 of the bundle", files.bundle_bytes, files.bundle_size, agreed.bundle_sha256, result);
+    detail::check_hash(
+        Check::bundle_bytes, "SHA-256 of the companion", files.companion_bytes, files.companion_size, agreed.companion_sha256, result);
+    detail::check_hash(Check::model_bytes, "SHA-256 of the model", files.model_bytes, files.model_size, agreed.model_sha256, result);
+    if (files.conventions_sha256 != nullptr && !same_text(files.conventions_sha256, agreed.conventions_sha256)) {
+        result.fail_hash(Check::conventions, "SHA-256 of the conventions", files.conventions_sha256, agreed.conventions_sha256);
+    }
+    check_engine(agreed, step, result);
+    return result;
+}
+
+}  // namespace rigpact
