@@ -20,7 +20,8 @@ from lxml import etree
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger, Severity
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.renderers.places import file_uri, path_within
 from rigpact.reports.renderers.rules_run import rules_run

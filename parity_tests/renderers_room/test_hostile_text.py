@@ -158,7 +158,7 @@ def test_the_terminal_gets_text_only(text: str) -> None:
     report = gate(part(finding(text, text, text), title=text), not_asked={text: text})
     told = render(report, "terminal")
     assert all(character.isprintable() or character == "\n" for character in told)
-    assert len(told.splitlines()) == 7  # part, not asked, finding, hint, two steps, verdict
+    assert len(told.splitlines()) == 8  # part, not asked, counts, cause, its rules, two steps, verdict
     assert shown(text) in told
 
 
@@ -197,12 +197,13 @@ def test_a_key_or_file_name_that_is_no_unicode_does_not_stop_an_answer(tmp_path:
         assert "\\ud800" in render(report, name).replace("\\\\", "\\").replace("&#92;", "\\")
 
 
-def test_the_terminal_shows_the_worst_findings_and_counts_the_rest() -> None:
+def test_the_terminal_shows_the_worst_cause_first() -> None:
     """Four hundred warnings scroll the one error away."""
     many = [finding(f"n{index}", severity=Severity.WARNING) for index in range(25)]
     told = render(gate(part(*many, finding("bad"))), "terminal")
-    assert next(line for line in told.splitlines() if "RP99" in line).endswith("RP990 error: bad")
-    assert "… and 6 more findings" in told
+    assert "26 findings, 2 causes; the worst first" in told
+    assert next(line for line in told.splitlines() if line.startswith("1. ")).endswith(": bad")
+    assert "   RP991 ×25" in told
 
 
 def test_colour_adds_nothing_to_what_is_said() -> None:

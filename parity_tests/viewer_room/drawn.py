@@ -11,7 +11,8 @@ from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 
 from .oracle import Matrix, Vector, turn
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer import write_html
 
 from .drawn import HOSTILE, WRONG_BONE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate

@@ -18,7 +18,8 @@ import pytest
 
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer import render_html, write_html
 
 from .drawn import HOSTILE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate

@@ -12,10 +12,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class CodeHint:
+    """What to look for in code where a side has a value: the line of the engine, the line of the training side, words."""
+
+    cpp: str
+    python: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        """All of it in a line."""
+        return "; ".join(filter(None, (self.words, f"C++: {self.cpp}; Python: {self.python}")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +36,14 @@ class Knob:
     """One convention.
 
     effects: what each value does, the contract's own value first; whatever the stage that picks it wants (a function, a factor).
-    hints: value -> what to look for in code where a side has that value. is_benign: no value of it is a defect.
-    advice: which clip to add where none shows the difference.
+    hints: value -> what to look for in code where a side has that value, in words or as lines of both sides. is_benign: no value
+    of it is a defect. advice: which clip to add where none shows the difference.
     """
 
     name: str
     effects: Mapping[str, Any]
     meaning: str
-    hints: Mapping[str, str] = field(default_factory=dict)
+    hints: Mapping[str, str | CodeHint] = field(default_factory=dict)
     is_benign: bool = False
     advice: str = ""
 
@@ -58,7 +71,12 @@ class Knob:
 
     def hint(self, value: Any) -> str:
         """What to look for in code where a side has this value."""
-        return self.hints.get(str(value), f"look for where {self.name} is decided: it is {value} there")
+        return str(self.hints.get(str(value), f"look for where {self.name} is decided: it is {value} there"))
+
+    def code(self, value: Any, side: Literal["cpp", "python"]) -> str:
+        """The line of one side where it has this value; '' where nobody wrote one."""
+        hint = self.hints.get(str(value))
+        return getattr(hint, side) if isinstance(hint, CodeHint) else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,9 @@ class Severity(StrEnum):
 class Rule:
     """One thing that can be wrong: its code, its name (the problem, not the check) and its texts.
 
-    `message` is a format string over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on.
+    `message` is a format string over the finding's values. `engine_refuses` marks what `LoadSchemaAndStats` fails on. `about`:
+    the stage or the subject whose findings, by this and other rules, have one cause. `follows`: codes of rules from whose finding
+    in the same file this one follows.
     """
 
     code: str
@@ -40,6 +42,8 @@ class Rule:
     hint: str
     why: str
     engine_refuses: bool = False
+    about: str = ""
+    follows: tuple[str, ...] = ()
 
     def at(self, file: object, pointer: str = "", /, **values: Any) -> Finding:
         """Make a finding of this rule at a JSON pointer of a file."""

@@ -19,8 +19,8 @@ from rich.text import Text
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 
 Item = TypeVar("Item")
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_VERDICTSTYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
 _LOG_WIDTH = 140
 """Width of tables in a pipe or a CI log, which have no width."""
 _PROGRESS_AFTER_ITEMS = 64
@@ -72,7 +72,7 @@ def print_finding(finding: Finding, console: Console) -> None:
     severity = finding.rule.severity
     place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
     line = Text(f"{plain(place)}: {finding.rule.code} ")
-    line.append(severity.value, style=_STYLES[severity]).append(f": {plain(finding.message)}")
+    line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}")
     console.print(line)
     console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
 
@@ -87,7 +87,7 @@ def print_verdict(report: FindingsReport, console: Console) -> None:
 
 def verdict_word(verdict: Verdict) -> Text:
     """The verdict in capitals, in its colour."""
-    return Text(verdict.upper(), style=_VERDICT_STYLES[verdict])
+    return Text(verdict.upper(), style=_VERDICTSTYLES[verdict])
 
 
 def account_text(ledger: Ledger) -> str:

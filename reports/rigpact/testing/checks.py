@@ -25,7 +25,7 @@ from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
-from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
+from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.reference_run import free_report, reference_of
 from rigpact.testing.files import NO_MODEL, UserFiles, short_names
 from rigpact.testing.judgement import Judgement, NotJudged, Refuted, finding_text, not_judged, refute
@@ -220,17 +220,21 @@ def _engine_stage(files: UserFiles, path: Path, stage: str, diagnoses: dict[Path
     if verdict.ok is None:
         raise NotJudged(f"{stage} cannot be recomputed: {verdict.needs}")
     if not verdict.ok:
-        raise Refuted(_stage_text(diagnosis, verdict, path))
+        raise Refuted(_stage_text(diagnosis, verdict, _recorded(files, path)))
 
 
-def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, path: Path) -> str:
+def _recorded(files: UserFiles, path: Path) -> Recorded:
+    return Recorded(path, "cpp", files.contract, lambda _changes: {})
+
+
+def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, of: Recorded) -> str:
     lines = [
         f"{verdict.stage} is off by {verdict.local_error:.3g} {verdict.unit} (tolerance {verdict.tolerance or 0.0:.3g})"
     ]
     first = diagnosis.first_divergence
     if first is not None:
         lines.append(f"the recording first differs at frame {first.frame} in {first.stage}, {first.address}")
-    return "\n".join([*lines, *map(finding_text, about_diagnosis(diagnosis, path))])
+    return "\n".join([*lines, *map(finding_text, about_diagnosis(diagnosis, of))])
 
 
 def _diagnosis(files: UserFiles, path: Path) -> Diagnosis:

@@ -60,7 +60,7 @@ def _knobs(system: System) -> Section:
 
 
 def _hints(system: System) -> Section:
-    rows = tuple((f"{name}={value}", hint) for name, knob in system.knobs.items() for value, hint in knob.hints.items())
+    rows = tuple((f"{name}={value}", knob.hint(value)) for name, knob in system.knobs.items() for value in knob.hints)
     return Section("What to look for in code", (), ("where a side has", "look for"), rows)
 
 
@@ -79,7 +79,9 @@ def system_to_json(system: System, entry: EntryPoint) -> dict[str, Any]:
         "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
         "knobs": {name: knob.values for name, knob in system.knobs.items()},
         "meanings": {name: knob.meaning for name, knob in system.knobs.items()},
-        "hints": {name: dict(knob.hints) for name, knob in system.knobs.items() if knob.hints},
+        "hints": {
+            name: {value: knob.hint(value) for value in knob.hints} for name, knob in system.knobs.items() if knob.hints
+        },
     }
 
 

@@ -34,7 +34,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     for contradiction in diagnosis.contradictions:
         console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
-        words = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
+        words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
@@ -86,10 +86,11 @@ def effect_text(cause: Cause) -> str:
 
 def changes_text(changes: dict[str, Any]) -> str:
     """Changes of conventions in words: `compose_order = prev_delta and …`."""
-    return " and ".join(f"{knob} = {_shown(value)}" for knob, value in changes.items())
+    return " and ".join(f"{knob} = {shown_value(value)}" for knob, value in changes.items())
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A convention's value as text."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

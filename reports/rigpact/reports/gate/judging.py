@@ -17,7 +17,8 @@ from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.contract.settings.hearing import Hearing
 from rigpact.reports.gate.answer.next_steps import next_steps
-from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.thresholds import unreasonable

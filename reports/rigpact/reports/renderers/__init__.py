@@ -47,6 +47,7 @@ def render(gate: GateReport, name: str) -> str:
 def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
     """A single command's report as a gate with one part, so that every renderer can show it."""
     from rigpact.contract.version import rigpact_version
-    from rigpact.reports.gate.answer.report import GateReport, Part
+    from rigpact.reports.gate.answer.part import Part
+    from rigpact.reports.gate.answer.report import GateReport
 
     return GateReport((Part(name, title, report),), {"rigpact": rigpact_version()}, strict=strict)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.reports.gate.answer.report import Part
+from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.renderers.rules_run import rules_run
 from rigpact.reports.renderers.wording import is_failing, message_text, part_text, unjudged_text
 from rigpact.reports.terminal import account_text, plain

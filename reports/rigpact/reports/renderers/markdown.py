@@ -1,4 +1,4 @@
-"""A job summary in GitHub's Markdown: verdict, parts, findings, next steps; details are folded.
+"""A job summary in GitHub's Markdown: verdict, next steps, parts, causes; findings and details are folded.
 
 All text from outside goes through `escaped`. It replaces punctuation with a meaning in Markdown or HTML by character
 references, which are shown and never read as markup. It also breaks up mentions and issue numbers.
@@ -10,8 +10,12 @@ import re
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Severity, Verdict
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.cause import Cause
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import (
+    cause_text,
+    found_text,
     hint_text,
     message_text,
     part_text,
@@ -26,8 +30,8 @@ _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
 _SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
 _WWW = re.compile(r"(www|[Gg][Hh])([.-])")
-FINDINGS_SHOWN = 20
-"""Findings in the table; the others are folded."""
+CAUSES_SHOWN = 12
+"""Causes in the table; the others, and the findings, are folded."""
 _LIMIT_BYTES = 600_000
 """Size limit for the findings; half of it is for the files read. GitHub refuses a summary above 1 MiB."""
 TEXT_LIMIT = 600
@@ -63,6 +67,7 @@ def _lines(gate: GateReport) -> Iterator[str]:
     yield "\n### Parts\n| part | verdict | |\n|---|---|---|"
     yield from (_part_row(part) for part in gate.parts)
     yield from (f"| {escaped(name)} | not asked | {escaped(why)} |" for name, why in gate.not_asked.items())
+    yield from _causes(gate)
     yield from _findings(worst_first(gate.findings))
     read = (f"| {escaped(name)} | {escaped(value)} |" for name, value in gate.provenance.items())
     yield from _folded("What was read", _within(_LIMIT_BYTES // 2, read), "| | |\n|---|---|")
@@ -72,14 +77,28 @@ def _part_row(part: Part) -> str:
     return f"| {escaped(part.title)} | {_SIGNS[part.verdict]} {part_word(part)} | {escaped(part_text(part))} |"
 
 
+def _causes(gate: GateReport) -> Iterator[str]:
+    head = "| | severity | cause | found by |\n|---|---|---|---|"
+    rows = [_cause_row(number, cause) for number, cause in enumerate(gate.causes, 1)]
+    if rows:
+        yield f"\n### Causes\n{head}"
+        yield from rows[:CAUSES_SHOWN]
+        yield from _folded(f"{len(rows) - CAUSES_SHOWN} more causes", rows[CAUSES_SHOWN:], head)
+
+
+def _cause_row(number: int, cause: Cause) -> str:
+    effect = f"<br>on the character: {escaped(cause.effect)}" if cause.effect else ""
+    return (
+        f"| {number} | {cause.severity.value} | {escaped(cause_text(cause))}{effect} | {escaped(found_text(cause))} |"
+    )
+
+
 def _findings(found: list[Finding]) -> Iterator[str]:
     if not found:
         return
     head = "| severity | rule | place | what |\n|---|---|---|---|"
     rows = _within(_LIMIT_BYTES, (_row(finding) for finding in found))
-    yield f"\n### Findings\n{head}"
-    yield from rows[:FINDINGS_SHOWN]
-    yield from _folded(f"{len(rows) - FINDINGS_SHOWN} more findings", rows[FINDINGS_SHOWN:], head)
+    yield from _folded(f"{len(rows)} findings", rows, head)
     if len(rows) < len(found):
         yield f"\n{len(found) - len(rows)} findings are left out here and stand in the other reports of this run."
 

@@ -16,7 +16,8 @@ import orjson
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.documentation import documentation_url, rule_url
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, unanswered
@@ -35,13 +36,14 @@ def render(gate: GateReport) -> str:
     places = places_of(gate.findings)
     order = {rule.code: index for index, rule in enumerate(rules)}
     base = documentation_url()
+    causes = _causes(gate)
     run: dict[str, Any] = {
         "tool": {"driver": _driver(rules, base)},
         "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(gate)],
         "results": [
-            _result(part, finding, order[finding.rule.code], places[finding.file, finding.pointer])
+            _result(part, finding, order[finding.rule.code], places[finding.file, finding.pointer], causes)
             for part in gate.parts
             for finding in part.report.findings
         ],
@@ -79,7 +81,18 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 
-def _result(part: Part, finding: Finding, index: int, place: Place) -> dict[str, Any]:
+def _causes(gate: GateReport) -> dict[str, dict[str, Any]]:
+    """What a result says of its cause, by fingerprint: the place of the cause among all, and its sentence."""
+    return {
+        finding.fingerprint: {"cause": number, "causeTitle": _message(plain(cause.title))}
+        for number, cause in enumerate(gate.causes, 1)
+        for finding in cause.findings
+    }
+
+
+def _result(
+    part: Part, finding: Finding, index: int, place: Place, causes: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     return {
         "ruleId": finding.rule.code,
         "ruleIndex": index,
@@ -87,7 +100,7 @@ def _result(part: Part, finding: Finding, index: int, place: Place) -> dict[str,
         "message": {"text": _message(f"{message_text(finding)} (hint: {hint_text(finding)})")},
         "locations": [_location(finding, place)],
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
-        "properties": {"part": plain(part.name)},
+        "properties": {"part": plain(part.name)} | causes.get(finding.fingerprint, {}),
     }
 
 

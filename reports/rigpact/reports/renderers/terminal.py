@@ -1,4 +1,4 @@
-"""The gate's answer at a terminal: a line for each part, findings, account, next steps. Colour adds no information."""
+"""The gate's answer at a terminal: parts, the causes of the findings, account, next steps. Colour adds no information."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.renderers.wording import part_text, worst_first
-from rigpact.reports.terminal import account_text, plain, print_finding, verdict_word
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.renderers.wording import cause_text, found_text, part_text
+from rigpact.reports.terminal import STYLES, account_text, plain, verdict_word
 
 _VERDICT_WIDTH = len("UNDETERMINED")
-FINDINGS_SHOWN = 20
-"""Largest number of findings, so that the parts stay visible; the other formats hold all findings."""
+CAUSES_SHOWN = 12
+"""Most causes, so that the parts stay visible; the other formats hold all findings."""
 
 
 def render(gate: GateReport) -> str:
@@ -29,17 +30,36 @@ def print_gate(gate: GateReport, console: Console) -> None:
         _print_part(part, console)
     for name, reason in gate.not_asked.items():
         console.print(Text(f"{'not asked':{_VERDICT_WIDTH}}  {plain(name)}: {plain(reason)}", style="dim"))
-    found = worst_first(gate.findings)
-    for finding in found[:FINDINGS_SHOWN]:
-        print_finding(finding, console)
-    if len(found) > FINDINGS_SHOWN:
-        console.print(f"… and {len(found) - FINDINGS_SHOWN} more findings, less severe or later")
+    _print_causes(gate, console)
     for number, step in enumerate(gate.next_steps, 1):
         console.print(Text(f"next {number}. {plain(step)}"))
     line = verdict_word(gate.verdict)
     strictly = " (warnings fail it too)" if gate.strict else ""
     line.append(f": {len(gate.parts)} parts{strictly}; {account_text(gate.ledger)}", style="default")
     console.print(line)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _print_causes(gate: GateReport, console: Console) -> None:
+    """The worst causes, each with what it does to the character and the rules that found it."""
+    if gate.causes:
+        console.print(
+            f"{_counted(len(gate.findings), 'finding')}, {_counted(len(gate.causes), 'cause')}; the worst first"
+        )
+    for number, cause in enumerate(gate.causes[:CAUSES_SHOWN], 1):
+        line = Text(f"{number}. ")
+        line.append(cause.severity.value, style=STYLES[cause.severity])
+        console.print(line.append(f" {cause_text(cause)}", style="default"))
+        if cause.effect:
+            console.print(f"   on the character: {plain(cause.effect)}")
+        console.print(Text(f"   {found_text(cause)}", style="dim"))
+    if len(gate.causes) > CAUSES_SHOWN:
+        console.print(
+            f"… and {len(gate.causes) - CAUSES_SHOWN} more causes, less severe; --format json has every finding"
+        )
 
 
 def _print_part(part: Part, console: Console) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.cause import Cause
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)
@@ -82,3 +84,14 @@ def part_text(part: Part) -> str:
 def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
     """Errors, then warnings, then information; each in the original order."""
     return sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.rule.severity))
+
+
+def cause_text(cause: Cause) -> str:
+    """Where and what: the first file, and the sentence that names it."""
+    return f"{cause.side}, {place_text(cause.lead)}: {plain(cause.title)}"
+
+
+def found_text(cause: Cause) -> str:
+    """By which rules it was found, how often, in how many files."""
+    codes = ", ".join(f"{code} ×{count}" if count > 1 else code for code, count in cause.codes.items())
+    return codes if len(cause.files) == 1 else f"{codes}; in {len(cause.files)} files: {plain(', '.join(cause.files))}"

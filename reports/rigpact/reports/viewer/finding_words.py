@@ -8,7 +8,8 @@ from typing import Any
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.run_data import bone_index
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.diagnosis import diagnosis_words
 from rigpact.reports.viewer.run_data import bone_names

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from rigpact.contract.findings import Ledger, Severity, Verdict
+from rigpact.reports.gate.answer.cause import Cause
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
+from rigpact.reports.renderers.wording import found_text
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.finding_words import SIGN, findings_by_rule
 from rigpact.reports.viewer.run_words import parts_of_runs, run_words
@@ -29,6 +32,8 @@ def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
         "lead": _lead(gate),
         "counts": _counts(gate),
         "ledger": _ledger_words(gate.ledger),
+        "causes": [_cause(cause) for cause in gate.causes],
+        "cause_counts": f"{_number(len(gate.causes), 'cause')} behind {_number(len(gate.findings), 'finding')}; the worst first.",
         "next_steps": [plain(step) for step in gate.next_steps],
         "runs": [run_words(run, owner) for run, owner in zip(runs, owners, strict=True)],
         "absent": _absent(gate),
@@ -38,6 +43,22 @@ def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
         "findings": findings_by_rule(gate, runs, owners),
         "provenance": [(plain(name), plain(value)) for name, value in gate.provenance.items()],
     }
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    """One cause and, folded, its findings: each text once, with the files that have it."""
+    texts: dict[str, list[str]] = {}
+    for finding in cause.findings:
+        texts.setdefault(f"{finding.rule.code} {plain(finding.message)}", []).append(plain(finding.file))
+    return {
+        "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side, "title": plain(cause.title),
+        "effect": plain(cause.effect), "found": found_text(cause),
+        "findings": [f"{text} ({', '.join(dict.fromkeys(files))})" for text, files in texts.items()],
+    }  # fmt: skip
 
 
 def _lead(gate: GateReport) -> str:

@@ -15,7 +15,7 @@ CONVENTION_DIFFERS = Rule(
     code="RP961",
     name="convention-differs",
     severity=Severity.ERROR,
-    message="{recording} was computed with {changes}: with it {effect}{code}",
+    message="{recording}: {stage} was computed with {changes}: with it {effect}{code}",
     hint="change that on the side that recorded it, or declare it for both with [gate.conventions]",
     why="one convention read in two ways turns every pose by a little or by all; the stages after it only inherit that",
 )

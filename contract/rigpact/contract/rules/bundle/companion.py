@@ -38,6 +38,7 @@ POSE_HISTORY_STATISTICS_UNMERGED = Rule(
     " tanh_scales_angvel, which means something else there",
     why="training merges them in memory only: in the game the network's largest input is off by whole standard"
     " deviations, and the character drifts",
+    about="statistics in the companion alone",
 )
 ANGVEL_STATISTICS_ABSENT = Rule(
     code="RP302",
@@ -57,6 +58,7 @@ ANGVEL_STATISTICS_UNMERGED = Rule(
     hint="give the engine these statistics, or train on the state's",
     why="training normalises this input with them, the engine with the state's: the network reads other speeds in the"
     " game than in training",
+    about="statistics in the companion alone",
 )
 STATISTICS_INCOMPLETE = Rule(
     code="RP304",

@@ -37,6 +37,7 @@ OUTPUT_MODE_UNDECLARED = Rule(
     message="meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}",
     hint="declare delta, residual or absolute",
     why="three meanings of the network's rotations are in use; nothing in the network itself tells them apart",
+    about="output_mode",
 )
 OUTPUT_MODE_UNKNOWN = Rule(
     code="RP203",
@@ -56,6 +57,7 @@ MEAN_POSE_READ_AS_DELTA = Rule(
     " the next pose",
     why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these"
     " bones spins for ever",
+    about="output_mode",
 )
 SPEC_UNSUPPORTED = Rule(
     code="RP205",

@@ -86,6 +86,7 @@ DIAGNOSTICS_DIFFER = Rule(
     message="diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)",
     hint="recompute the diagnostics after the last change of the rows",
     why="a model is chosen by this number; it belongs to another prediction",
+    follows=("RP633",),
 )
 WORSE_THAN_COPYING = Rule(
     code="RP635",
@@ -95,6 +96,7 @@ WORSE_THAN_COPYING = Rule(
     " {copy_deg:.4f}°",
     hint="a network that does nothing would score better; look at RP631 and RP633 first, then at the training",
     why="in the game such a network adds shaking to the character",
+    follows=("RP633", "RP636", "RP637"),
 )
 PREDICTION_FROZEN = Rule(
     code="RP636",

@@ -7,15 +7,8 @@ To add a knob's hint: a row in `HINTS`; a test requires one for every value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-
-class Hint(NamedTuple):
-    """The code of the found value in C++ (the engine) and in Python (the training side)."""
-
-    cpp: str
-    python: str
-
+from rigpact.contract.conventions import CodeHint as Hint
 
 HINTS: Mapping[str, Mapping[str, Hint]] = {
     "output_mode": {
@@ -182,7 +175,6 @@ HINTS: Mapping[str, Mapping[str, Hint]] = {
 _SAME_SQUASH = {"angvel_squash": "rootvel_squash"}
 
 
-def knob_hints(knob: str) -> dict[str, str]:
-    """For each value of a knob one line that shows its code on both sides."""
-    rows = HINTS.get(_SAME_SQUASH.get(knob, knob), {})
-    return {value: f"C++: {hint.cpp}; Python: {hint.python}" for value, hint in rows.items()}
+def knob_hints(knob: str) -> Mapping[str, Hint]:
+    """For each value of a knob the line that shows its code on each side."""
+    return HINTS.get(_SAME_SQUASH.get(knob, knob), {})

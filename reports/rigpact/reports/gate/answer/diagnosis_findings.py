@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
-from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, shown_value
 
 
-def about_diagnosis(diagnosis: Diagnosis | None, file: Path) -> Iterator[Finding]:
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What was diagnosed, and the side that wrote it. effect_of: what changes do to the character, as values of a finding."""
+
+    file: Path
+    side: Literal["cpp", "python"]
+    contract: Any
+    effect_of: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def about_diagnosis(diagnosis: Diagnosis | None, of: Recorded) -> Iterator[Finding]:
     """Yield one finding for each cause, and one more where the causes do not explain everything."""
     if diagnosis is None or diagnosis.verdict in ("agrees", "undetermined"):
         return
     for cause in diagnosis.causes:
-        yield _cause(cause, file)
+        yield _cause(cause, of)
     if diagnosis.verdict == "unexplained" and diagnosis.first_divergence is not None:
-        yield _unexplained(diagnosis.first_divergence, file)
+        yield _unexplained(diagnosis.first_divergence, of.file)
 
 
-def _cause(cause: Cause, file: Path) -> Finding:
+def _cause(cause: Cause, of: Recorded) -> Finding:
     hints = "; ".join(cause.code_hints)
     return rules.CONVENTION_DIFFERS.at(
-        file, f"/stages/{cause.stage}", recording=file.name, changes=changes_text(cause.changes), stage=cause.stage,
-        effect=effect_text(cause), code=f". {hints}" if hints else "",
+        of.file, f"/stages/{cause.stage}", recording=of.file.name, changes=changes_text(cause.changes), stage=cause.stage,
+        effect=effect_text(cause), code=f". {hints}" if hints else "", error=cause.error_before,
+        patch=[_patch(knob, value, of) for knob, value in cause.changes.items()], **of.effect_of(cause.changes),
     )  # fmt: skip
+
+
+def _patch(knob: str, value: Any, of: Recorded) -> str:
+    """What to change on the side that wrote the recording, as its own line of code where there is one."""
+    own = of.contract.conventions[knob]
+    wrong, right = (of.contract.system.knobs[knob].code(each, of.side) for each in (value, own))
+    words = f"{knob} = {shown_value(value)} there, {shown_value(own)} in the contract"
+    return f"{words}: change `{wrong}` to `{right}`" if wrong and right else words
 
 
 def _unexplained(first: Divergence, file: Path) -> Finding:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rigpact.contract.findings import (
@@ -15,11 +16,13 @@ from rigpact.contract.findings import (
     EXIT_FINDINGS,
     EXIT_PASS,
     Finding,
-    FindingsReport,
     Ledger,
     Severity,
     Verdict,
 )
+from rigpact.reports.gate.answer.cause import Cause
+from rigpact.reports.gate.answer.causes import causes_of
+from rigpact.reports.gate.answer.part import Part
 
 WAIVERS = "waivers"
 """The part about the waivers and thresholds themselves."""
@@ -27,32 +30,6 @@ ARCHIVE = "archive"
 """The part about an archive whose files are not those here."""
 BESIDE = frozenset({WAIVERS, ARCHIVE})
 """Parts that do not count as a judgement."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """One question of the gate and its answer.
-
-    name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`). title: for people.
-    is_waived: one finding with owner, reason and day replaces all others.
-    """
-
-    name: str
-    title: str
-    report: FindingsReport
-    is_waived: bool = False
-
-    @property
-    def verdict(self) -> Verdict:
-        """The part's own verdict; a part that is waived as a whole passes."""
-        return "pass" if self.is_waived else self.report.verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """The part in the shape of the `rigpact-gate` format."""
-        answer = self.report.to_json()
-        return {"name": self.name, "title": self.title, "verdict": self.verdict} | {
-            key: answer[key] for key in ("findings", "ledger", "summary")
-        }
 
 
 @dataclass(frozen=True)
@@ -68,6 +45,11 @@ class GateReport:
     not_asked: Mapping[str, str] = field(default_factory=dict)
     next_steps: tuple[str, ...] = ()
     strict: bool = False
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """Every finding under the one mistake that it comes from, the worst mistake first."""
+        return causes_of(self.parts)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -105,6 +87,7 @@ class GateReport:
             "version": 1,
             "verdict": self.verdict,
             "parts": [part.to_json() for part in self.parts],
+            "causes": [cause.to_json() for cause in self.causes],
             "not_asked": dict(self.not_asked),
             "ledger": self.ledger.to_json(),
             "next_steps": list(self.next_steps),

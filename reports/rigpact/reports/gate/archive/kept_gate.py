@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.answer.part import Part
+from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 from rigpact.reports.gate.measured import Measured
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,12 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.answer.compared_run import compared_run
-from rigpact.reports.gate.answer.diagnosis_findings import about_diagnosis
+from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.expected import about_recording, as_expected
+from rigpact.reports.gate.parts.on_character import effect_on_character
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
@@ -110,7 +111,9 @@ def _findings(
     project: Project, run: RecordedRun, recording: Recording, report: FindingsReport, diagnosis: Diagnosis | None
 ) -> Iterator[Finding]:
     """Findings of diagnosis and comparison. A free run within its envelope may differ: that can be grown rounding."""
-    yield from about_diagnosis(diagnosis, Path(run.file))
+    side: Literal["cpp", "python"] = "cpp" if run in project.settings.traces else "python"
+    effect_of = partial(effect_on_character, project, run, recording)
+    yield from about_diagnosis(diagnosis, Recorded(Path(run.file), side, project.contract, effect_of))
     outside = _outside(project, run, recording)
     if outside is not None:
         stage = published_stage(project.contract)
