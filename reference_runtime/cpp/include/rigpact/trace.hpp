@@ -1,14 +1,18 @@
-// Recording what the engine did, in the trace format of rigpact. Three lines in an engine:
+// Recording what the engine did, in the trace format of rigpact. The engine keeps its own loop:
 //
-//     rigpact::Recorder recorder;                                          // a member of the character
-//     recorder.open({"run.trace.jsonl"}, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
-//     recorder.record(loop.frame());                                       // after every step
+//     rigpact::Recorder recorder;                                           // a member of the character
+//     recorder.open("run.trace.bin", {"MyGame", "5.4", nullptr, 60.0, "free", nullptr});
+//     recorder.begin_frame(frame, seconds);                                 // then in any order, from const functions too:
+//     recorder.stage(rigpact::Stage::y_raw, values, count);                 // copied at once; float or double
+//     recorder.end_frame();
 //
 // Off by default: without `RIGPACT_TRACE` defined as 1, `Recorder` is an empty class whose functions do nothing and
-// none of the headers below is included.
+// none of the headers of the recorder is included.
 #pragma once
 
-#include "rigpact/frame.hpp"
+#include <initializer_list>
+
+#include "rigpact/stages.hpp"
 
 namespace rigpact {
 
@@ -25,22 +29,55 @@ struct TraceHeader {
     const char* meaning_sha256 = nullptr;
     const char* conventions_sha256 = nullptr;
     const char* model_sha256 = nullptr;
+    const char* system = nullptr;  // whose stages they are; null: the enemy animation's
+};
+
+// What happens to a frame when the queue is full.
+enum class WhenFull : int {
+    drop,  // it is dropped and counted: the game never waits for a disk
+    wait,  // the next begin_frame() waits: no frame is lost
 };
 
 struct TraceOptions {
-    const char* json_lines = nullptr;   // *.trace.jsonl: a line a frame, flushed: a crash loses at most the last one
-    const char* safetensors = nullptr;  // *.trace.safetensors: kept in memory, written on close
-    unsigned stages = ~0u;              // bit s: record kStageNames[s] where the first frame has it
-    int queue_frames = 0;               // 0: record() writes. n: record() copies and a thread of its own writes; a crash
-                                        // then also loses what is still queued, at most n frames
+    int queue_frames = 0;  // 0: end_frame() writes. n: a thread of its own writes; a crash also loses what is queued
+    WhenFull when_full = WhenFull::drop;
 };
+
+// Frames since open(). Whatever is not `written` is in one of the others.
+struct TraceCounts {
+    long long written = 0;  // handed to the operating system whole
+    long long dropped = 0;  // the queue was full
+    long long refused = 0;  // a number that does not increase, a missing stage, another width, no begin_frame()
+    long long lost = 0;     // the file could not be opened or written, or there was no memory
+    long long stray = 0;    // stages (not frames) that the first frame did not have, or outside a frame: not recorded
+};
+
+// How an element becomes numbers: specialise this for the engine's quaternions, vectors and transforms, or pass a type like it
+// as `recorder.stage<MyElement>(…)`.
+//     template <> struct StageElement<MyQuat> {
+//         using Number = float;
+//         static constexpr int kNumbers = 4;
+//         static void put(const MyQuat& q, float* out) { out[0] = q.x; out[1] = q.y; out[2] = q.z; out[3] = q.w; }
+//     };
+template <class T>
+struct StageElement;
 
 // The recorder of a build that does not record.
 class NullRecorder {
 public:
-    bool open(const TraceOptions&, const TraceHeader&) { return true; }
-    bool record(const Frame&) { return true; }
+    bool open(const char*, const TraceHeader&, const TraceOptions& = {}) { return true; }
+    bool begin_frame(long long, double) const { return true; }
+    template <class Element = void, class Name, class T>
+    bool stage(const Name&, const T*, int) const { return true; }
+    template <class Element = void, class Name, class T>
+    bool stage(const Name&, std::initializer_list<T>) const { return true; }
+    bool end_frame() const { return true; }
+    template <class AnyFrame>
+    bool record(const AnyFrame&, unsigned = ~0u) const { return true; }
     bool close() { return true; }
+    bool is_open() const { return false; }
+    TraceCounts counts() const { return {}; }
+    const char* problem() const { return nullptr; }
 };
 
 }  // namespace rigpact
@@ -48,7 +85,6 @@ public:
 #if defined(RIGPACT_TRACE) && RIGPACT_TRACE
 #include "rigpact/trace_recorder.hpp"
 namespace rigpact {
-class TraceRecorder;
 using Recorder = TraceRecorder;
 }
 #else
