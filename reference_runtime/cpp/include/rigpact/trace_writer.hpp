@@ -182,15 +182,20 @@ private:
     }
 
     bool is_sound() {
-        const char* why = nullptr;
+        const char *why = nullptr, *what = "frame";
         if (!is_whole_) why = "a stage has another width or type";
         else if (stages_.empty()) why = "a frame without stages";
-        else if (found_ != stages_.size()) why = "a stage of the first frame is missing";
+        else if (found_ != stages_.size()) what = missing_stage(), why = "missing in a frame, and the first frame had it";
         else if (has_last_ && number_ <= last_) why = "a frame number that does not increase";
         else if (!is_finite(time_s_)) why = "a time that is not finite";
         if (why == nullptr) return true;
         if (!is_fixed_) forget_stages();
-        return refuse("frame", why);
+        return refuse(what, why);
+    }
+    const char* missing_stage() const {
+        std::size_t at = 0;
+        while (seen_[at] == serial_) ++at;
+        return stages_[at].name.c_str();
     }
     void forget_stages() {
         stages_.clear();
