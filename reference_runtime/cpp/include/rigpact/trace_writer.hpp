@@ -43,8 +43,7 @@ public:
         counts_ = TraceCounts();
         problem_[0] = '\0';
         is_fixed_ = in_frame_ = closing_ = has_failed_ = has_last_ = false;
-        stages_.clear();
-        first_.clear();
+        forget_stages();
         taken_ = done_ = 0;
         capacity_ = options.queue_frames > 0 ? options.queue_frames : 0;
         when_full_ = options.when_full;
