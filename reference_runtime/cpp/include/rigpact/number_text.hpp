@@ -68,6 +68,11 @@ char* put_number(char* at, Number value) {
     }
     const auto bits = bits_of(value);
     if (bits != 0 && bits << 1 == 0) return put_text(at, "-0.0");  // "-0" is an integer to many readers
+    if constexpr (sizeof(Number) == sizeof(float)) {
+        // -ffast-math sets a mode in which the processor takes a subnormal for 0: printed as the double that it is
+        const double sign = bits >> 31 != 0 ? -1.0 : 1.0;
+        if (bits != 0 && (bits & 0x7f800000u) == 0) return detail::put_finite(at, sign * (bits & 0x007fffffu) * 0x1p-149);
+    }
     return detail::put_finite(at, value);
 }
 

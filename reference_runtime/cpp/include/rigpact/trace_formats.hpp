@@ -10,7 +10,7 @@
 
 #include "rigpact/crc32.hpp"
 #include "rigpact/number_text.hpp"
-#include "rigpact/trace.hpp"
+#include "rigpact/trace_header.hpp"
 
 #if defined(__BYTE_ORDER__)
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a recording's numbers are little-endian");

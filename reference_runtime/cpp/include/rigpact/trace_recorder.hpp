@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
+#include "rigpact/stages.hpp"
 #include "rigpact/trace_writer.hpp"
 
 namespace rigpact {
@@ -31,19 +33,29 @@ public:
     }
 
     // `count` elements: float, double, or anything with a StageElement. The values are copied before it returns; of a stage
-    // that is recorded twice in a frame the last one stays. The first frame says which stages there are.
+    // that is recorded twice in a frame the last one stays. The first frame says which stages there are. Calls can be chained.
     template <class Element = void, class T>
-    bool stage(const char* name, const T* values, int count) const {
+    const TraceRecorder& stage(const char* name, const T* values, int count) const {
         const Lock lock(writer_->mutex);
-        return put<Element>(name, values, count);
+        put<Element>(name, values, count);
+        return *this;
     }
     template <class Element = void, class T>
-    bool stage(Stage stage, const T* values, int count) const {
+    const TraceRecorder& stage(Stage stage, const T* values, int count) const {
         return this->template stage<Element>(kStageNames[static_cast<int>(stage)], values, count);
     }
+    // A list, or anything with data() and size(), or with GetData() and Num().
     template <class Element = void, class Name, class T>
-    bool stage(const Name& name, std::initializer_list<T> values) const {
+    const TraceRecorder& stage(const Name& name, std::initializer_list<T> values) const {
         return this->template stage<Element>(name, values.begin(), static_cast<int>(values.size()));
+    }
+    template <class Element = void, class Name, class Array>
+    auto stage(const Name& name, const Array& values) const -> decltype(values.data(), *this) {
+        return this->template stage<Element>(name, values.data(), static_cast<int>(values.size()));
+    }
+    template <class Element = void, class Name, class Array>
+    auto stage(const Name& name, const Array& values) const -> decltype(values.GetData(), *this) {
+        return this->template stage<Element>(name, values.GetData(), static_cast<int>(values.Num()));
     }
 
     // True when the frame was written, or queued.
@@ -84,31 +96,28 @@ private:
     using Lock = detail::TraceWriter::Lock;
 
     template <class Element, class T>
-    bool put(const char* name, const T* values, int count) const {
+    void put(const char* name, const T* values, int count) const {
         constexpr bool is_number = std::is_same_v<T, float> || std::is_same_v<T, double>;
         if constexpr (is_number && std::is_void_v<Element>) {
             unsigned char* const at = writer_->place(name, values == nullptr ? 0 : count, std::is_same_v<T, double>);
             if (at != nullptr) std::memcpy(at, values, static_cast<std::size_t>(count) * sizeof(T));
-            return at != nullptr;
         } else {
             using Form = std::conditional_t<std::is_void_v<Element>, StageElement<T>, Element>;
-            return put_elements<Form>(name, values, count);
+            put_elements<Form>(name, values, count);
         }
     }
 
     template <class Form, class T>
-    bool put_elements(const char* name, const T* values, int count) const {
+    void put_elements(const char* name, const T* values, int count) const {
         using Number = typename Form::Number;
         static_assert(std::is_same_v<Number, float> || std::is_same_v<Number, double>, "a StageElement gives float or double");
         const int width = values == nullptr ? 0 : count * Form::kNumbers;
         unsigned char* at = writer_->place(name, width, std::is_same_v<Number, double>);
-        if (at == nullptr) return false;
-        for (int i = 0; i < count; ++i, at += sizeof(Number) * Form::kNumbers) {
+        for (int i = 0; at != nullptr && i < count; ++i, at += sizeof(Number) * Form::kNumbers) {
             Number numbers[Form::kNumbers];
             Form::put(values[i], numbers);
             std::memcpy(at, numbers, sizeof(numbers));
         }
-        return true;
     }
 
     std::unique_ptr<detail::TraceWriter> writer_;
