@@ -106,7 +106,10 @@ def test_any_changed_byte_before_the_last_frame_is_refused(tmp_path, content):
         with pytest.raises(UnusableInput):
             read(tmp_path, bytes(damaged))
     with pytest.raises(UnusableInput, match="frame 3 of the file does not match its checksum, and more follows"):
-        read(tmp_path, content[: len(head()) + 2 * FRAME_BYTES + 30] + b"?" + content[len(head()) + 2 * FRAME_BYTES + 31 :])
+        read(
+            tmp_path,
+            content[: len(head()) + 2 * FRAME_BYTES + 30] + b"?" + content[len(head()) + 2 * FRAME_BYTES + 31 :],
+        )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,9 @@ def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
     """The commands take the file as any other trace; what is missing stands in the answer."""
     contract = tiny.contract(tmp_path)
     outputs = np.array([tiny.wave(18, 0.1, 1.2, 0.9 * number) for number in range(8)], np.float32)
-    trace = run_frames(start_run(contract, ReplayNetwork(outputs), tiny.clip(tmp_path), "teacher"), range(6), "W", "teacher")
+    trace = run_frames(
+        start_run(contract, ReplayNetwork(outputs), tiny.clip(tmp_path), "teacher"), range(6), "W", "teacher"
+    )
     whole, torn = tmp_path / "a.trace.bin", tmp_path / "b.trace.bin"
     write_trace(trace, whole)
     torn.write_bytes(whole.read_bytes()[:-9])

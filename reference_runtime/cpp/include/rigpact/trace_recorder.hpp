@@ -41,8 +41,8 @@ public:
         return *this;
     }
     template <class Element = void, class T>
-    const TraceRecorder& stage(Stage stage, const T* values, int count) const {
-        return this->template stage<Element>(kStageNames[static_cast<int>(stage)], values, count);
+    const TraceRecorder& stage(Stage which, const T* values, int count) const {
+        return this->template stage<Element>(kStageNames[static_cast<int>(which)], values, count);
     }
     // A list, or anything with data() and size(), or with GetData() and Num().
     template <class Element = void, class Name, class T>

@@ -57,7 +57,7 @@ public:
 
     bool begin(Lock& lock, long long number, double time_s) {
         if (!is_open_) return false;
-        if (in_frame_) refuse("begin_frame()", "the frame before was not ended");
+        if (in_frame_) refuse(nullptr, "begin_frame() while the frame before was not ended");
         if (capacity_ > 0 && when_full_ == WhenFull::wait) {
             room_.wait(lock, [this] { return taken_ - done_ < capacity_ || closing_ || !is_open_; });
             if (closing_ || !is_open_) return false;
@@ -92,7 +92,7 @@ public:
 
     bool end() {
         if (!is_open_) return false;
-        if (!in_frame_) return refuse("end_frame()", "begin_frame() was not called");
+        if (!in_frame_) return refuse(nullptr, "end_frame() without begin_frame()");
         in_frame_ = false;
         if (has_failed_) return lose();
         if (!is_sound()) return false;
@@ -127,8 +127,8 @@ public:
 
 private:
     // --- what goes wrong: the first is described, all are counted ---
-    void describe(const char* what, const char* why) {
-        if (problem_[0] == '\0') std::snprintf(problem_, sizeof(problem_), "%s%s%s", what == nullptr ? "" : what, what == nullptr ? "" : ": ", why);
+    void describe(const char* what, const char* why) {  // the reason first: a long path is cut, and not the reason
+        if (problem_[0] == '\0') std::snprintf(problem_, sizeof(problem_), "%s%s%s", why, what == nullptr ? "" : ": ", what == nullptr ? "" : what);
     }
     bool fail(const char* what, const char* why) {
         describe(what, why);
@@ -181,7 +181,7 @@ private:
     }
 
     bool is_sound() {
-        const char *why = nullptr, *what = "frame";
+        const char *why = nullptr, *what = nullptr;
         if (!is_whole_) why = "a stage has another width or type";
         else if (stages_.empty()) why = "a frame without stages";
         else if (found_ != stages_.size()) what = missing_stage(), why = "missing in a frame, and the first frame had it";
@@ -238,7 +238,7 @@ private:
     // --- queue ---
     bool enqueue() {
         if (taken_ - done_ >= capacity_) {
-            describe("queue", "full: frames were dropped");
+            describe(nullptr, "the queue was full: frames were dropped");
             ++counts_.dropped;
             return false;
         }
@@ -289,7 +289,7 @@ private:
     Array<char> line_;
     std::size_t size_ = 0;
     TraceCounts counts_;
-    char problem_[240] = "";
+    char problem_[320] = "";
     WhenFull when_full_ = WhenFull::drop;
     int capacity_ = 0;
     long long taken_ = 0;

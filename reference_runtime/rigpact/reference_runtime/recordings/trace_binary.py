@@ -51,7 +51,9 @@ def _seal(body: bytes) -> bytes:
 def read_binary(path: Path) -> Trace:
     """Read a trace up to its last whole frame; `truncation` reports a torn frame at the end."""
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise UnusableInput(path, f"{path.stat().st_size} bytes", f"at most {MAX_FILE_BYTES} bytes", "a shorter recording")
+        raise UnusableInput(
+            path, f"{path.stat().st_size} bytes", f"at most {MAX_FILE_BYTES} bytes", "a shorter recording"
+        )
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         head = _read_head(content, path)
         frames = _Frames(content, head, path)
@@ -128,7 +130,9 @@ class _Frames:
 
     def trace(self, count: int, truncation: str | None) -> Trace:
         """The first frames as a trace, copied: the file need not stay open."""
-        records = np.frombuffer(self._content, _frame_dtype(self._head.widths, self._head.doubles), count, self._head.end)
+        records = np.frombuffer(
+            self._content, _frame_dtype(self._head.widths, self._head.doubles), count, self._head.end
+        )
         frame, time_s = records["frame"].copy(), records["time"].copy()
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, as in a line of text
             stages = {
@@ -142,7 +146,9 @@ class _Frames:
     def _check_clock(self, frame: NDArray[np.int64], time_s: NDArray[np.float64]) -> None:
         if np.any(np.diff(frame) <= 0):
             worst = int(np.argmax(np.diff(frame) <= 0)) + 1
-            raise UnusableInput(f"{self._path}#/frames/{worst}", str(frame[worst]), f"a number above {frame[worst - 1]}")
+            raise UnusableInput(
+                f"{self._path}#/frames/{worst}", str(frame[worst]), f"a number above {frame[worst - 1]}"
+            )
         if not np.isfinite(time_s).all():
             worst = int(np.argmin(np.isfinite(time_s)))
             raise UnusableInput(f"{self._path}#/frames/{worst}/time", str(time_s[worst]), "seconds")
