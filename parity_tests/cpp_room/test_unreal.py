@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rigpact.reference_runtime import read_trace
-from rigpact.reports.engine.codegen import headers_folder
+from rigpact.reports.command_line import run_command_line
 
 from .conftest import ENGINE_LIKE, ROOM, STRICT, ran
 
@@ -19,13 +19,17 @@ STUB = ROOM / "unreal_stub"
 
 
 @pytest.fixture(scope="module")
-def plugin(checkout):
-    return checkout / "reference_runtime" / "cpp" / "unreal" / "RigpactTrace"
+def plugin(demo_bundle, tmp_path_factory):
+    """The plug-in as the command copies it into a project."""
+    folder = tmp_path_factory.mktemp("project")
+    words = ["codegen", demo_bundle / "norm_template.json", "-o", folder / "contract.hpp", "--unreal", folder / "Plugins"]
+    assert run_command_line(list(map(str, words))) == 0
+    return folder / "Plugins" / "RigpactTrace"
 
 
 @pytest.fixture(scope="module")
 def folders(plugin):
-    return [f"-I{folder}" for folder in (STUB, plugin / "Source" / "RigpactTrace" / "Public", headers_folder())]
+    return [f"-I{folder}" for folder in (STUB, plugin / "Source" / "RigpactTrace" / "Public")]
 
 
 def built(compiler_name, plugin, folders, out, *flags):

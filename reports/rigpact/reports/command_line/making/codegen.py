@@ -21,6 +21,10 @@ def codegen(
         Path | None,
         typer.Option("--headers", metavar="DIR", help="Also copy the headers that it includes to DIR/rigpact."),
     ] = None,
+    unreal: Annotated[
+        Path | None,
+        typer.Option("--unreal", metavar="DIR", help="Also copy the Unreal plug-in that records, to DIR/RigpactTrace."),
+    ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
@@ -32,7 +36,7 @@ def codegen(
     """
     from rigpact.contract.files import write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.engine.codegen import contract_header, copy_headers
+    from rigpact.reports.engine.codegen import contract_header, copy_headers, copy_plugin
     from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
@@ -43,3 +47,5 @@ def codegen(
     console.print(said, markup=False, highlight=False)
     if headers is not None:
         console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)
+    if unreal is not None:
+        console.print(f"{copy_plugin(unreal)}: the Unreal plug-in, with the headers", markup=False, highlight=False)
