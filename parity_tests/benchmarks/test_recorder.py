@@ -17,6 +17,10 @@ SOURCE = Path(__file__).with_name("recorder_cost.cpp")
 FRAMES, BONES, QUEUES, ENDINGS = 500, (23, 46, 92), (0, 64), (".trace.bin", ".trace.jsonl")
 LARGEST_US = 60.0
 """Of a frame of 46 bones on the caller's thread: 0.4 % of a frame at 60 per second, so a recording may stay on in a play test."""
+HEAD = (
+    "| format | queue | bones | kB a frame | median µs | 95 % below | allocations |",
+    "|---|---|---|---|---|---|---|",
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +56,11 @@ def test_a_recorded_frame_costs_its_thread_little(program, tmp_path, benchmark):
                 path.unlink()
                 middle, late = np.percentile(took, [50, 95])
                 typical[ending, queue, bones] = middle
-                rows.append(f"| `{ending}` | {queue} | {bones} | {size:.0f} | {middle:.0f} | {late:.0f} | {allocations} |")
+                rows.append(
+                    f"| `{ending}` | {queue} | {bones} | {size:.0f} | {middle:.0f} | {late:.0f} | {allocations} |"
+                )
                 assert (allocations, dropped) == (0, 0)
-    print("\n| format | queue | bones | kB a frame | median µs | 95 % below | allocations |\n|---|---|---|---|---|---|---|")  # noqa: T201
-    print("\n".join(rows))  # noqa: T201
+    print("\n".join(["", *HEAD, *rows]))  # noqa: T201
     benchmark.extra_info |= {" ".join(map(str, key)): value for key, value in typical.items()}
     benchmark.pedantic(cost, (program, tmp_path / "again.trace.bin", 0, 46), rounds=1)
     assert max(typical[".trace.bin", queue, 46] for queue in QUEUES) <= LARGEST_US

@@ -22,7 +22,14 @@ STUB = ROOM / "unreal_stub"
 def plugin(demo_bundle, tmp_path_factory):
     """The plug-in as the command copies it into a project."""
     folder = tmp_path_factory.mktemp("project")
-    words = ["codegen", demo_bundle / "norm_template.json", "-o", folder / "contract.hpp", "--unreal", folder / "Plugins"]
+    words = [
+        "codegen",
+        demo_bundle / "norm_template.json",
+        "-o",
+        folder / "contract.hpp",
+        "--unreal",
+        folder / "Plugins",
+    ]
     assert run_command_line(list(map(str, words))) == 0
     return folder / "Plugins" / "RigpactTrace"
 
