@@ -37,7 +37,7 @@ def character(tmp_path_factory):
 def test_every_float32_reads_back_as_itself(cpp, tmp_path_factory, bits):
     """With a digit too few, a near-constant channel moves by 0.1 in z, and the diagnosis names a wrong cause."""
     values = np.array(bits, np.uint32).view(np.float32)
-    kept, text = Kept(), c.create_string_buffer(20 * 20 + 8)
+    kept, text = Kept(), c.create_string_buffer(20 * 32)
     assert cpp.library.rigpact_numbers_text(kept.floats(values), len(values), text, len(text)) > 0
     path = tmp_path_factory.mktemp("numbers") / "n.trace.jsonl"
     head = (
