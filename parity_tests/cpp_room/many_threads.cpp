@@ -2,6 +2,7 @@
 #define RIGPACT_TRACE 1
 #include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "rigpact/frame.hpp"
 #include "rigpact/trace.hpp"

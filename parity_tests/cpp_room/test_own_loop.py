@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import threading
 from dataclasses import dataclass
-from resource import RLIMIT_FSIZE, setrlimit
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, RLIMIT_STACK, setrlimit
 
 import numpy as np
 import pytest
@@ -220,6 +220,17 @@ def test_a_disk_that_fills_up_keeps_the_frames_before(engine, tmp_path, ending, 
     assert trace.frame.tolist() == list(range(written))
     assert f"after {written} whole frames" in trace.truncation
     assert path.stat().st_size == limit
+
+
+def test_a_queue_without_a_thread_is_said_and_the_game_goes_on(engine, tmp_path):
+    """A game near its limit of threads must not end because someone records it: an exception would, where there are none."""
+    # a thread's stack is as large as this limit says, and no address space holds it
+    done = subprocess.run(
+        [engine, "own_loop", tmp_path / "run.trace.bin", "4"], capture_output=True, text=True, check=True,
+        preexec_fn=lambda: setrlimit(RLIMIT_STACK, (1 << 50, RLIM_INFINITY)),
+    )  # fmt: skip
+    said = told(done.stdout.strip())
+    assert (said.is_ok, said.elsewhere, said.problem) == (False, {"lost": 40}, "no thread for the queue")
 
 
 @EVERY_FORMAT

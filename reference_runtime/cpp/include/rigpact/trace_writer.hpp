@@ -7,20 +7,12 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "rigpact/trace_file.hpp"
 #include "rigpact/trace_formats.hpp"
-
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-#define RIGPACT_TRY try
-#define RIGPACT_CATCH catch (...)
-#else
-#define RIGPACT_TRY if constexpr (true)
-#define RIGPACT_CATCH else
-#endif
+#include "rigpact/trace_thread.hpp"
 
 namespace rigpact {
 namespace detail {
@@ -114,7 +106,7 @@ public:
         }
         work_.notify_one();
         room_.notify_all();
-        if (thread_.joinable()) thread_.join();
+        thread_.join();
         const Lock lock(mutex);
         is_open_ = false;
         if (!file_.close()) fail(nullptr, "the file could not be closed");
@@ -230,9 +222,11 @@ private:
     }
 
     bool start_thread() {
-        RIGPACT_TRY { thread_ = std::thread([this] { write_queue(); }); }
-        RIGPACT_CATCH { return fail(nullptr, "no thread for the queue"); }
-        return true;
+        const auto run = [](void* own) -> void* {
+            static_cast<TraceWriter*>(own)->write_queue();
+            return nullptr;
+        };
+        return thread_.start(run, this) || fail(nullptr, "no thread for the queue");
     }
 
     // --- queue ---
@@ -277,7 +271,7 @@ private:
 
     std::condition_variable work_;
     std::condition_variable room_;
-    std::thread thread_;
+    TraceThread thread_;
     TraceFile file_;
     TraceKind kind_ = TraceKind::unknown;
     std::string head_;
