@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import threading
-from dataclasses import dataclass
 from resource import RLIM_INFINITY, RLIMIT_FSIZE, RLIMIT_STACK, setrlimit
 
 import numpy as np
@@ -14,60 +13,11 @@ import pytest
 
 from rigpact.reference_runtime import read_trace
 
-from .conftest import COMPILERS, ENGINE_LIKE, ROOM, compiled, missing, ran
+from .conftest import ran
+from .own_engine import ENDINGS, SANITIZED, SHIPPED, build, play, told
 
-ENDINGS = (".trace.jsonl", ".trace.bin")
 EVERY_FORMAT = pytest.mark.parametrize("ending", ENDINGS)
 EVERY_QUEUE = pytest.mark.parametrize("queue_frames", [0, 4])
-SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-SHIPPED = ("-O2", "-ffast-math", *ENGINE_LIKE)
-SCENARIOS = (
-    "own_loop",
-    "not_finite",
-    "refusals",
-    "before_first_step",
-    "two_on_one_path",
-    "switched",
-    "reopened",
-    "heap",
-)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a program said of one recording."""
-
-    is_ok: bool
-    counts: dict[str, int]
-    problem: str
-
-    @property
-    def elsewhere(self):
-        """The counts that are not zero, without the written frames."""
-        return {name: count for name, count in self.counts.items() if count and name != "written"}
-
-
-def told(line):
-    words, problem = line.split("|")
-    first, *counts = words.split()
-    return Told(first == "ok", {name: int(count) for name, count in (word.split("=") for word in counts)}, problem)
-
-
-def play(program, scenario, path, queue_frames=0, *more):
-    done = ran(program, scenario, path, queue_frames, *more)
-    assert done.returncode == 0, done.stderr
-    return [told(line) for line in done.stdout.splitlines() if "|" in line]
-
-
-def build(compiler_name, folder, *flags):
-    """The engine; skipped where this compiler has no library for the sanitizer."""
-    if shutil.which(compiler_name) is None:
-        missing(compiler_name)
-    sanitizer = [flag for flag in flags if flag.startswith("-fsanitize")]
-    (folder / "empty.cpp").write_text("int main() { return 0; }\n")
-    if sanitizer and ran(compiler_name, *sanitizer, folder / "empty.cpp", "-o", folder / "empty").returncode != 0:
-        pytest.skip(f"no library for {sanitizer[0]} of {compiler_name} on this machine")
-    return compiled(compiler_name, ROOM / "own_engine.cpp", folder / "own_engine", "-pthread", *flags)
 
 
 @pytest.fixture(scope="module", params=[SANITIZED, SHIPPED], ids=["sanitized", "fast-math, no exceptions, no RTTI"])
@@ -284,66 +234,3 @@ def test_a_recorder_is_used_again_for_other_stages(engine, tmp_path):
     assert second.problem == "missing in a frame, and the first frame had it: b"
     trace = read_trace(path)
     assert (trace.frame.tolist(), trace.widths) == ([0, 1, 2, 4], {"b": 3, "c": 1})
-
-
-# --- every compiler, standard and sanitizer ---
-
-BUILDS = {
-    "address and undefined": SANITIZED,
-    "thread": ("-g", "-O1", "-fsanitize=thread"),
-    "fast maths": SHIPPED,
-    "no to_chars": ("-O1", "-DRIGPACT_TO_CHARS=0", *ENGINE_LIKE),
-    "plain": ("-O0", "-gdwarf-4"),  # valgrind reads no newer one of clang
-}
-
-
-def play_everything(program, folder, *before):
-    """Every scenario in every format, with and without a queue; sanitizers and valgrind end a program with another status."""
-    for ending in ENDINGS:
-        for queue_frames in (0, 4):
-            for scenario in SCENARIOS:
-                path = folder / f"{scenario}{queue_frames}{ending}"
-                done = ran(*before, program, scenario, path, queue_frames)
-                assert (done.returncode, done.stderr) == (0, ""), (scenario, ending, queue_frames)
-                assert len(read_trace(path).frame) > 0
-    numbers = [read_trace(folder / f"not_finite0{ending}").stages["floats"] for ending in ENDINGS]
-    np.testing.assert_array_equal(*numbers)
-
-
-def test_threads_of_a_game_may_record_while_another_opens_and_closes(tmp_path):
-    """A console variable is switched in the middle of a frame. The thread sanitizer watches."""
-    program = build("g++", tmp_path, "-std=c++17", *BUILDS["thread"])
-    for queue_frames in (0, 4):
-        (said,) = play(program, "switched", tmp_path / "run.trace.bin", queue_frames)
-        assert said.counts["written"] >= 100
-
-
-def test_a_library_without_to_chars_writes_the_same_numbers(tmp_path):
-    """Some consoles have it not; `printf` needs nine digits and no comma."""
-    program = build("g++", tmp_path, "-std=c++17", *BUILDS["no to_chars"])
-    for scenario in ("own_loop", "not_finite"):
-        paths = [tmp_path / f"{scenario}{ending}" for ending in ENDINGS]
-        for path in paths:
-            play(program, scenario, path)
-        text, binary = map(read_trace, paths)
-        for name, rows in binary.stages.items():
-            np.testing.assert_array_equal(text.stages[name], rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", BUILDS)
-@pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
-@pytest.mark.parametrize("compiler_name", COMPILERS)
-def test_every_build_of_an_engine_records(tmp_path, compiler_name, standard, kind):
-    """Each platform of a game has its own compiler, and a defect of memory shows on one of them."""
-    play_everything(build(compiler_name, tmp_path, standard, *BUILDS[kind]), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("compiler_name", COMPILERS)
-def test_valgrind_finds_nothing(tmp_path, compiler_name):
-    """It sees what the sanitizers do not: bytes that were never written and are recorded."""
-    if shutil.which("valgrind") is None:
-        missing("valgrind")
-    words = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all")
-    play_everything(build(compiler_name, tmp_path, "-std=c++17", *BUILDS["plain"]), tmp_path, *words)
