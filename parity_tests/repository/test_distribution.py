@@ -91,7 +91,8 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
     assert not any(name == "rigpact/__init__.py" for name in wheel_names)
     data = ("contract/schemas/bundle.schema.json", "fixtures/bundles/demo/norm_template.json")
     headers = ("reports/engine/templates/contract.hpp.j2", "reference_runtime/cpp/include/rigpact/runtime.hpp")
-    for name in (*data, *headers):
+    plugin = ("reference_runtime/cpp/unreal/RigpactTrace/RigpactTrace.uplugin",)
+    for name in (*data, *headers, *plugin):
         assert f"rigpact/{name}" in wheel_names
     for room in SUBPACKAGES:
         assert f"rigpact/{room}/py.typed" in wheel_names

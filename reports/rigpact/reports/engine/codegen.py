@@ -82,5 +82,13 @@ def copy_headers(folder: str | Path) -> Path:
     return target
 
 
+def copy_plugin(folder: str | Path) -> Path:
+    """Copy the Unreal plug-in, with the runtime's headers in it, into `folder`/RigpactTrace and return that folder."""
+    target = Path(folder) / "RigpactTrace"
+    shutil.copytree(headers_folder().parent / "unreal" / "RigpactTrace", target, dirs_exist_ok=True)
+    copy_headers(target / "Source" / "RigpactTrace" / "Public")
+    return target
+
+
 if __name__ == "__main__":
     (headers_folder() / "rigpact" / "conventions.hpp").write_text(conventions_header(), encoding="utf-8")

@@ -26,6 +26,10 @@ def codegen(
         Path | None,
         typer.Option("--onnx", metavar="FILE", help="The model: the engine's self-test then refuses another one."),
     ] = None,
+    unreal: Annotated[
+        Path | None,
+        typer.Option("--unreal", metavar="DIR", help="Also copy the Unreal plug-in that records, to DIR/RigpactTrace."),
+    ] = None,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
@@ -38,7 +42,7 @@ def codegen(
     """
     from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.engine.codegen import contract_header, copy_headers, lines_to_paste
+    from rigpact.reports.engine.codegen import contract_header, copy_headers, copy_plugin, lines_to_paste
     from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
@@ -51,6 +55,8 @@ def codegen(
     console.print(said, markup=False, highlight=False)
     if headers is not None:
         console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)
+    if unreal is not None:
+        console.print(f"{copy_plugin(unreal)}: the Unreal plug-in, with the headers", markup=False, highlight=False)
     console.print("paste into the engine's code:", markup=False, highlight=False)
     for line in lines_to_paste(read, namespace):
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
