@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
-_MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
-_STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
-
-
-def _forward(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return (rows - mean) / std
-
 
 def _forward_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
     return (sizes + np.abs(mean)) / np.abs(std)
-
-
-def _back(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return rows * std + mean
 
 
 def _back_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
@@ -39,10 +29,8 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
     source = use.inputs[0]
     width = source.fields.width
     is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
-    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else _MEANS)
-    std = use.number(
-        "std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS
-    )
+    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else MEANS)
+    std = use.number("std", width, meaning="the standard deviation that divides", misread=None if is_left_out else STDS)
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)
@@ -88,6 +76,6 @@ _PARAMETERS = {
     "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
-    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward, sizes=_forward_terms), _PARAMETERS
+    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=zscored, sizes=_forward_terms), _PARAMETERS
 )
-DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=_back, sizes=_back_terms), _PARAMETERS)
+DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=unscored, sizes=_back_terms), _PARAMETERS)
