@@ -166,3 +166,10 @@ def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
     return np.where(flips, -quats_b, quats_b).reshape(b.shape)
+
+
+def quaternion_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Angle between the quaternions of each bone, both (T, 4·B): (T, B). The chord keeps small angles exact."""
+    one, other = (side.reshape(len(side), -1, 4) for side in (a, same_hemisphere(a, b)))
+    chord, total = (np.linalg.norm(one + sign * other, axis=-1) for sign in (-1.0, 1.0))
+    return np.asarray(4.0 * np.arctan2(chord, total))

@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
-from rigpact.reference_runtime.operations.definitions.scaling import unscored, zscored
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored, zscored
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 
@@ -23,11 +23,11 @@ ATANH_LIMIT = 1.0 - 1e-6
 
 
 def _tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.tanh(value / scale)
+    return FUNCTIONS["tanh"](value / scale)
 
 
 def _atanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    return scale * np.arctanh(np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
+    return scale * FUNCTIONS["arctanh"](np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
 
 
 def _divide(value: FloatArray, scale: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES,
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics, rest_then_local
+from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics
 
 EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
 _DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
@@ -71,7 +71,7 @@ REST_ORIENTATION = Knob(
     {"ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A"},
 )  # fmt: skip
 LOCAL_ORDER = Knob(
-    "local_order", {"rest_then_local": rest_then_local, "local_then_rest": lambda rest, local: local @ rest},
+    "local_order", {"rest_then_local": np.matmul, "local_then_rest": lambda rest, local: local @ rest},
     "the order of a bone's rest turn and its rotation",
     {"local_then_rest": "a rotation is local to the rest pose: B A, not A B"},
 )  # fmt: skip

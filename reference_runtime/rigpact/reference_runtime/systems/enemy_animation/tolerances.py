@@ -29,7 +29,7 @@ from rigpact.contract.statistics import (
 )
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
-from rigpact.reference_runtime.operations.definitions.scaling import unscored
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
 from rigpact.reference_runtime.operations.geometry import length
 from rigpact.reference_runtime.operations.normalisation import YAW, StateNormaliser
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -194,7 +194,7 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     value, nearest = unscored(z.astype(np.float64), own.mean, own.std_floored), 1.0 - UNIT_ROUNDOFF
     feature = np.clip(value, -nearest, nearest)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
-    omega = (scale * np.arctanh(feature)).reshape(len(z), -1, 3)
+    omega = (scale * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
     return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
 
 

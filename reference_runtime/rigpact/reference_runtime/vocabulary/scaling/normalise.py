@@ -16,16 +16,11 @@ from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 
-def _forward_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return (sizes + np.abs(mean)) / np.abs(std)
+def build(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
+    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0.
 
-
-def _back_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return sizes * np.abs(std) + np.abs(mean)
-
-
-def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., FloatArray]) -> Built:
-    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
+    sign: whether `apply` takes the mean off (-1) or adds it.
+    """
     source = use.inputs[0]
     width = source.fields.width
     is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
@@ -59,10 +54,11 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """Four roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
-        count = times.of(frames)
+        count, (centre, spread) = times.of(frames), statistics(frames)
+        sizes = sign * np.abs(centre), np.abs(spread)  # no term cancels another
         moved = np.abs(wide(frames, source.name))
         for _ in range(count):
-            moved = sizes(moved, *statistics(frames))
+            moved = apply(moved, *sizes)
         return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
 
     return Built(source.fields, compute, bound)
@@ -76,6 +72,6 @@ _PARAMETERS = {
     "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
-    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=zscored, sizes=_forward_terms), _PARAMETERS
+    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=zscored, sign=-1.0), _PARAMETERS
 )
-DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=unscored, sizes=_back_terms), _PARAMETERS)
+DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS)
