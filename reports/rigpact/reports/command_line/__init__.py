@@ -54,8 +54,8 @@ for _command in (
     check, check_each, describe, breaking, run, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
 ):  # fmt: skip
     app.command()(with_operations(_command))
-for _command in (rule, demo, geometry, systems):
-    app.command()(_command)
+for _other in (rule, demo, geometry, systems):
+    app.command()(_other)
 app.command("import")(import_contract)
 app.add_typer(neurarig, name="neurarig")
 
