@@ -26,8 +26,8 @@ BLOCK = re.compile(r"```(?P<language>\w+)(?P<words>[^\n]*)\n(?P<text>(?:.*\n)*?)
 COMMAND = re.compile(r"\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 STATUS_IN_ORDER = (0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1)
-"""check, record, explain (it names the cause), record, explain, check with a warning, explain; then with an operation of one's own:
-record, its description, check, explain (it names the cause)."""
+"""check, record, explain (it names the cause), record, explain, check with a warning, explain; then, with an operation of
+one's own: record, its description, check, explain (it names the cause)."""
 
 
 def _masked(text: str) -> str:
