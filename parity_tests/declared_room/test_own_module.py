@@ -218,9 +218,9 @@ def test_a_missing_operation_is_told_both_ways_to_bring_it(command: Command, her
     assert answer.status == 1
     assert "#/stages/0/operation: RP740 error: found 'stick_curve'" in answer.out
     assert "--operations FILE.py" in answer.out
-    assert "the entry points rigpact.operations" in answer.out
+    assert "a package with entry points rigpact.operations" in answer.out
     (here / "contract.toml").write_text(CONTRACT.replace("stick_curve", "afine"), encoding="utf-8")
-    assert "did you mean affine?; an operation of your own comes from" in command("check", "contract.toml").out
+    assert "did you mean affine?; one of your own comes with" in command("check", "contract.toml").out
 
 
 MISTAKES = {

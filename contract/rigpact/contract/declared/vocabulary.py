@@ -19,10 +19,7 @@ from rigpact.contract.errors import UnusableInput
 
 GROUP = "rigpact.operations"
 RIGPACT = "rigpact"
-HOW_TO_BRING = (
-    "an operation of your own comes from a module, `--operations FILE.py` behind the command, "
-    f"or from an installed package, through the entry points {GROUP}"
-)
+HOW_TO_BRING = f"one of your own comes with `--operations FILE.py`, or from a package with entry points {GROUP}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,8 +50,8 @@ class Cell:
     changes: Changes
     mode: str
     frames: int | None
-    operations: tuple[SweptFile, ...] = ()
     version: str = field(default_factory=rigpact_version)
+    operations: tuple[SweptFile, ...] = ()
 
     @cached_property
     def identity(self) -> str:
@@ -87,7 +87,7 @@ class SweepPlan:
         """The cells, ordered by clip, so that each clip is read once for all checkpoints."""
         grid = itertools.product(self.clips, self.settings, self.models, self.modes)
         for clip, changes, model, mode in grid:
-            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames, self.operations)
+            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames, operations=self.operations)
 
     def distinct(self) -> Iterator[Cell]:
         """The cells without repetition: a copy of a clip or model is not measured twice."""
