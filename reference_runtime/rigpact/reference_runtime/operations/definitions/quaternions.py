@@ -16,7 +16,7 @@ SHORTEST = 1e-8
 """A quaternion shorter than this has no direction; half a rotation vector shorter than this is its own sine."""
 TO_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}
 FROM_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
-"""Where the components of a quaternion in this order stand among x, y, z, w, and the other way round."""
+"""Which entries of a quaternion in this order are x, y, z and w; and which of x, y, z and w its entries are."""
 
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:
