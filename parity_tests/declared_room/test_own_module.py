@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -194,6 +195,17 @@ def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> N
     answer = command("check", "contract.toml", "stamped.onnx", *WITH)
     assert answer.status == 1
     assert "RP770" in answer.out
+
+
+def test_the_module_that_runs_is_the_one_that_stands_there(command: Command, here: Path) -> None:
+    """A compiled file of the same second and size would run in its place: the old verdict for the new function."""
+    answers = []
+    for power in ("x**3", "x**1"):
+        (here / "odd.py").write_text(ODD.replace("x**3", power), encoding="utf-8")
+        os.utime(here / "odd.py", (1_000_000_000, 1_000_000_000))
+        answers.append(command("explain", "run.csv", "--bundle", "contract.toml", *WITH).status)
+    assert answers == [1, 0], "the engine leaves the cube out"
+    assert not (here / "__pycache__").exists()
 
 
 def test_in_pytest_it_is_an_option_too(here: Path) -> None:

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.reports.own_module import imported, module_of_file
 
@@ -36,7 +37,9 @@ def load_module(place: str) -> ModuleType:
     folder = str(path.resolve().parent if is_file else Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    return imported(place, lambda: module_of_file(path) if is_file else importlib.import_module(place))
+    return imported(
+        place, lambda: module_of_file(path, read_bytes(path)) if is_file else importlib.import_module(place)
+    )
 
 
 @dataclass(frozen=True)
