@@ -197,8 +197,11 @@ def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> N
     assert "RP770" in answer.out
 
 
-def test_the_module_that_runs_is_the_one_that_stands_there(command: Command, here: Path) -> None:
+def test_the_module_that_runs_is_the_one_that_stands_there(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A compiled file of the same second and size would run in its place: the old verdict for the new function."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     answers = []
     for power in ("x**3", "x**1"):
         (here / "odd.py").write_text(ODD.replace("x**3", power), encoding="utf-8")
