@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.systems.enemy_animation import output as product_output
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
@@ -296,7 +297,7 @@ def test_every_value_of_the_output_knobs_has_a_row():
     tables = {
         "denorm": product_output.DENORM, "output_mode": product_output.ADDS_MEAN, "reproject": product_output.REPROJECTS,
         "compose_order": product_output.COMPOSE, "delta_direction": product_output.DIRECTION,
-        "mirror": product_output.MIRROR, "quaternion_order": product_output.QUATERNION_ORDER,
+        "mirror": product_output.MIRROR, "quaternion_order": FROM_XYZW,
     }  # fmt: skip
     for knob, table in tables.items():
         assert set(table) == set(KNOBS[knob].values), knob

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.operations.pose_history import DELAY, FIRST_POSE, NORMALISE, ORDER, PoseHistory
+from rigpact.reference_runtime.operations.definitions.history import ORDERS
+from rigpact.reference_runtime.operations.pose_history import DELAY, FIRST_POSE, NORMALISE, PoseHistory
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from . import tiny_character as tiny
@@ -69,7 +70,7 @@ def ring_rows(ring, steps):
 def test_tables_have_a_row_for_every_value_of_their_knob():
     """If the runtime lacks a value that the command line accepts, a run stops in the middle."""
     assert set(NORMALISE) == set(KNOBS["pose_history_norm"].values)
-    assert set(ORDER) == set(KNOBS["pose_history_order"].values)
+    assert set(ORDERS) == set(KNOBS["pose_history_order"].values)
     assert set(DELAY) == set(KNOBS["pose_history_phase"].values)
     assert set(FIRST_POSE) == set(KNOBS["pose_history_start"].values) == {start for start, _ in TABLE}
 

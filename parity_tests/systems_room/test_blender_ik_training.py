@@ -21,7 +21,8 @@ from rigpact.contract.systems import blender_ik_rig as rig_data
 from rigpact.contract.systems.blender_ik import PARAMETER_COUNT
 from rigpact.contract.systems.blender_ik_rig import TASKS
 from rigpact.contract.systems.reading import contract_in_memory
-from rigpact.reference_runtime.systems.blender_ik import kinematics, rotations
+from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
+from rigpact.reference_runtime.systems.blender_ik import kinematics
 from rigpact.reference_runtime.systems.blender_ik.context import denormalised
 from rigpact.reference_runtime.systems.blender_ik.data_gate import data_problems
 from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
@@ -63,7 +64,7 @@ def test_both_sides_kinematics_agree() -> None:
     poses, _ = draw_poses(300, np.random.default_rng(0))
     heads, world = (part.numpy() for part in forward_kinematics(torch.from_numpy(poses)))
     theirs, turned = kinematics.forward_kinematics(
-        kinematics.chain_of(RIG), rotations.vector_to_matrix(poses), np.zeros((300, 3))
+        kinematics.chain_of(RIG), to_matrix(exponential(0.5 * poses)), np.zeros((300, 3))
     )
     assert heads == pytest.approx(theirs, abs=1e-7)  # the contract file keeps nine decimals
     assert world == pytest.approx(turned, abs=1e-7)

@@ -20,9 +20,8 @@ from rigpact.contract.systems.reading import (
     contract_to_json,
     read_system_contract,
 )
-from rigpact.fixtures.systems.neurarig.poses import random_rows
+from rigpact.fixtures.systems.neurarig.poses import random_rows, rotator_deg_to_quaternion
 from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
-from rigpact.reference_runtime.systems.neurarig.quaternions import rotator_deg_to_quaternion
 from rigpact.reference_runtime.systems.neurarig.stages import first_bytes
 from rigpact.training.neurarig.walk import walk_rows
 

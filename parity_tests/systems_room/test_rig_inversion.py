@@ -26,9 +26,10 @@ from rigpact.contract.systems.rig_inversion import (
     declared_constants,
     read_constants,
 )
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.systems.rig_inversion.data_gate import data_problems, mesh_problems
 from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM
-from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
+from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh
 
 from . import declared_runs
 
@@ -146,7 +147,7 @@ def test_neutral_is_the_cube_and_nought_is_far_from_it() -> None:
     """The original's regulariser pulls the neutral mesh to zeros, 2.14 away from it."""
     cube = np.array(VERTICES, np.float64)
     assert rig_mesh(np.array(NEUTRAL_PARAMETERS), RIG) == pytest.approx(cube, abs=1e-15)
-    assert vertex_distance(rig_mesh(np.zeros(6), RIG), cube).mean() == pytest.approx(2.14, abs=0.01)
+    assert LENGTHS["euclidean"](rig_mesh(np.zeros(6), RIG) - cube).mean() == pytest.approx(2.14, abs=0.01)
 
 
 def test_two_parameters_may_make_one_mesh() -> None:

@@ -18,7 +18,7 @@ def test_the_testing_page_names_every_option_fixture_and_strategy(checkout: Path
     plugin.pytest_addoption(parser)
     names = [name for option in parser.getgroup("rigpact").options for name in option.names()]
 
-    assert len(names) == 11
+    assert len(names) == 12
     assert [name for name in names if name not in page] == []
     assert [name for name in plugin.__all__ if f"`{name}`" not in page] == []
     assert [name for name in strategies.__all__ if f"`{name}(" not in page] == []

@@ -2,6 +2,7 @@
 
     UnusableInput            a file, an argument or an artefact that nothing can be computed from (exit 2)
       ContractRefused        a contract that the engine itself would refuse to load; carries the findings
+      OwnFunctionFailed      a function of an operation that rigpact does not bring
       ModelFailed            a model that loads and fails when it runs
 
 A *finding* (findings.py) is something wrong inside a file that could be read; it is data, not an exception.
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +38,27 @@ class UnusableInput(Exception):
         if self.hint:
             text += f" (hint: {self.hint})"
         return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+_SHOWN_CHARACTERS = 160
+
+
+def line_of(error: BaseException, file: str) -> str:
+    """` in line N`, the last line of the file that led to the error; nothing where it is none of the file's lines."""
+    name = Path(file).name
+    lines = [line for frame, line in walk_tb(error.__traceback__) if Path(frame.f_code.co_filename).name == name]
+    return f" in line {lines[-1]}" if lines else ""
+
+
+def error_text(error: BaseException) -> str:
+    """An exception in one line: its type and the start of its message."""
+    text = " ".join(str(error).split())
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
+
+
+class OwnFunctionFailed(UnusableInput):
+    """A function of somebody's own operation that fails, or returns something else than numbers: never a reading to pass over."""
 
 
 class ModelFailed(UnusableInput):

@@ -35,7 +35,8 @@ _SINGLE = {"bundle": "The schema bundle, norm_template.json. Adds tests of it, a
            "config": "rigpact.toml or pyproject.toml: which rules, known findings.",
            "conventions": "TOML file that declares conventions."}  # fmt: skip
 _REPEATED = {"clip": "Raw clip, teacher batch or teacher prediction; may be repeated.",
-             "trace": "Recording of the engine; may be repeated."}  # fmt: skip
+             "trace": "Recording of the engine; may be repeated.",
+             "operations": "Module with operations that a contract may name; may be repeated. It is imported."}  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -85,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--rigpact-examples: at least 1")
     _refuse_taken_for_tests(config)
     config.stash[_PATHS] = _read_paths(config)
+    _use_operations(config)
     config.stash[_ACCOUNT] = _Account()
 
 
@@ -125,6 +127,22 @@ def _read_paths(config: pytest.Config) -> Paths:
         settings=tuple(option.rigpact_set),
         **single,
     )
+
+
+def _use_operations(config: pytest.Config) -> None:
+    """Load the modules with operations, for this run of pytest."""
+    files = config.option.rigpact_operations
+    if not files:
+        return
+    from rigpact.contract.declared.vocabulary import forget_operations
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.own_module import use_operations
+
+    config.add_cleanup(forget_operations)
+    try:
+        use_operations(files)
+    except UnusableInput as error:
+        raise pytest.UsageError(f"--rigpact-operations {error.one_line()}") from None
 
 
 def _path(value: str | None) -> Path | None:

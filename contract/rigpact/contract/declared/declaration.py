@@ -20,7 +20,7 @@ from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Oper
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources
-from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.contract.declared.vocabulary import HOW_TO_BRING, code_of, known_operations
 from rigpact.contract.declared.whole_file import (
     declared_names,
     declared_tables,
@@ -53,7 +53,7 @@ class LeftOpen:
 class Declaration:
     """What a declaration says. system is None where mistakes keep it from being used.
 
-    read: the bytes of the files that the numbers come from, by name.
+    read: the bytes of the files that the numbers come from, and of modules that bring its operations, by name.
     """
 
     system: System | None
@@ -86,6 +86,7 @@ class _Reader:
     networks: dict[str, NetworkBinding] = field(default_factory=dict)
     constants: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_open: list[LeftOpen] = field(default_factory=list)
+    code: dict[str, bytes] = field(default_factory=dict)
 
     def declaration(self) -> Declaration:
         """Read everything, in the order in which one thing needs another."""
@@ -101,7 +102,8 @@ class _Reader:
                 (self._add_given if place[0] == "given" else self._add_stage)(table, place)
         self.problems += parts_that_do_not_meet(self.root, self.stages, self.networks)
         system = None if self.problems else self._system()
-        return Declaration(system, self.constants, tuple(self.problems), tuple(self.left_open), self.sources.read)
+        read = {**self.sources.read, **self.code}
+        return Declaration(system, self.constants, tuple(self.problems), tuple(self.left_open), read)
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -204,7 +206,9 @@ class _Reader:
     def _add_stage(self, table: Mapping[str, Any], place: tuple[Token, ...]) -> None:
         operation = known_operations().get(table["operation"])
         if operation is None:
-            raise unknown((*place, "operation"), table["operation"], known_operations(), "an operation")
+            raise _no_operation((*place, "operation"), table["operation"])
+        if code := code_of(operation.name):
+            self.code[f"operation {operation.name}"] = code
         self._refuse_unknown_keys(table, place, operation)
         inputs = tuple(self._input(name, (*place, "of")) for name in _as_list(table.get("of", [])))
         fewest, most = operation.inputs
@@ -270,6 +274,13 @@ class _Reader:
                 f'to use the value of the frame before: a [[given]] with carried = "{name}"',
             )  # fmt: skip
         raise NotBuilt
+
+
+def _no_operation(place: tuple[Token, ...], word: object) -> Misdeclared:
+    """The mistake of a word that names no operation: the nearest one, and how to bring one's own."""
+    problem = unknown(place, word, known_operations(), "an operation")
+    problem.hint = "; ".join(filter(None, (problem.hint, HOW_TO_BRING)))
+    return problem
 
 
 def _facts(_contract: Any, root: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -47,6 +47,6 @@ def _meaning(root: Mapping[str, Any], constants: Mapping[str, Any]) -> Mapping[s
 
 
 def _digest(content: bytes, read: Mapping[str, bytes]) -> str:
-    """SHA-256 over the declaration and the files that its numbers come from."""
+    """SHA-256 over the declaration and the files that its numbers and operations come from."""
     parts = [content, *(name.encode() + b"\0" + read[name] for name in sorted(read))]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

@@ -16,7 +16,7 @@ from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray
-from rigpact.reference_runtime.operations.geometry import rotation_vector
+from rigpact.reference_runtime.operations.geometry import angular_velocity
 from rigpact.reference_runtime.operations.normalisation import squashed_zscored
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -74,14 +74,11 @@ class AngularVelocityInput:
         return self._normalised(self._lagged(omega, motion.steps))
 
     def from_rotations(self, motion: Motion) -> FloatArray:
-        """fps · log(R_{k+1} · R_kᵀ) of consecutive frames; the last pair is repeated for frames beyond the clip.
-
-        Source: training `angvel_vec_from_R_seq`.
-        """
+        """From consecutive rotations; the last pair is repeated for frames beyond the clip."""
         matrices = self._matrices(motion.x_raw)
         if len(matrices) < 2:
             return self.from_state(motion)  # a single frame has no pair: take its own measured velocity
-        omega = rotation_vector(matrices[1:] @ np.swapaxes(matrices[:-1], -1, -2)) * motion.fps
+        omega = angular_velocity(matrices[:-1], matrices[1:], motion.fps)
         return self._normalised(self._lagged(self._in_frame(omega, matrices[:-1]), motion.steps))
 
     def from_state_slice(self, motion: Motion) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.recordings.clip import RawClip
 
@@ -75,7 +76,7 @@ def window_zscore(sample: FloatArray, samples: Sequence[FloatArray]) -> FloatArr
     kept |= ~kept.any(axis=0)
     mean = window.mean(axis=0, where=kept)
     std = np.sqrt(np.maximum(window.var(axis=0, where=kept), _VARIANCE_FLOOR))
-    return np.asarray((sample - mean) / np.maximum(std, _STD_FLOOR))
+    return zscored(sample, mean, np.maximum(std, _STD_FLOOR))
 
 
 NORMALISE: Mapping[str, Callable[[FloatArray, Sequence[FloatArray]], FloatArray]] = {

@@ -14,7 +14,7 @@ from rigpact.contract.bundle import CONTACTS_WIDTH, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS
 from rigpact.contract.statistics import FloatArray, Statistics
-from rigpact.reference_runtime.operations.normalisation import zscored
+from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 
 CONTACT_SCORE = 0.5
@@ -34,9 +34,8 @@ def _whitened(scores: FloatArray, contract: Contract) -> FloatArray:
         raise UnusableInput(
             "contacts_source", "'whitened' for a bundle whose state has no Contacts slice", "MuX and StdX of that slice"
         )
-    place = contract.state[CONTACTS].range
-    statistics = contract.state_statistics
-    return zscored(scores, Statistics(statistics.mean[place], statistics.std[place]))
+    place, statistics = contract.state[CONTACTS].range, contract.state_statistics
+    return zscored_by(scores, Statistics(statistics.mean[place], statistics.std[place]))
 
 
 SOURCE: Mapping[str, Callable[[FloatArray, Contract], FloatArray]] = {

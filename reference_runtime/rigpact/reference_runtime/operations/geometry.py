@@ -130,21 +130,34 @@ def rotation_vector(matrix: FloatArray) -> FloatArray:
     Computed through the quaternion: 2·atan2(|v|, w) is exact to rounding at both ends; acos is not. Source: training
     `so3_log_map` (its legacy form returned half of this).
     """
-    quat = matrix_to_quat(matrix)
+    return quat_to_vector(matrix_to_quat(matrix))
+
+
+def quat_to_vector(quat: FloatArray) -> FloatArray:
+    """Unit quaternion (..., 4), xyzw, to its shortest rotation vector (..., 3), angle in [0, pi]."""
     quat = np.where(quat[..., 3:] < 0.0, -quat, quat)
     vector, scalar = quat[..., :3], quat[..., 3:]
     size = length(vector)
     # if sin(θ/2) is below the smallest normal float, θ/sin(θ/2) equals its limit 2 to the last bit
-    tiny = size < np.finfo(matrix.dtype).tiny
+    tiny = size < np.finfo(quat.dtype).tiny
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(tiny, 2.0, 2.0 * np.arctan2(size, scalar) / size)
-    return (factor * vector).astype(matrix.dtype, copy=False)
+    return (factor * vector).astype(quat.dtype, copy=False)
+
+
+def angular_velocity(before: FloatArray, after: FloatArray, fps: float) -> FloatArray:
+    """fps · log(R_after · R_beforeᵀ), (..., 3) rad/s in the parent's frame. Source: training `angvel_vec_from_R_seq`."""
+    return np.asarray(rotation_vector(after @ np.swapaxes(before, -1, -2)) * fps)
+
+
+def wrapped(angle: FloatArray, turn: float) -> FloatArray:
+    """Angle in (-half turn, half turn]."""
+    return np.asarray(angle - turn * np.ceil(angle / turn - 0.5))
 
 
 def wrap_to_pi(angle_rad: FloatArray) -> FloatArray:
     """Angle in [-π, π], both ends included. Source: engine `UnwindRadians`, which adds or subtracts turns."""
-    turns = np.ceil(np.abs(angle_rad) / (2 * np.pi) - 0.5)
-    return np.asarray(angle_rad - np.sign(angle_rad) * turns * (2 * np.pi), dtype=angle_rad.dtype)
+    return np.asarray(np.sign(angle_rad) * wrapped(np.abs(angle_rad), 2 * np.pi), dtype=angle_rad.dtype)
 
 
 def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -153,3 +166,10 @@ def same_hemisphere(a: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         flips = np.sum(quats_a * quats_b, axis=-1, keepdims=True) < 0.0
     return np.where(flips, -quats_b, quats_b).reshape(b.shape)
+
+
+def quaternion_angle_rad(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Angle between the quaternions of each bone, both (T, 4·B): (T, B). The chord keeps small angles exact."""
+    one, other = (side.reshape(len(side), -1, 4) for side in (a, same_hemisphere(a, b)))
+    chord, total = (np.linalg.norm(one + sign * other, axis=-1) for sign in (-1.0, 1.0))
+    return np.asarray(4.0 * np.arctan2(chord, total))

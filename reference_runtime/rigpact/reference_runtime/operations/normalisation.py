@@ -14,6 +14,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored, zscored
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 
@@ -22,11 +23,11 @@ ATANH_LIMIT = 1.0 - 1e-6
 
 
 def _tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.tanh(value / scale)
+    return FUNCTIONS["tanh"](value / scale)
 
 
 def _atanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    return scale * np.arctanh(np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
+    return scale * FUNCTIONS["arctanh"](np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
 
 
 def _divide(value: FloatArray, scale: FloatArray) -> FloatArray:
@@ -120,7 +121,7 @@ class StateNormaliser:
         value[..., self._yaw_range] = self._yaw.encode(value[..., self._yaw_range])
         for place, scale, squash in self._squashed:
             value[..., place] = squash.before(value[..., place], scale)
-        z = (value - self._mean) / self._std
+        z = zscored(value, self._mean, self._std)
         for place, scale, squash in self._squashed:
             z[..., place] = squash.after(z[..., place], scale)
         return stored(z)
@@ -142,7 +143,7 @@ class StateNormaliser:
         value = z.astype(self._dtype)
         for place, scale, squash in self._squashed:
             value[..., place] = squash.undo_after(value[..., place], scale)
-        value = value * self._std + self._mean
+        value = unscored(value, self._mean, self._std)
         for place, scale, squash in self._squashed:
             value[..., place] = squash.undo_before(value[..., place], scale)
         value[..., self._yaw_range] = self._yaw.decode(value[..., self._yaw_range])
@@ -153,10 +154,9 @@ def _scale(scales: FloatArray, dtype: type[np.floating]) -> FloatArray:
     return np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)).astype(dtype)
 
 
-def zscored(value: FloatArray, statistics: Statistics) -> FloatArray:
+def zscored_by(value: FloatArray, statistics: Statistics) -> FloatArray:
     """(value - mean) / max(|std|, 1e-6), in the precision of `value`."""
-    mean, std = statistics.mean.astype(value.dtype), statistics.std_floored.astype(value.dtype)
-    return (value - mean) / std
+    return zscored(value, statistics.mean.astype(value.dtype), statistics.std_floored.astype(value.dtype))
 
 
 class SquashedZscore:

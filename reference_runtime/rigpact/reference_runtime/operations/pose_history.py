@@ -14,6 +14,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
+from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.operations.normalisation import SquashedZscore
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -33,7 +34,6 @@ NORMALISE: Mapping[str, Callable[[SquashedStatistics, type[np.floating]], Normal
     "tanh_unit_scale": lambda _auxiliary, _dtype: lambda value: np.tanh(value, value),
     "raw": lambda _auxiliary, _dtype: lambda value: value,
 }
-ORDER: Mapping[str, slice] = {"oldest_first": slice(None), "newest_first": slice(None, None, -1)}
 DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
 FIRST_POSE: Mapping[str, int] = {"seed_pose": 0, "identity": 0, "zeros": 0, "first_target": 1}
 """The first frame whose own pose enters the history; earlier frames are padding."""
@@ -54,9 +54,8 @@ class PoseHistory:
         self._codec = Rot6d(conventions)
         self._start = conventions.pose_history_start
         self._first = FIRST_POSE[self._start]
-        # oldest to newest, relative to the current frame
-        self._offsets = np.arange(1 - length, 1)[ORDER[conventions.pose_history_order]]
-        self._offsets = self._offsets - DELAY[conventions.pose_history_phase]
+        order, delay = ORDERS[conventions.pose_history_order], DELAY[conventions.pose_history_phase]
+        self._offsets = -np.array(ages(length, order, delay))  # relative to the current frame
         self._statistics = contract.pose_history or unit_statistics(length * contract.bone_count * 6)
         self._normalise = NORMALISE[conventions.pose_history_norm](self._statistics, self._dtype)
         self._entries = [int(offset) for offset in self._offsets]

@@ -13,7 +13,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.geometry import rotation_vector
+from rigpact.reference_runtime.operations.geometry import angular_velocity
 from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 
@@ -53,7 +53,7 @@ class WriteBack:
         following = self.output_slices(x_raw, y_out)
         place = self._state[ROTATIONS].range
         before, after = (self._codec.decode(x[..., place].astype(self._dtype)) for x in (x_raw, following))
-        omega = rotation_vector(after @ np.swapaxes(before, -1, -2)) * self._fps
+        omega = angular_velocity(before, after, self._fps)
         following[..., self._state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(*omega.shape[:-2], -1))
         if ROOT_POSITION in self._state:
             start = self._state[ROOT_POSITION].start

@@ -19,7 +19,7 @@ from rigpact.contract.files import write_bytes
 from rigpact.contract.layout import ROTATIONS, Layout
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.normalisation import zscored
+from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.trace import Trace
 
@@ -48,7 +48,7 @@ def _document(
 ) -> dict[str, Any]:
     stages = {name: np.ascontiguousarray(rows, np.float32) for name, rows in trace.stages.items()}
     y_raw = stages["y_out"]
-    y_norm = zscored(y_raw.astype(np.float64), contract.output_statistics).astype(np.float32)
+    y_norm = zscored_by(y_raw.astype(np.float64), contract.output_statistics).astype(np.float32)
     auxiliary = {
         "contacts": stages["contacts"],
         "angvel_norm": stages["angvel"],

@@ -4,6 +4,7 @@ arranging/: which number stands where. scaling/: one number at a time. turning/:
 network: a model's answer.
 
 To add an operation: a module with `OPERATION`, whose `build` reads its parameters and inputs from a `Use` and returns a `Built`;
-then its line under `rigpact.operations` in pyproject.toml. A package of your own does the same in its own pyproject.toml. Every
-place where sides differ is a `use.choice` or has `misread` readings: diagnosis, adequacy and mutants follow from them.
+then its line under `rigpact.operations` in pyproject.toml. A package of your own does the same in its own pyproject.toml; a
+module comes with `--operations FILE.py`. Every place where sides differ is a `use.choice` or has `misread` readings: diagnosis,
+adequacy and mutants follow from them. Formulas that a system has too stand in operations/definitions.
 """

@@ -23,6 +23,15 @@ def sum_of(operations: int, terms: Terms) -> Bound:
     return bound
 
 
+def of_result(operations: int) -> Bound:
+    """A chain without sums of both signs: relative to the result."""
+
+    def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        return np.asarray(gamma(operations) * np.abs(rows, dtype=np.float64))
+
+    return bound
+
+
 def wide(frames: Frames, name: str) -> FloatArray:
     """A stage in float64, (N, width): stages are stored as float32, and operations compute in float64."""
     return np.asarray(frames[name], np.float64)

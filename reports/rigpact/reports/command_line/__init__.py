@@ -39,6 +39,7 @@ from rigpact.reports.command_line.making.run import run
 from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
+from rigpact.reports.command_line.own_operations import with_operations
 
 app = typer.Typer(
     name="rigpact",
@@ -50,10 +51,11 @@ app = typer.Typer(
 )
 for _command in (
     init, doctor, gate, report, selftest,
-    check, check_each, rule, describe, breaking, run, diff, explain, nan, adequacy, demo, codegen, sweep, geometry,
-    systems, operations, stamp,
+    check, check_each, describe, breaking, run, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
 ):  # fmt: skip
-    app.command()(_command)
+    app.command()(with_operations(_command))
+for _other in (rule, demo, geometry, systems):
+    app.command()(_other)
 app.command("import")(import_contract)
 app.add_typer(neurarig, name="neurarig")
 

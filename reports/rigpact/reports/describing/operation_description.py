@@ -7,19 +7,25 @@ from typing import Any
 
 from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.profiles import Profile
+from rigpact.contract.declared.vocabulary import RIGPACT, origin_of
 from rigpact.contract.systems.description import Section
 
 _MANY = 1 << 10
 
 
 def operation_sections(operations: Sequence[Operation]) -> list[Section]:
-    """A table of the operations; of a single one its parameters too."""
-    rows = tuple((each.name, inputs_of(each), each.summary) for each in operations)
-    sections = [Section("Operations", (), ("name", "takes", "what it computes"), rows)]
+    """A table of the operations; of a single one its parameters too. Those that rigpact does not bring say who does."""
+    origins = {each.name: origin_of(each.name) for each in operations}
+    columns: tuple[str, ...] = ("name", "takes", "what it computes")
+    rows: tuple[tuple[str, ...], ...] = tuple((each.name, inputs_of(each), each.summary) for each in operations)
+    if set(origins.values()) != {RIGPACT}:
+        columns, rows = (*columns, "from"), tuple((*row, origins[row[0]]) for row in rows)
+    sections = [Section("Operations", (), columns, rows)]
     if len(operations) == 1:
-        parameters = tuple((*row, "") for row in operations[0].parameters.items())
-        rows = tuple((key, meaning, "yes" if key in operations[0].choices else "") for key, meaning, _ in parameters)
-        sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), rows))
+        choices = operations[0].choices
+        meanings = operations[0].parameters.items()
+        told = tuple((key, meaning, "yes" if key in choices else "") for key, meaning in meanings)
+        sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), told))
     return sections
 
 
@@ -37,7 +43,7 @@ def operation_to_json(operation: Operation) -> dict[str, Any]:
     fewest, most = operation.inputs
     return {
         "name": operation.name, "summary": operation.summary, "inputs": {"fewest": fewest, "most": most},
-        "parameters": dict(operation.parameters), "choices": list(operation.choices),
+        "parameters": dict(operation.parameters), "choices": list(operation.choices), "from": origin_of(operation.name),
     }  # fmt: skip
 
 

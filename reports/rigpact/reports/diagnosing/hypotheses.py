@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reports.diagnosing.matching import matched_order
@@ -81,6 +81,8 @@ class Hypotheses:
         try:
             contract = self.contract.with_conventions(dict(key))
             return stage_error(ReplayedFrames(self.evidence, contract, keep=self._keep), stage)
+        except OwnFunctionFailed:
+            raise
         except UnusableInput:
             return None
 

@@ -6,11 +6,9 @@ Loading a module runs its code; the documentation says so. An error in the modul
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,9 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
 from rigpact.reports.geometry_parity.roles import ROLES
+from rigpact.reports.own_module import imported, module_of_file
 
-_SHOWN_CHARACTERS = 160
 _LIBRARIES = ("_np", "_numpy", "_torch", "_pt", "_jit")
 _ABOUT_ROTATIONS = re.compile(r"quat|rot|euler|axis_?angle|so3|6d|angvel|angular|slerp|yaw|^q[a-z]{2,5}$|geodesic")
 Function = Callable[..., Any]
@@ -38,29 +37,9 @@ def load_module(place: str) -> ModuleType:
     folder = str(path.resolve().parent if is_file else Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    try:
-        with redirect_stdout(sys.stderr):  # the module's own output must not get into a machine format
-            return _load_file(path) if is_file else importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's module
-        raise UnusableInput(place, f"a module that cannot be imported ({error_text(error)})", "a module") from None
-
-
-def _load_file(path: Path) -> ModuleType:
-    name = f"_rigpact_geometry_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UnusableInput(path, "no Python file", "a name ending in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and annotations need it there
-    spec.loader.exec_module(module)
-    return module
-
-
-def error_text(error: BaseException) -> str:
-    """An exception in one line: its type and the start of its message."""
-    text = " ".join(str(error).split())
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
-    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
+    return imported(
+        place, lambda: module_of_file(path, read_bytes(path)) if is_file else importlib.import_module(place)
+    )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from rigpact.reports.nonfinite.lanes import (
     published_stage,
     seed_of,
 )
+from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.errors import Fields, judged_stage, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
@@ -97,7 +98,7 @@ def failure(kind: str, text: str) -> Measured:
 
 def _with_given_names(text: str, cell: Cell) -> str:
     """The error's text with the user's names of the files: the same on every machine."""
-    for entry in (cell.clip, cell.model, cell.companion, cell.bundle):
+    for entry in (cell.clip, cell.model, cell.companion, cell.bundle, *cell.operations):
         text = text if entry is None else text.replace(entry.path, entry.name)
     return text
 
@@ -107,6 +108,7 @@ def _measured(cell: Cell) -> Measured:
         raise UnusableInput(
             "rigpact", f"version {rigpact_version()} on the worker", cell.version, "install the same one"
         )
+    _bring(cell.operations)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
     subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode)
@@ -178,6 +180,13 @@ def _checked(file: SweptFile) -> Path:
         hint = "did it change since the sweep began, or is it another file on this worker?"
         raise UnusableInput(file.name, f"a file of SHA-256 {found[:12]}", f"{file.sha256[:12]} as planned", hint)
     return path
+
+
+@lru_cache(maxsize=1)
+def _bring(operations: tuple[SweptFile, ...]) -> None:
+    """Load the modules that the command line of the sweep named, in this process too."""
+    if operations:
+        use_operations([str(_checked(file)) for file in operations])
 
 
 @lru_cache(maxsize=4)

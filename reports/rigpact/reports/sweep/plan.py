@@ -1,7 +1,7 @@
 """The plan of a sweep: its cells, in an order that depends only on the plan.
 
 The name of a cell is a hash of everything that affects its result: bundle, companion, model, clip, conventions, mode,
-frames and the version of rigpact. File names are not in the hash, so a moved file is not measured again.
+frames, modules of operations and the version of rigpact. File names are not in the hash, so a moved file is not measured again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.declared.vocabulary import files_of_operations
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
@@ -37,7 +38,10 @@ class SweptFile:
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement. changes: conventions that replace the bundle's. frames: None for the whole clip."""
+    """One measurement. changes: conventions that replace the bundle's. frames: None for the whole clip.
+
+    operations: modules that bring operations of the contract.
+    """
 
     bundle: SweptFile
     companion: SweptFile | None
@@ -47,11 +51,12 @@ class Cell:
     mode: str
     frames: int | None
     version: str = field(default_factory=rigpact_version)
+    operations: tuple[SweptFile, ...] = ()
 
     @cached_property
     def identity(self) -> str:
         """32 hexadecimal digits of a SHA-256 over everything that affects the result."""
-        files = (self.bundle, self.companion, self.model, self.clip)
+        files = (self.bundle, self.companion, self.model, self.clip, *self.operations)
         facts = [entry and entry.sha256 for entry in files], self.changes, self.mode, self.frames, self.version
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
@@ -72,6 +77,7 @@ class SweepPlan:
     settings: tuple[Changes, ...]
     modes: tuple[str, ...]
     frames: int | None
+    operations: tuple[SweptFile, ...] = ()
 
     def __len__(self) -> int:
         """Number of cells."""
@@ -81,7 +87,7 @@ class SweepPlan:
         """The cells, ordered by clip, so that each clip is read once for all checkpoints."""
         grid = itertools.product(self.clips, self.settings, self.models, self.modes)
         for clip, changes, model, mode in grid:
-            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
+            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames, operations=self.operations)
 
     def distinct(self) -> Iterator[Cell]:
         """The cells without repetition: a copy of a clip or model is not measured twice."""
@@ -115,6 +121,7 @@ def plan_sweep(
         settings=tuple(_settings(contract.conventions, knobs, base or {})),
         modes=modes_of(contract, modes),
         frames=frames,
+        operations=tuple(swept_file(Path(file), file) for file in files_of_operations()),
     )
 
 

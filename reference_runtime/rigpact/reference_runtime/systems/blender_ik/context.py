@@ -12,13 +12,12 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik import CONTEXT as _LAYOUT
 from rigpact.contract.systems.blender_ik_rig import CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.euler import EULER
+from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES, to_matrix, unit
+from rigpact.reference_runtime.operations.definitions.scaling import unscored, zscored
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.blender_ik.rotations import (
-    matrix_to_euler_xyz,
-    matrix_to_euler_zyx,
-    quaternion_to_matrix,
-)
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 
 _COUNT, _FEET = len(EFFECTORS), [EFFECTORS.index(foot) for foot in CONTACT_EFFECTORS]
 _ROTATIONS = np.concatenate(
@@ -31,18 +30,19 @@ _COPY, _RELATIVE, _EULER = 2, 16, 24
 tangent."""
 
 
-def _scaled(values: FloatArray, rotation_scale: float, height_scale: float) -> FloatArray:
-    values[:, _ROTATIONS] /= rotation_scale
-    values[:, _HEIGHTS] /= height_scale
-    return values
+def _scales(rotation_scale: float, height_scale: float) -> FloatArray:
+    """What each number of the context is divided by, (50,)."""
+    scales = np.ones(_LAYOUT.width)
+    scales[_ROTATIONS], scales[_HEIGHTS] = rotation_scale, height_scale
+    return scales
 
 
 ROOT_RELATIVE = Knob(
     "root_relative",
     {
-        "into_hips_axes": lambda hips, difference: np.einsum("tba,tkb->tka", hips, difference),
-        "out_of_hips_axes": lambda hips, difference: np.einsum("tab,tkb->tka", hips, difference),
-        "translation_only": lambda _hips, difference: difference,
+        "into_hips_axes": FRAMES["into_frame"],
+        "out_of_hips_axes": FRAMES["into_frame_turned_forward"],
+        "translation_only": FRAMES["into_frame_not_turned"],
     },
     "how an effector's way from the hips is turned",
     {
@@ -50,7 +50,6 @@ ROOT_RELATIVE = Knob(
         "translation_only": "turn the difference into the hips' axes",
     },
 )
-"""(N, 3, 3) axes of the hips as columns, (N, 5, 3) effectors from the hips in world axes."""
 ROOT_AXES = Knob(
     "root_axes", {"y_forward_z_up": (1, 2), "z_forward_y_up": (2, 1), "x_forward_z_up": (0, 2)},
     "which of the hips' axes are forward and up",
@@ -60,7 +59,7 @@ ROOT_AXES = Knob(
     },
 )  # fmt: skip
 EULER_ORDER = Knob(
-    "euler_order", {"xyz": matrix_to_euler_xyz, "zyx": matrix_to_euler_zyx}, "the order of an effector's Euler angles",
+    "euler_order", {"xyz": EULER["xyz_rad"], "zyx": EULER["XYZ_rad"]}, "the order of an effector's Euler angles",
     {"zyx": "Blender's XYZ is Rz Ry Rx on columns: x turns first"},
 )  # fmt: skip
 EFFECTOR_ROTATION_SPACE = Knob(
@@ -99,7 +98,7 @@ CONTACT_FLAGS = Knob(
     {"desired_grounded": "grounded comes before desired contact"},
 )  # fmt: skip
 NORMALISATION = Knob(
-    "normalisation", {"scaled": _scaled, "missing": lambda values, *_scales: values},
+    "normalisation", {"scaled": zscored, "missing": lambda values, *_scales: values},
     "whether rotations and heights are scaled before the network",
     {"missing": "the network was trained on scaled inputs: normalise before it"},
 )  # fmt: skip
@@ -129,10 +128,11 @@ def context(frames: Frames) -> FloatArray:
     """The 50 numbers in metres and radians, (N, 50)."""
     effectors, root, ground = (frames[name].astype(np.float64) for name in ("effectors", "root", "ground"))
     effectors, ground = effectors.reshape(-1, _COUNT, 7), ground.reshape(-1, len(_FEET), 6)
-    hips = quaternion_to_matrix(root[:, 3:])
-    positions = frames.pick(ROOT_RELATIVE)(hips, effectors[..., :3] - root[:, None, :3])
-    orientations = frames.pick(EFFECTOR_ROTATION_SPACE)(hips, quaternion_to_matrix(effectors[..., 3:]))
-    angles = frames.pick(EULER_ORDER)(orientations)
+    turn = unit(root[:, None, 3:])
+    positions, hips = frames.pick(ROOT_RELATIVE)(effectors[..., :3], root[:, None, :3], turn), to_matrix(turn[:, 0])
+    orientations = frames.pick(EFFECTOR_ROTATION_SPACE)(hips, to_matrix(unit(effectors[..., 3:])))
+    _, to_angles = frames.pick(EULER_ORDER)
+    angles = to_angles(orientations)
     told = np.concatenate([positions, angles], axis=2)[:, frames.pick(EFFECTOR_ORDER)].reshape(len(root), -1)
     forward, up = frames.pick(ROOT_AXES)
     feet = ground.copy()
@@ -170,8 +170,8 @@ def _euler_bound(angles: FloatArray) -> FloatArray:
 def model_input(frames: Frames) -> FloatArray:
     """The scaled context, as the network expects it, (N, 50)."""
     values, rig = frames["context"].astype(np.float64), frames.numbers
-    scales = rig.rotation_scale * frames.pick(ROTATION_SCALE), rig.height_scale * frames.pick(HEIGHT_SCALE)
-    values = frames.pick(NORMALISATION)(values, *scales)
+    scales = _scales(rig.rotation_scale * frames.pick(ROTATION_SCALE), rig.height_scale * frames.pick(HEIGHT_SCALE))
+    values = frames.pick(NORMALISATION)(values, 0.0, scales)
     values[:, _TASK] *= frames.pick(TASK_SCALE)
     values[:, _PHASE] *= frames.pick(PHASE_UNIT)
     return stored(values)
@@ -179,12 +179,8 @@ def model_input(frames: Frames) -> FloatArray:
 
 def denormalised(rows: FloatArray, rig: IkConstants) -> FloatArray:
     """The context of a scaled input, (N, 50): the inverse of `model_input`."""
-    values = rows.astype(np.float64)
-    values[:, _ROTATIONS] *= rig.rotation_scale
-    values[:, _HEIGHTS] *= rig.height_scale
-    return stored(values)
+    return stored(unscored(rows.astype(np.float64), 0.0, _scales(rig.rotation_scale, rig.height_scale)))
 
 
-def input_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """A division by a rounded constant, and a store."""
-    return gamma(4) * np.abs(rows.astype(np.float64))
+input_bound = of_result(4)
+"""A division by a rounded constant, and a store."""

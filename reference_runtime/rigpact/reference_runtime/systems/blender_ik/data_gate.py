@@ -18,10 +18,11 @@ from rigpact.contract.systems.blender_ik import CONTEXT as _CONTEXT
 from rigpact.contract.systems.blender_ik import ROTATION_VECTORS
 from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.problem import Problem
-from rigpact.reference_runtime.operations.geometry import length
+from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
+from rigpact.reference_runtime.operations.geometry import length, quat_to_vector
 from rigpact.reference_runtime.systems.blender_ik.context import denormalised
 from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
-from rigpact.reference_runtime.systems.blender_ik.rotations import canonical_vector, vector_to_matrix
 from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
 
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
@@ -99,7 +100,7 @@ def _label_problems(rotations: FloatArray, rig: IkConstants) -> Iterator[Problem
     angles = length(vectors)[..., 0]
     row, bone = np.unravel_index(int(np.argmax(angles)), angles.shape)
     if angles[row, bone] > np.pi + STILL:
-        shorter = ", ".join(f"{value:.3f}" for value in canonical_vector(vectors[row, bone]))
+        shorter = ", ".join(f"{value:.3f}" for value in quat_to_vector(exponential(0.5 * vectors[row, bone])))
         yield Problem(
             f"rotations/{BONES[bone]}", f"an angle of {np.rad2deg(angles[row, bone]):.0f} degrees in row {row}",
             f"at most 180, ({shorter})", "the same rotation has two labels: take -q where w < 0 before the logarithm",
@@ -108,10 +109,10 @@ def _label_problems(rotations: FloatArray, rig: IkConstants) -> Iterator[Problem
 
 def _kinematics_problems(context: FloatArray, rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
     vectors = rotations.reshape(-1, len(BONES), 3).astype(np.float64)
-    heads, world = forward_kinematics(chain_of(rig), vector_to_matrix(vectors), np.zeros((len(vectors), 3)))
+    heads, world = forward_kinematics(chain_of(rig), to_matrix(exponential(0.5 * vectors)), np.zeros((len(vectors), 3)))
     reached = np.einsum("tba,tkb->tka", world[:, 0], heads[:, EFFECTOR_BONES])
     told = context[:, : 6 * len(EFFECTORS)].reshape(len(context), -1, 6)[..., :3]
-    distance = np.sqrt(((reached - told) ** 2).sum(axis=2))
+    distance = LENGTHS["euclidean"](reached - told)
     row, effector = np.unravel_index(int(np.argmax(distance)), distance.shape)
     if distance[row, effector] > KINEMATICS_M:
         yield Problem(

@@ -47,21 +47,16 @@ def _levels(parents: tuple[int, ...]) -> tuple[tuple[list[int], list[int]], ...]
     return tuple((bones, [parents[bone] for bone in bones]) for bones in rows)
 
 
-def rest_then_local(rest: FloatArray, local: FloatArray) -> FloatArray:
-    """A bone's rotation is local to its rest pose: B A."""
-    return np.asarray(rest @ local)
-
-
 def forward_kinematics(
     chain: Chain,
     local: FloatArray,
     root_m: FloatArray,
-    turn: Callable[[FloatArray, FloatArray], FloatArray] = rest_then_local,
+    turn: Callable[[FloatArray, FloatArray], FloatArray] = np.matmul,
 ) -> tuple[FloatArray, FloatArray]:
     """Heads (..., J, 3) in metres and world orientations (..., J, 3, 3).
 
     local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) position of the root's head. turn: a bone's rest
-    rotation and its local rotation -> its rotation in its parent.
+    rotation and its local rotation -> its rotation in its parent; a rotation is local to the rest pose: B A.
     """
     turned = turn(chain.turns, local)
     orientations = turned.copy()

@@ -13,14 +13,11 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES, FROM_XYZW, exponential, to_matrix, unit
+from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics, rest_then_local
-from rigpact.reference_runtime.systems.blender_ik.rotations import (
-    quaternion_to_matrix,
-    vector_to_matrix,
-    vector_to_quaternion,
-)
+from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics
 
 EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
 _DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
@@ -43,11 +40,11 @@ def _flat_chain(contract: Any) -> Chain:
 
 
 def _hips_relative(targets: FloatArray, root: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("tba,tkb->tka", quaternion_to_matrix(root[:, 3:]), targets - root[:, None, :3]))
+    return FRAMES["into_frame"](targets, root[:, None, :3], unit(root[:, None, 3:]))
 
 
 CLAMP = Knob(
-    "clamp", {"applied": np.clip, "none": lambda rotations, _low, _high: rotations},
+    "clamp", {"applied": CLIPPED["clamped"], "none": CLIPPED["none"]},
     "whether rotations are kept within the joints' limits",
     {"none": "clamp every component to the joint's limits before the pose is used"},
 )  # fmt: skip
@@ -62,11 +59,11 @@ CLAMP_PLACE = Knob(
     {"behind_kinematics": "the kinematics must see the clamped rotations, as training did"},
 )  # fmt: skip
 ROTATION_VECTOR = Knob(
-    "rotation_vector", {"norm_is_angle": 1.0, "norm_is_half_angle": 2.0}, "what the length of a rotation vector is",
+    "rotation_vector", {"norm_is_angle": 0.5, "norm_is_half_angle": 1.0}, "what the length of a rotation vector is",
     {"norm_is_half_angle": "the norm of a rotation vector is the whole angle; halve it for a quaternion"},
 )  # fmt: skip
 QUATERNION_ORDER = Knob(
-    "quaternion_order", {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}, "the order of a published quaternion's components",
+    "quaternion_order", FROM_XYZW, "the order of a published quaternion's components",
     {"wxyz": "Blender's quaternions have w first, the published pose has it last"},
 )  # fmt: skip
 REST_ORIENTATION = Knob(
@@ -74,7 +71,7 @@ REST_ORIENTATION = Knob(
     {"ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A"},
 )  # fmt: skip
 LOCAL_ORDER = Knob(
-    "local_order", {"rest_then_local": rest_then_local, "local_then_rest": lambda rest, local: local @ rest},
+    "local_order", {"rest_then_local": np.matmul, "local_then_rest": lambda rest, local: local @ rest},
     "the order of a bone's rest turn and its rotation",
     {"local_then_rest": "a rotation is local to the rest pose: B A, not A B"},
 )  # fmt: skip
@@ -99,7 +96,7 @@ def limited(frames: Frames) -> FloatArray:
 def pose(frames: Frames) -> FloatArray:
     """The pose that the engine applies to its bones: unit quaternions from rest, (N, 92)."""
     vectors = frames["limited"].astype(np.float64).reshape(-1, _COUNT, 3)
-    quaternions = vector_to_quaternion(vectors * frames.pick(ROTATION_VECTOR))
+    quaternions = exponential(vectors * frames.pick(ROTATION_VECTOR))
     return stored(quaternions[..., frames.pick(QUATERNION_ORDER)].reshape(len(vectors), -1))
 
 
@@ -113,7 +110,7 @@ def pose_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArr
 def positions(frames: Frames) -> FloatArray:
     """Positions of all bone heads by forward kinematics, (N, 69) metres."""
     vectors = frames[frames.pick(CLAMP_PLACE)].astype(np.float64).reshape(-1, _COUNT, 3)
-    local = vector_to_matrix(vectors * frames.pick(ROTATION_VECTOR))
+    local = to_matrix(exponential(vectors * frames.pick(ROTATION_VECTOR)))
     root = frames.pick(FK_ROOT)(frames["root"][:, :3].astype(np.float64))
     chain = frames.built(frames.pick(REST_ORIENTATION))
     heads, _ = forward_kinematics(chain, local, root, turn=frames.pick(LOCAL_ORDER))
@@ -131,7 +128,7 @@ def effector_error(frames: Frames) -> FloatArray:
     effectors, root, heads = (frames[name].astype(np.float64) for name in ("effectors", "root", "positions"))
     targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root)
     reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
-    return stored(np.sqrt(np.sum((reached - targets) ** 2, axis=2)))
+    return stored(LENGTHS["euclidean"](reached - targets))
 
 
 def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:

@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput
 from rigpact.reference_runtime.operations.lanes import UNGUARDED
-from rigpact.reference_runtime.operations.normalisation import SQUASH, Squash, StateNormaliser, zscored
+from rigpact.reference_runtime.operations.normalisation import SQUASH, Squash, StateNormaliser, zscored_by
 from rigpact.reference_runtime.operations.pose_history import PoseHistory
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
@@ -159,7 +159,7 @@ class _Squashing:
         least = np.float32(floor if self.floored else _SMALLEST_SCALE)
         scale = np.maximum(np.abs(auxiliary.scale), least).astype(value.dtype)
         squash = _exponential_tanh if self.is_exponential else SQUASH["tanh"].before
-        return zscored(squash(value, scale), auxiliary.statistics)
+        return zscored_by(squash(value, scale), auxiliary.statistics)
 
 
 class FaultyNormaliser(StateNormaliser):

@@ -14,7 +14,7 @@ from rigpact.contract.layout import CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.reference_runtime.operations.contacts import FootContact, foot_sample, updated_contact
-from rigpact.reference_runtime.operations.normalisation import zscored
+from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
@@ -122,7 +122,7 @@ class GroundedInputs(FreeRunInputs):
         if self._place is None:
             return stored(flags)
         statistics = self._state_statistics
-        return stored(zscored(flags, Statistics(statistics.mean[self._place], statistics.std[self._place])))
+        return stored(zscored_by(flags, Statistics(statistics.mean[self._place], statistics.std[self._place])))
 
 
 def contact_flags(poses6d: FloatArray, contract: Contract, rows: ClipRows) -> FloatArray:

@@ -22,6 +22,8 @@ from rigpact.reference_runtime.operations import (
     writeback,
 )
 from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
+from rigpact.reference_runtime.operations.definitions.history import ORDERS
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
 from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
 from rigpact.reference_runtime.systems.enemy_animation import output
@@ -79,7 +81,7 @@ YAW_ENCODING = _knob(
     "how the root yaw becomes a feature",
     "add a clip that turns past half a turn to either side",
 )
-HISTORY_ORDER = _knob("pose_history_order", pose_history.ORDER, "order of the frames", _MOVES)
+HISTORY_ORDER = _knob("pose_history_order", ORDERS, "order of the frames", _MOVES)
 HISTORY_PHASE = _knob(
     "pose_history_phase",
     pose_history.DELAY,
@@ -133,7 +135,7 @@ MIRROR_AXIS = _knob(
     "mirror", output.MIRROR,
     "change of handedness of the published pose: R becomes S·R·S with S = diag(±1)",
 )  # fmt: skip
-QUATERNION_ORDER = _knob("quaternion_order", output.QUATERNION_ORDER, "component order of published quaternions")
+QUATERNION_ORDER = _knob("quaternion_order", FROM_XYZW, "component order of published quaternions")
 INPUT_ORDER = InputOrder(
     "input_order", {",".join(INPUTS): INPUTS},
     "which vector is bound at each of the network's five positions; any permutation",

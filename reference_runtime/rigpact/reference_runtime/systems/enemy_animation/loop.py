@@ -19,6 +19,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
+from rigpact.reference_runtime.operations.definitions.scaling import unscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import (
@@ -203,7 +204,7 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
     if normalised is None:
         raise UnusableInput(clip.path, "no prediction and no target_norm", "recorded poses to play back")
     statistics = contract.output_statistics
-    return stored(normalised.astype(np.float64) * statistics.std + statistics.mean)
+    return stored(unscored(normalised.astype(np.float64), statistics.mean, statistics.std))
 
 
 def start_run(

@@ -17,6 +17,8 @@ from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.reference_runtime.operations.bound_rotations import COMPOSE, DIRECTION
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
+from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, zscored
 from rigpact.reference_runtime.operations.lanes import blocks, pour
 from rigpact.reference_runtime.operations.normalisation import SQUASH, YAW
 from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
@@ -28,9 +30,9 @@ Affine = tuple[FloatArray, FloatArray]
 
 DENORM: Mapping[str, Callable[[Statistics, Statistics], Affine]] = {
     "std_and_mean": lambda own, _state: (own.std, own.mean),
-    "std_only": lambda own, _state: (own.std, np.zeros_like(own.mean)),
-    "mean_only": lambda own, _state: (np.ones_like(own.std), own.mean),
-    "variance": lambda own, _state: (own.std.astype(np.float64) ** 2, own.mean),
+    "std_only": lambda own, _state: (own.std, MEANS["none"](own.mean)),
+    "mean_only": lambda own, _state: (STDS["none"](own.std), own.mean),
+    "variance": lambda own, _state: (STDS["variance"](own.std.astype(np.float64)), own.mean),
     "state_stats": lambda _own, state: (state.std, state.mean),
 }
 ADDS_MEAN: Mapping[str, bool] = {"delta": True, "residual": False, "absolute": True}
@@ -48,8 +50,6 @@ MIRROR: Mapping[str, tuple[float, float, float] | None] = {
     "y": (1.0, -1.0, 1.0),
     "z": (1.0, 1.0, -1.0),
 }
-QUATERNION_ORDER: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
-
 
 _PLANS_KEPT = 4
 
@@ -87,7 +87,7 @@ class OutputStages:
         self._bones = contract.bone_count
         self._denormalise = Denormalisation(contract)
         self._own = _pose_conventions(contract, self.codec)
-        self._components = QUATERNION_ORDER[conventions.quaternion_order]
+        self._components = FROM_XYZW[conventions.quaternion_order]
         self._plans: dict[int, PosePlan] = {}
         self._looked_back = False
 
@@ -265,7 +265,7 @@ class Denormalisation:
         for inverse in self._inverse:
             value[..., inverse.place] = inverse.before(value[..., inverse.place])
         spread = self._factor != 0.0
-        value = np.where(spread, (value - self._summand) / np.where(spread, self._factor, 1.0), 0.0)
+        value = np.where(spread, zscored(value, self._summand, np.where(spread, self._factor, 1.0)), 0.0)
         for inverse in self._inverse:
             value[..., inverse.place] = inverse.after(value[..., inverse.place])
         return value

@@ -20,7 +20,7 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.condition import WINDOW, ConditionWindow
-from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, same_hemisphere
+from rigpact.reference_runtime.operations.geometry import quaternion_angle_rad, rotation_angle_rad
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.operations.pose_history import PoseHistory
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -199,12 +199,8 @@ def _angles_deg(
 
 
 def _quaternion_angles_deg(_contract: Contract, recorded: FloatArray, computed: FloatArray) -> FloatArray:
-    """Angle between the quaternions of each bone, (T, B) degrees; the chord keeps small angles exact."""
-    a = recorded.astype(np.float64)
-    b = same_hemisphere(a, computed.astype(np.float64))
-    one, other = (side.reshape(len(side), -1, 4) for side in (a, b))
-    chord, total = (np.linalg.norm(one + sign * other, axis=-1) for sign in (-1.0, 1.0))
-    return np.asarray(np.degrees(4.0 * np.arctan2(chord, total)))
+    """Angle between the quaternions of each bone, (T, B) degrees."""
+    return np.degrees(quaternion_angle_rad(recorded.astype(np.float64), computed.astype(np.float64)))
 
 
 _POSE = Measure("deg", partial(_angles_deg, _whole_pose), range=ROTATION_RANGE)

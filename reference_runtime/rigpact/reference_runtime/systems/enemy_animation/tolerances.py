@@ -29,6 +29,7 @@ from rigpact.contract.statistics import (
 )
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
 from rigpact.reference_runtime.operations.geometry import length
 from rigpact.reference_runtime.operations.normalisation import YAW, StateNormaliser
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -40,6 +41,7 @@ from rigpact.reference_runtime.operations.rotation_bounds import (
 )
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages, published_before
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 
 _COPY, _AFFINE, _TANH, _DIRECTION, _COMPOSE, _QUATERNION = 2, 4, 8, 12, 32, 24
 """Operations on the longest path of each stage: a copy is stored twice; tanh(v/s) is a division, a tanh and a store; …"""
@@ -73,9 +75,8 @@ def _known(frames: Any, stage: str, otherwise: FloatArray) -> FloatArray:
     return otherwise if rows is None else rows
 
 
-def copied(_frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
-    """Bound of a value that is stored once on each side."""
-    return gamma(_COPY) * np.abs(rows, dtype=np.float64)
+copied = of_result(_COPY)
+"""Bound of a value that is stored once on each side."""
 
 
 def raw_state(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
@@ -114,7 +115,7 @@ def _zscore(z: FloatArray, statistics: Statistics, feature_error: FloatArray | N
     """
     z = z.astype(np.float64)
     mean, std = statistics.mean.astype(np.float64), statistics.std_floored.astype(np.float64)
-    feature = np.abs(z * std + mean)
+    feature = np.abs(unscored(z, mean, std))
     error = gamma(_TANH) * feature + gamma(_COPY) * np.abs(mean)
     if feature_error is not None:
         error = error + feature_error
@@ -152,7 +153,7 @@ def _yaw_bound(frames: Any, rows: FloatArray, rounding: FloatArray) -> FloatArra
     turned = gamma(_AFFINE) * heading * unit / np.pi / std
     if end is None:
         return np.asarray(turned)
-    feature = np.abs(rows[..., yaw] * std + contract.state_statistics.mean[yaw])
+    feature = np.abs(unscored(rows[..., yaw], contract.state_statistics.mean[yaw], std))
     at_the_seam = np.abs(feature - end) <= end * gamma(_TANH) + 4.0 * (rounding + turned) * std
     return np.asarray(np.where(at_the_seam, turned + 2.0 * end / std, turned))
 
@@ -194,16 +195,17 @@ def angvel(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     """Absolute error of a vector rotated into another frame: each component is a sum over the vector's components."""
     own = auxiliary.statistics
-    feature = np.clip(z.astype(np.float64) * own.std_floored + own.mean, -1.0 + UNIT_ROUNDOFF, 1.0 - UNIT_ROUNDOFF)
+    value, nearest = unscored(z.astype(np.float64), own.mean, own.std_floored), 1.0 - UNIT_ROUNDOFF
+    feature = np.clip(value, -nearest, nearest)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
-    omega = (scale * np.arctanh(feature)).reshape(len(z), -1, 3)
+    omega = (scale * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
     return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
 
 
 def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
     """Bound of a squashed z-score whose raw value has the absolute error `raw_error`: tanh' = 1 - tanh²."""
     own = auxiliary.statistics
-    feature = np.clip(np.abs(z.astype(np.float64) * own.std_floored + own.mean), 0.0, 1.0)
+    feature = np.clip(np.abs(unscored(z.astype(np.float64), own.mean, own.std_floored)), 0.0, 1.0)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     shifted = np.minimum(raw_error / scale, 1.0)
     # the slope is taken at the end of the interval nearest to 0, where it is largest

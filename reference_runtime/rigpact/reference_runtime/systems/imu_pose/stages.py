@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.conventions import Knob
+from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.imu_pose import JOINTS, LOG_VARIANCE_RANGE, STANDARD_GRAVITY_M_S2
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, FUNCTIONS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 
@@ -22,10 +24,6 @@ def _halves(head: FloatArray) -> tuple[FloatArray, FloatArray]:
     return head[:, :width], head[:, width:]
 
 
-_SWAPPED = [
-    JOINTS.index(name[:-2] + {"_l": "_r", "_r": "_l"}[name[-2:]]) if name[-2:] in {"_l", "_r"} else place
-    for place, name in enumerate(JOINTS)
-]
 ACCELERATION_UNIT = Knob(
     "acceleration_unit", {"m_s2": 1.0, "g": STANDARD_GRAVITY_M_S2}, "the unit of accelerations that come in",
     {"g": "a phone's API gives g: multiply by 9.81 before the network"},
@@ -72,7 +70,7 @@ JOINT_ORDER = Knob(
     "joint_order",
     {
         "as_declared": list(range(len(JOINTS))),
-        "left_right_swapped": _SWAPPED,
+        "left_right_swapped": left_right_permutation(JOINTS),
         "constraint_loss": [1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 14, 0, 7, 8, 15, 16],
     },
     "the order of the joints in the head",
@@ -87,16 +85,16 @@ WORLD_AXES = Knob(
     {"y_up": "poses are z up; the engine's axes need a conversion in one place"},
 )  # fmt: skip
 LOG_VARIANCE_CLAMP = Knob(
-    "log_variance_clamp", {"clamped": lambda rows: np.clip(rows, *LOG_VARIANCE_RANGE), "none": lambda rows: rows},
+    "log_variance_clamp", {name: CLIPPED[name] for name in ("clamped", "none")},
     "whether log-variances are kept within their range",
     {"none": f"clamp to {LOG_VARIANCE_RANGE} before exp"},
 )  # fmt: skip
 SPREAD = Knob(
     "spread",
     {
-        "variance": lambda log_variance: np.exp(0.5 * log_variance),
-        "log_is_of_sigma": np.exp,
-        "softplus": lambda log_variance: np.sqrt(np.logaddexp(0.0, log_variance)),
+        "variance": lambda log_variance: FUNCTIONS["exp"](0.5 * log_variance),
+        "log_is_of_sigma": FUNCTIONS["exp"],
+        "softplus": lambda log_variance: np.sqrt(FUNCTIONS["softplus"](log_variance)),
     },
     "how a log-variance becomes a standard deviation",
     {
@@ -145,7 +143,7 @@ def pose(frames: Frames) -> FloatArray:
 def log_variance(frames: Frames) -> FloatArray:
     """Clamped log-variances, (N, 51), in the pose's order of joints and axes."""
     joints = np.abs(frames.pick(WORLD_AXES)) @ _joints(frames, 1)[..., None]
-    return stored(frames.pick(LOG_VARIANCE_CLAMP)(joints.reshape(len(joints), -1)))
+    return stored(frames.pick(LOG_VARIANCE_CLAMP)(joints.reshape(len(joints), -1), *LOG_VARIANCE_RANGE))
 
 
 def sigma(frames: Frames) -> FloatArray:

@@ -17,6 +17,7 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.neurarig import PACKET as _FRAME
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.systems.neurarig.wire import (
     LEGS,
     Frame,
@@ -178,7 +179,7 @@ def frame_refusal(values: FloatArray, profile: Profile) -> Refusal | None:
     if not values[_DEAD_TAIL:].any():
         filled = np.flatnonzero(values)
         return Refusal(Reason.DEAD_INPUT, f"everything from float {filled[-1] + 1 if len(filled) else 0} on is zero")
-    lengths = np.array([np.sqrt(np.sum(values[start : start + 4].astype(np.float64) ** 2)) for start in _QUATERNIONS])
+    lengths = np.array([LENGTHS["euclidean"](values[start : start + 4].astype(np.float64)) for start in _QUATERNIONS])
     wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
     if len(wrong):
         return Refusal(Reason.NOT_UNIT, f"float {_QUATERNIONS[wrong[0]]} begins one of length {lengths[wrong[0]]:.3g}")

@@ -14,9 +14,19 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.neurarig import BONES, ENGINE_POSE, JOINTS, SIDES
 from rigpact.contract.systems.neurarig import PACKET as _FRAME
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import (
+    FRAMES,
+    FROM_XYZW,
+    PRODUCTS,
+    TURNS,
+    product,
+    rotated,
+    unit_or_identity,
+)
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.neurarig.quaternions import conjugate, normalised, product, rotated
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 
 _POSITIONS = np.array([field.unit == "cm" for field in _FRAME for _ in range(field.size)])
 _QUATERNIONS = [field.start for field in _FRAME if field.name.endswith("_quat")]
@@ -40,10 +50,10 @@ def _by_side(*names: str) -> list[int]:
 TARGET_SPACE = Knob(
     "target_space",
     {
-        "pelvis": lambda target, p, q: rotated(conjugate(q), target - p),
+        "pelvis": FRAMES["into_frame"],
         "world": lambda target, _p, _q: target,
-        "forward_transform": lambda target, p, q: rotated(q, target - p),
-        "relative_not_turned": lambda target, p, _q: target - p,
+        "forward_transform": FRAMES["into_frame_turned_forward"],
+        "relative_not_turned": FRAMES["into_frame_not_turned"],
     },
     "the space in which foot targets are sent",
     {
@@ -54,14 +64,12 @@ TARGET_SPACE = Knob(
 )
 NORMAL_SPACE = Knob(
     "normal_space",
-    {"pelvis": lambda normal, q: rotated(conjugate(q), normal), "world": lambda normal, _q: normal},
+    {"pelvis": TURNS["inverse"], "world": TURNS["none"]},
     "the space in which ground normals are sent",
     {"world": "ground normals are sent in the pelvis' space, turned and not moved"},
 )
-_XYZW, _W_FIRST = [0, 1, 2, 3], [3, 0, 1, 2]
-"""Positions of x, y, z, w among four numbers, with w last or w first."""
 QUATERNION_ORDER = Knob(
-    "quaternion_order", {"xyzw": _XYZW, "wxyz": _W_FIRST}, "the order of a quaternion's components in the packet",
+    "quaternion_order", FROM_XYZW, "the order of a quaternion's components in the packet",
     {"wxyz": "w is last; glm and Eigen constructors take it first"},
 )  # fmt: skip
 HANDEDNESS = Knob(
@@ -93,7 +101,7 @@ INPUT_SCALE = Knob(
     {"none": "the network was trained on metres: positions times 0.01"},
 )  # fmt: skip
 NORMALISATION = Knob(
-    "normalisation", {"unit": normalised, "none": lambda raw: raw}, "whether the network's quaternions are made unit",
+    "normalisation", {"unit": unit_or_identity, "none": lambda raw: raw}, "whether the network's quaternions are made unit",
     {"none": "the network's quaternions are not unit: normalise before any use"},
 )  # fmt: skip
 QUATERNION_SIGN = Knob(
@@ -107,7 +115,7 @@ REPLY_LENGTH = Knob(
     {"25_bytes": "the reply is 1 + 24 * 4 bytes; size() counts floats, so only six arrive"},
 )  # fmt: skip
 REPLY_ORDER = Knob(
-    "reply_order", {"xyzw": _XYZW, "wxyz": _W_FIRST}, "the order of a quaternion's components in the reply",
+    "reply_order", FROM_XYZW, "the order of a quaternion's components in the reply",
     {"wxyz": "the reply has w last"},
 )  # fmt: skip
 BONE_AXIS = Knob(
@@ -121,7 +129,7 @@ BONE_AXIS = Knob(
     {"x_both": "the left leg's bones run along -x", "minus_z": "this rig's bones run along x, not along -z"},
 )
 MULTIPLICATION = Knob(
-    "multiplication", {"parent_child": product, "child_parent": lambda parent, child: product(child, parent)},
+    "multiplication", {"parent_child": product, "child_parent": PRODUCTS["second_first"]},
     "the order in which a parent's rotation and a local one are multiplied",
     {"child_parent": "world = parent * local; for quaternions too"},
 )  # fmt: skip
@@ -153,12 +161,12 @@ ERROR_TARGET = Knob(
 def packet(frames: Frames) -> FloatArray:
     """The sent packet, (N, 63): targets and normals in the pelvis' space, all other fields as in the engine's pose."""
     frame = frames["engine_pose"].astype(np.float64)
-    p, q = frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT])
+    p, q = frame[:, _PELVIS], unit_or_identity(frame[:, _PELVIS_QUAT])
     sent: FloatArray = frame.copy()
     for side in SIDES:
         target, normal = _FRAME[f"foot_{side}_target"].range, _FRAME[f"ground_normal_{side}"].range
         sent[:, target] = frames.pick(TARGET_SPACE)(frame[:, target], p, q)
-        sent[:, normal] = frames.pick(NORMAL_SPACE)(frame[:, normal], q)
+        sent[:, normal] = rotated(frames.pick(NORMAL_SPACE)(q), frame[:, normal])
     for start in _QUATERNIONS:
         sent[:, start : start + 2] *= frames.pick(HANDEDNESS)
     sent = _reordered(sent, _QUATERNIONS, frames.pick(QUATERNION_ORDER))
@@ -200,9 +208,8 @@ def first_bytes(rows: FloatArray, count: int) -> FloatArray:
     return raw.view("<f4").astype(np.float32)
 
 
-def copied_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Copied, or times a constant."""
-    return gamma(3) * np.abs(rows.astype(np.float64))
+copied_bound = of_result(3)
+"""Copied, or times a constant."""
 
 
 def rotations(frames: Frames) -> FloatArray:
@@ -231,13 +238,13 @@ def reply(frames: Frames) -> FloatArray:
 def joints(frames: Frames) -> FloatArray:
     """Hip, knee and foot of both legs under the reply, (N, 18) in world space."""
     frame, answer, rig = frames["engine_pose"].astype(np.float64), frames["reply"].astype(np.float64), frames.numbers
-    pelvis = frames.pick(FK_SPACE)(frame[:, _PELVIS], normalised(frame[:, _PELVIS_QUAT]))
+    pelvis = frames.pick(FK_SPACE)(frame[:, _PELVIS], unit_or_identity(frame[:, _PELVIS_QUAT]))
     lengths = frames.pick(LEG_LENGTHS)(rig.femur_cm, rig.tibia_cm)
     axes = frames.pick(BONE_AXIS)(rig.bone_axes)
     legs = []
     for leg, side in enumerate(SIDES):
         hip = frame[:, _FRAME[f"thigh_{side}_pos"].range]
-        turns = [normalised(answer[:, 4 * place : 4 * place + 4]) for place in (3 * leg, 3 * leg + 1)]
+        turns = [unit_or_identity(answer[:, 4 * place : 4 * place + 4]) for place in (3 * leg, 3 * leg + 1)]
         bones = [axes[leg] * float(length[leg]) for length in lengths]
         legs.append(leg_joints(pelvis, hip, turns, bones, frames.pick(MULTIPLICATION)))
     return stored(np.hstack(legs))
@@ -258,7 +265,7 @@ def leg_joints(
     place = place + rotated(turn, hip_cm)
     found.append(place)
     for local, bone in zip(turns, bones_cm, strict=True):
-        turn = normalised(multiply(turn, local))
+        turn = unit_or_identity(multiply(turn, local))
         place = place + rotated(turn, bone)
         found.append(place)
     return np.concatenate(found, axis=-1)
@@ -280,7 +287,7 @@ def foot_error(frames: Frames) -> FloatArray:
     for side in SIDES:
         start = 3 * JOINTS.index(f"foot_{side}")
         difference = places[:, start : start + 3] - source[:, _FRAME[f"foot_{side}_target"].range]
-        errors.append(np.sqrt(np.sum(difference**2, axis=1)))
+        errors.append(LENGTHS["euclidean"](difference))
     return stored(np.stack(errors, axis=1))
 
 

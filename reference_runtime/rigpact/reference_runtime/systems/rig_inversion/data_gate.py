@@ -10,7 +10,8 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.problem import Problem
 from rigpact.contract.systems.rig_inversion import DUPLICATE_VERTICES, PARAMETERS, VERTICES, RigConstants
-from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh, vertex_distance
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
+from rigpact.reference_runtime.systems.rig_inversion.rig import rig_mesh
 
 SAME_MESH, FEWEST = 1e-5, 2
 
@@ -36,7 +37,7 @@ def mesh_problems(mesh: FloatArray) -> Iterator[Problem]:
         return
     first, second = DUPLICATE_VERTICES
     vertices = mesh.reshape(len(mesh), len(VERTICES), 3)
-    apart = vertex_distance(vertices[:, first], vertices[:, second])
+    apart = LENGTHS["euclidean"](vertices[:, first] - vertices[:, second])
     row = int(np.argmax(apart))
     if apart[row] > SAME_MESH:
         yield Problem(
@@ -67,7 +68,7 @@ def data_problems(parameters: FloatArray, mesh: FloatArray, rig: RigConstants) -
             "parameters", f"one set of parameters in {len(parameters)} rows", "several", "a constant answers it"
         )
     if not found:
-        apart = vertex_distance(rig_mesh(parameters, rig), mesh.reshape(len(mesh), -1, 3)).max(axis=1)
+        apart = LENGTHS["euclidean"](rig_mesh(parameters, rig) - mesh.reshape(len(mesh), -1, 3)).max(axis=1)
         row = int(np.argmax(apart))
         if apart[row] > SAME_MESH:
             yield Problem(

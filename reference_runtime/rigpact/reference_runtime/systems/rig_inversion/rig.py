@@ -12,26 +12,18 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.rig_inversion import RigConstants
-
-_PLANES = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
-"""For each axis: a positive turn takes the first of these two axes to the second."""
+from rigpact.reference_runtime.operations.definitions.euler import EULER
 
 
-def turned(points: FloatArray, axis: str, angle_rad: FloatArray) -> FloatArray:
-    """Points (..., V, 3) turned about a coordinate axis by angles (...)."""
-    first, second = _PLANES[axis]
-    cosine, sine = np.cos(angle_rad)[..., None], np.sin(angle_rad)[..., None]
-    result = points.copy()
-    result[..., first] = cosine * points[..., first] - sine * points[..., second]
-    result[..., second] = sine * points[..., first] + cosine * points[..., second]
-    return result
+def rotation(angles_rad: FloatArray, order: Sequence[str] = ("x", "y", "z")) -> FloatArray:
+    """The matrix (..., 3, 3) of turns about fixed axes, the first of `order` first, by angles (..., 3) about x, y, z."""
+    to_matrix, _ = EULER[f"{''.join(order)}_rad"]
+    return to_matrix(angles_rad[..., ["xyz".index(axis) for axis in order]])
 
 
-def rotated(points: FloatArray, angles_rad: FloatArray, order: Sequence[str] = ("x", "y", "z")) -> FloatArray:
-    """Points (..., V, 3) turned about fixed axes, the first of `order` first, by angles (..., 3) about x, y, z."""
-    for axis in order:
-        points = turned(points, axis, angles_rad[..., "xyz".index(axis)])
-    return points
+def rotated(points: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Points (..., V, 3) turned by matrices (..., 3, 3)."""
+    return points @ np.swapaxes(matrix, -1, -2)
 
 
 def rig_mesh(parameters: FloatArray, rig: RigConstants) -> FloatArray:
@@ -44,9 +36,4 @@ def rig_mesh(parameters: FloatArray, rig: RigConstants) -> FloatArray:
     low, high = rig.scale_range
     angles = (values[..., :3] - 0.5) * np.deg2rad(rig.angle_range_deg)
     scales = low + values[..., 3:] * (high - low)
-    return rotated(rig.vertices * scales[..., None, :], angles)
-
-
-def vertex_distance(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Euclidean distance of each vertex, (..., 8), of meshes (..., 8, 3)."""
-    return np.asarray(np.sqrt(np.sum((one - other) ** 2, axis=-1)))
+    return rotated(rig.vertices * scales[..., None, :], rotation(angles))

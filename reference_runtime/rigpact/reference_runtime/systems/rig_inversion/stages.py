@@ -13,9 +13,10 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.rig_inversion import VERTICES
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.rig_inversion.rig import rotated
+from rigpact.reference_runtime.systems.rig_inversion.rig import rotated, rotation
 
 _ANGLE_OPERATIONS, _MESH_OPERATIONS, _ERROR_OPERATIONS = 6, 32, 8
 """Operations of the longest chains: difference, two products and a store; sine, cosine and three turns of a scaled
@@ -77,7 +78,7 @@ OUTPUT_ACTIVATION = Knob(
     "output_activation",
     {
         "in_the_model": lambda parameters: parameters,
-        "applied_again": lambda parameters: 1.0 / (1.0 + np.exp(-parameters)),
+        "applied_again": FUNCTIONS["sigmoid"],
     },
     "whether the answer goes through a sigmoid behind the model",
     {"applied_again": "the model ends in a sigmoid; a second one presses everything towards 0.6"},
@@ -141,18 +142,13 @@ VERTEX_TABLE = Knob(
 )  # fmt: skip
 VERTEX_SIDE = Knob(
     "vertex_side",
-    # v R is the inverse rotation: the last turn is undone first
-    {"column": lambda angles, order: (angles, order), "row": lambda angles, order: (-angles, order[::-1])},
+    {"column": lambda matrix: matrix, "row": lambda matrix: np.swapaxes(matrix, -1, -2)},
     "whether vertices are columns or rows beside a rotation matrix",
     {"row": "vertices are columns: v' = R v; with rows it is v' = v R^T, not v R"},
 )
 ERROR_MEASURE = Knob(
     "error_measure",
-    {
-        "euclidean": lambda difference: np.sqrt(np.sum(difference**2, axis=-1)),
-        "squared": lambda difference: np.sum(difference**2, axis=-1),
-        "absolute_sum": lambda difference: np.sum(np.abs(difference), axis=-1),
-    },
+    {name: LENGTHS[name] for name in ("euclidean", "squared", "absolute_sum")},
     "how the distance of two vertices is measured",
     {
         "squared": "the error is the mean of distances, not of their squares",
@@ -196,10 +192,10 @@ def reconstruction(frames: Frames) -> FloatArray:
     """The rig's own mesh for the answer, (N, 24)."""
     values = frames["transform"].astype(np.float64)
     angles, scales = values[:, :3] * frames.pick(ROTATION_SENSE), values[:, None, 3:]
-    angles, order = frames.pick(VERTEX_SIDE)(angles, frames.pick(ROTATION_ORDER))
+    matrix = frames.pick(VERTEX_SIDE)(rotation(angles, frames.pick(ROTATION_ORDER)))
     table = frames.pick(VERTEX_TABLE)(frames.numbers.vertices)
     neutral = np.broadcast_to(table, (len(values), len(VERTICES), 3))
-    mesh = frames.pick(SCALE_PLACE)(neutral, scales, partial(rotated, angles_rad=angles, order=order))
+    mesh = frames.pick(SCALE_PLACE)(neutral, scales, partial(rotated, matrix=matrix))
     return stored(mesh.reshape(len(mesh), -1))
 
 

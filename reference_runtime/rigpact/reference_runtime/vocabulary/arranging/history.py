@@ -14,6 +14,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, samples
 
@@ -25,8 +26,6 @@ _LAYOUTS: Mapping[str, Layout] = {
     "frame_major": lambda blocks: [block for moment in zip(*blocks, strict=True) for block in moment],
     "channel_major": lambda blocks: [np.stack(term, axis=-1).reshape(len(term[0]), -1) for term in blocks],
 }
-_ORDERS = {"oldest_first": slice(None, None, -1), "newest_first": slice(None)}
-"""What is taken of the ages 0, 1, 2, …"""
 _STARTS = {"first": "first", "zeros": "zeros"}
 
 
@@ -41,7 +40,7 @@ def build(use: Use) -> Built:
         "frame_major": "all terms of one frame stand together, then the next frame follows",
         "channel_major": "the frames of one channel stand together",
     }, shows=lambda nest: np.hstack(nest(blocks)))  # fmt: skip
-    order = use.choice("order", _ORDERS, "the end of the history where the oldest frame stands", {
+    order = use.choice("order", ORDERS, "the end of the history where the oldest frame stands", {
         "newest_first": "the buffer is read from its other end",
         "oldest_first": "the buffer is read from its other end",
     }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
@@ -55,8 +54,8 @@ def build(use: Use) -> Built:
     terms = use.knob("terms", orders_of(names), "the order of the terms in the history")
 
     def compute(frames: Frames) -> FloatArray:
-        ages = [age + delay.of(frames) for age in range(length)][order.of(frames)]
-        blocks = [[frames.at(name, -age, start=start.of(frames)) for age in ages] for name in terms.of(frames)]
+        places = ages(length, order.of(frames), delay.of(frames))
+        blocks = [[frames.at(name, -age, start=start.of(frames)) for age in places] for name in terms.of(frames)]
         return np.hstack(layout.of(frames)(blocks)).astype(np.float32)
 
     def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
@@ -70,18 +69,17 @@ def build(use: Use) -> Built:
 
 def _fields(use: Use, length: int) -> FieldLayout:
     """One field for each term and age, as the declared layout and order place them."""
-    oldest_first = use.table.get("order", "oldest_first") == "oldest_first"
-    ages = list(range(length))[:: -1 if oldest_first else 1]
+    places = ages(length, ORDERS[use.table.get("order", "oldest_first")], 0)
     terms = [(source.name, source.fields.width) for source in use.inputs]
-    return FieldLayout(tuple(_tiled(_entries(use.table.get("layout", "term_major"), terms, ages))))
+    return FieldLayout(tuple(_tiled(_entries(use.table.get("layout", "term_major"), terms, places))))
 
 
-def _entries(layout: str, terms: Sequence[tuple[str, int]], ages: Sequence[int]) -> list[tuple[str, int]]:
+def _entries(layout: str, terms: Sequence[tuple[str, int]], places: Sequence[int]) -> list[tuple[str, int]]:
     if layout == "frame_major":
-        return [(f"{name}_{age}", width) for age in ages for name, width in terms]
+        return [(f"{name}_{age}", width) for age in places for name, width in terms]
     if layout == "channel_major":
-        return [(f"{name}_{channel}_{age}", 1) for name, width in terms for channel in range(width) for age in ages]
-    return [(f"{name}_{age}", width) for name, width in terms for age in ages]
+        return [(f"{name}_{channel}_{age}", 1) for name, width in terms for channel in range(width) for age in places]
+    return [(f"{name}_{age}", width) for name, width in terms for age in places]
 
 
 def _tiled(entries: Sequence[tuple[str, int]]) -> list[Field]:

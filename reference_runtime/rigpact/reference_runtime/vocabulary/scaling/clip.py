@@ -8,6 +8,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, stretched
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
@@ -24,7 +25,7 @@ def build(use: Use) -> Built:
         )
     ends = [use.value_of(number).reshape(-1) for number in (low, high)]
     probe = 8.0 * samples(width) * np.maximum(1.0, np.maximum(*map(np.abs, ends)))
-    knob = use.knob("applied", _APPLIED, f"how {use.stage} keeps numbers in range", {
+    knob = use.knob("applied", CLIPPED, f"how {use.stage} keeps numbers in range", {
         "none": "nothing is clipped: keep the numbers between lowest and highest",
         "scaled_to_range": "-1 … 1 is stretched to the range: numbers are clamped, not scaled",
         "low_only": "only the low end is kept", "high_only": "only the high end is kept",
@@ -36,25 +37,13 @@ def build(use: Use) -> Built:
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """Nothing is rounded, but by a side that stretches: a sum, two products, a difference and the ends' own storing."""
-        if knob.of(frames) is not _stretched:
+        if knob.of(frames) is not stretched:
             return np.zeros(rows.shape)
         sizes = sum(np.abs(number.of(frames).reshape(-1)) for number in (low, high))
         return np.asarray(gamma(6) * (1.0 + np.abs(wide(frames, source.name))) * sizes)
 
     return Built(source.fields, compute, bound)
 
-
-def _stretched(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    return low + (rows + 1.0) * 0.5 * (high - low)
-
-
-_APPLIED = {
-    "clamped": np.clip,
-    "none": lambda rows, _low, _high: rows,
-    "scaled_to_range": _stretched,
-    "low_only": lambda rows, low, _high: np.maximum(rows, low),
-    "high_only": lambda rows, _low, high: np.minimum(rows, high),
-}
 
 OPERATION = Operation(
     "clip", "every number within its range", build,

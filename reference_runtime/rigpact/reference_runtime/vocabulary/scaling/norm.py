@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
-
-_MEASURES = {
-    "euclidean": lambda vectors: np.sqrt(np.sum(vectors**2, axis=-1)),
-    "squared": lambda vectors: np.sum(vectors**2, axis=-1),
-    "absolute_sum": lambda vectors: np.sum(np.abs(vectors), axis=-1),
-    "largest": lambda vectors: np.max(np.abs(vectors), axis=-1),
-}
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result, samples, wide
 
 
 def build(use: Use) -> Built:
@@ -28,7 +19,7 @@ def build(use: Use) -> Built:
         raise Misdeclared(
             Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", f"vectors of {size}"
         )
-    measure = use.choice("measure", _MEASURES, f"how {use.stage} measures a vector", {
+    measure = use.choice("measure", LENGTHS, f"how {use.stage} measures a vector", {
         "squared": "the square root is left out", "euclidean": "the square root is taken; the contract compares squares",
     }, shows=lambda apply: apply(samples(size)))  # fmt: skip
 
@@ -36,10 +27,7 @@ def build(use: Use) -> Built:
         rows = wide(frames, source.name)
         return stored(measure.of(frames)(rows.reshape(len(rows), -1, size)))
 
-    def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-        """Only sums of numbers of one sign: relative to the result; the square root halves it and adds its own."""
-        return np.asarray(gamma(size + 4) * np.abs(rows.astype(np.float64)))
-
+    bound = of_result(size + 4)  # only sums of numbers of one sign; the square root halves it and adds its own
     names = [each.name for each in source.fields]
     count = source.fields.width // size
     names = names if len(names) == count else [f"{use.stage}_{place}" for place in range(count)]
@@ -49,5 +37,5 @@ def build(use: Use) -> Built:
 
 OPERATION = Operation(
     "norm", "how long vectors are", build,
-    {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(_MEASURES)}, choices=("measure",),
+    {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(LENGTHS)}, choices=("measure",),
 )  # fmt: skip

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Reading, Use
+from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
-_MEANS: Mapping[str, Reading] = {"none": np.zeros_like, "added": np.negative}
-_STDS: Mapping[str, Reading] = {"none": np.ones_like, "variance": np.square, "root": lambda std: np.sqrt(np.abs(std))}
 
+def build(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
+    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0.
 
-def _forward(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return (rows - mean) / std
-
-
-def _forward_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return (sizes + np.abs(mean)) / np.abs(std)
-
-
-def _back(rows: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return rows * std + mean
-
-
-def _back_terms(sizes: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-    return sizes * np.abs(std) + np.abs(mean)
-
-
-def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., FloatArray]) -> Built:
-    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0."""
+    sign: whether `apply` takes the mean off (-1) or adds it.
+    """
     source = use.inputs[0]
     width = source.fields.width
     is_left_out = use.table.get("applied") == "skipped"  # then no reading of its numbers can be seen
-    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else _MEANS)
-    std = use.number(
-        "std", width, meaning="the standard deviation that divides", misread=None if is_left_out else _STDS
-    )
+    mean = use.number("mean", width, meaning="the mean that is taken off", misread=None if is_left_out else MEANS)
+    std = use.number("std", width, meaning="the standard deviation that divides", misread=None if is_left_out else STDS)
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="what is added to std", misread=added)
     floor = use.number("floor", 1, default=0.0)
@@ -71,10 +54,11 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sizes: Callable[..., Fl
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """Four roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
-        count = times.of(frames)
+        count, (centre, spread) = times.of(frames), statistics(frames)
+        sizes = sign * np.abs(centre), np.abs(spread)  # no term cancels another
         moved = np.abs(wide(frames, source.name))
         for _ in range(count):
-            moved = sizes(moved, *statistics(frames))
+            moved = apply(moved, *sizes)
         return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
 
     return Built(source.fields, compute, bound)
@@ -88,6 +72,6 @@ _PARAMETERS = {
     "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
-    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=_forward, sizes=_forward_terms), _PARAMETERS
+    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=zscored, sign=-1.0), _PARAMETERS
 )
-DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=_back, sizes=_back_terms), _PARAMETERS)
+DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS)

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, Function
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
-Function = Callable[[FloatArray], FloatArray]
-
-
-def _softmax(rows: FloatArray) -> FloatArray:
-    raised = np.exp(rows - rows.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
-
-
-FUNCTIONS: Mapping[str, Function] = {
-    "tanh": np.tanh,
-    "sigmoid": lambda rows: 1.0 / (1.0 + np.exp(-rows)),
-    "softmax": _softmax,
-    "softplus": lambda rows: np.logaddexp(0.0, rows),
-    "exp": np.exp,
-    "log": np.log,
-    "arctanh": np.arctanh,
-    "arcsin": lambda rows: np.arcsin(np.clip(rows, -1.0, 1.0)),
-    "elu": lambda rows: np.where(rows > 0.0, rows, np.expm1(np.minimum(rows, 0.0))),
-    "relu": lambda rows: np.maximum(rows, 0.0),
-}
 _LIKELY = ("tanh", "sigmoid", "softmax", "exp")
 _LIBRARY_ULP = 4.0
 """A library function of float32 counts as four roundings (see operations/rounding.py)."""

@@ -9,13 +9,14 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.operations.geometry import wrapped
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _TURNS = {"rad": 2.0 * np.pi, "deg": 360.0}
 _RANGES: Mapping[str, Callable[..., FloatArray]] = {
-    "symmetric": lambda rows, turn: rows - turn * np.ceil(rows / turn - 0.5),
+    "symmetric": wrapped,
     "positive": lambda rows, turn: rows - turn * np.floor(rows / turn),
     "none": lambda rows, _turn: rows,
 }

@@ -8,6 +8,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
@@ -15,25 +16,14 @@ from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     QUATERNIONS,
     order_knob,
     order_written,
-    product,
     split,
 )
 
-_SIDES = {"left": product, "right": lambda turn, q: product(q, turn)}
+_SIDES = {"left": PRODUCTS["first_second"], "right": PRODUCTS["second_first"]}
 _ANGLES = {"half": 0.5, "full": 1.0, "quarter": 0.25, "negated": -0.5}
 """The factor of ω · step in the quaternion's exponential: half the angle of the turn."""
-_SMALL = 1e-8
 _OPERATIONS = 16
 """Roundings of the exponential (length, a library's sine, a division) and of the product (four terms, storing)."""
-
-
-def exponential(half: FloatArray) -> FloatArray:
-    """exp of half a rotation vector, (..., 3), as xyzw: (sin|h|/|h| h, cos|h|); (h, 1), made a unit, below 1e-8."""
-    size = np.linalg.norm(half, axis=-1, keepdims=True)
-    is_small = size < _SMALL
-    sine = np.where(is_small, 1.0, np.sin(size) / np.where(is_small, 1.0, size))
-    q = np.concatenate([half * sine, np.where(is_small, 1.0, np.cos(size))], axis=-1)
-    return np.where(is_small, q / np.linalg.norm(q, axis=-1, keepdims=True), q)
 
 
 def build(use: Use) -> Built:

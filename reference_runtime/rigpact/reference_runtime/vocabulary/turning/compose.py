@@ -7,26 +7,16 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     QUATERNIONS,
-    conjugate,
     order_knob,
     order_written,
-    product,
     refuse_other_counts,
     split,
 )
-
-_PRODUCTS = {
-    "first_second": product,
-    "second_first": lambda a, b: product(b, a),
-    "inverse_of_first": lambda a, b: product(conjugate(a), b),
-    "inverse_of_second": lambda a, b: product(a, conjugate(b)),
-    "first_only": lambda a, _b: a,
-    "second_only": lambda _a, b: b,
-}
 
 
 def build(use: Use) -> Built:
@@ -35,7 +25,7 @@ def build(use: Use) -> Built:
     orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
     one, many = first.fields.width // 4, second.fields.width // 4
     refuse_other_counts(use, one, many, "one quaternion, or as many as of the second")
-    pick = use.choice("product", _PRODUCTS, "which rotation comes first", {
+    pick = use.choice("product", PRODUCTS, "which rotation comes first", {
         "second_first": "the factors are exchanged: the first one turns last",
     })  # fmt: skip
     written = order_written(use, second, "second_quaternion_order")
@@ -56,7 +46,7 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "compose", "the product of two rotations", build,
     {
-        "product": ", ".join(_PRODUCTS),
+        "product": ", ".join(PRODUCTS),
         "quaternion_order": "xyzw or wxyz of the first, where its field does not say it",
         "second_quaternion_order": "the same of the second",
     },

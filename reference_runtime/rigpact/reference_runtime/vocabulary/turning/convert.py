@@ -17,12 +17,14 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import RAW, Bounds, Frames
+from rigpact.reference_runtime.operations.definitions.euler import EULER
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, exponential, to_matrix
 from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.six_numbers import PACKING
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
-from rigpact.reference_runtime.vocabulary.turning.euler import EULER
-from rigpact.reference_runtime.vocabulary.turning.quaternions import FROM_XYZW, QUATERNIONS, TO_XYZW
+from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
 
 Function = Callable[[FloatArray], FloatArray]
 _SMALL = 1e-8
@@ -44,13 +46,7 @@ class Variant:
 
 
 def _quaternion_to_matrix(order: str, q: FloatArray) -> FloatArray:
-    x, y, z, w = np.moveaxis(q[..., TO_XYZW[order]], -1, 0)
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return to_matrix(q[..., TO_XYZW[order]])
 
 
 def _to_quaternion(order: str, matrix: FloatArray) -> FloatArray:
@@ -89,36 +85,25 @@ def _axes_to_matrix(first: FloatArray, second: FloatArray, *, keeps_first: bool)
     return np.stack(columns, axis=-1)
 
 
-_PAIRS: Mapping[str, tuple[Function, Function]] = {
-    # six numbers -> (first axis, second axis), stacked on axis -2; and back
-    "blocks": (lambda six: six.reshape(*six.shape[:-1], 2, 3), lambda pair: pair.reshape(*pair.shape[:-2], 6)),
-    "interleaved": (
-        lambda six: six.reshape(*six.shape[:-1], 3, 2).swapaxes(-1, -2),
-        lambda pair: pair.swapaxes(-1, -2).reshape(*pair.shape[:-2], 6),
-    ),
-}
-
-
 def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_swapped: bool = False) -> Variant:
-    split, join = _PAIRS[pairing]
+    axes_of = PACKING[pairing].pair
 
-    def to_matrix(six: FloatArray) -> FloatArray:
-        pair = split(six)
+    def decoded(six: FloatArray) -> FloatArray:
+        pair = axes_of(six)
         first, second = pair[..., 0, :], pair[..., 1, :]
         matrix = _axes_to_matrix(*((second, first) if is_swapped else (first, second)), keeps_first=keeps_first)
         return matrix.swapaxes(-1, -2) if are_rows else matrix
 
-    def from_matrix(matrix: FloatArray) -> FloatArray:
-        axes = matrix if are_rows else matrix.swapaxes(-1, -2)
-        return join(axes[..., [1, 0] if is_swapped else [0, 1], :])
+    def encoded(matrix: FloatArray) -> FloatArray:
+        axes, six = matrix if are_rows else matrix.swapaxes(-1, -2), np.empty((*matrix.shape[:-2], 6))
+        axes_of(six)[...] = axes[..., [1, 0] if is_swapped else [0, 1], :]
+        return six
 
-    return Variant(to_matrix, from_matrix, only_reads=keeps_first)
+    return Variant(decoded, encoded, only_reads=keeps_first)
 
 
 def _vector_to_matrix(factor: float, v: FloatArray) -> FloatArray:
-    angle = np.linalg.norm(v, axis=-1, keepdims=True) * factor
-    axis = v * factor / np.where(angle == 0.0, 1.0, angle)
-    return _quaternion_to_matrix("xyzw", np.concatenate([axis * np.sin(0.5 * angle), np.cos(0.5 * angle)], axis=-1))
+    return to_matrix(exponential(0.5 * factor * v))
 
 
 def _whole(rows: FloatArray) -> FloatArray:
@@ -139,9 +124,9 @@ FORMS: Mapping[FieldKind, tuple[int, Mapping[str, Variant]]] = {
         ),
     }),
     FieldKind.ROT6D: (6, {
-        "columns": _six("blocks"), "interleaved": _six("interleaved"), "rows": _six("blocks", are_rows=True),
-        "columns_exchanged": _six("blocks", is_swapped=True),
-        "columns_first_kept": _six("blocks", keeps_first=True),
+        "columns": _six("columns"), "interleaved": _six("interleaved"), "rows": _six("columns", are_rows=True),
+        "columns_exchanged": _six("columns", is_swapped=True),
+        "columns_first_kept": _six("columns", keeps_first=True),
         "interleaved_first_kept": _six("interleaved", keeps_first=True),
     }),
     FieldKind.ROTATION_VECTOR: (3, {
@@ -150,7 +135,7 @@ FORMS: Mapping[FieldKind, tuple[int, Mapping[str, Variant]]] = {
         "half_angle": Variant(partial(_vector_to_matrix, 2.0), lambda matrix: 0.5 * rotation_vector(matrix)),
     }),
     FieldKind.EULER_XYZ: (3, {
-        name: Variant(to_matrix, from_matrix) for name, (to_matrix, from_matrix) in EULER.items()
+        name: Variant(*pair) for name, pair in EULER.items()
     }),
 }  # fmt: skip
 """Numbers of one rotation in each form, and its variants."""

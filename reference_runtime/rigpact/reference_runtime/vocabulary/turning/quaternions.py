@@ -1,8 +1,6 @@
-"""Quaternions of declared vectors: xyzw inside, whatever the fields say; Hamilton product, R(q) v rotates v by q."""
+"""Quaternions of declared vectors: xyzw inside, whatever the fields say."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,10 +9,8 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.stage import Measure
-from rigpact.reference_runtime.operations.geometry import cross
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW
 
-TO_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [1, 2, 3, 0]}
-FROM_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]}
 ORDER_OF = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
 QUATERNIONS = Measure(has_signless_quaternions=True)
 _HINTS = {
@@ -49,22 +45,3 @@ def refuse_other_counts(use: Use, one: int, many: int, expected: str) -> None:
 def split(rows: FloatArray, order: list[int]) -> FloatArray:
     """(N, 4·B) to (N, B, 4), xyzw."""
     return np.asarray(rows.reshape(len(rows), -1, 4)[..., order])
-
-
-def product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a ⊗ b, (..., 4) xyzw: R(a ⊗ b) = R(a) R(b)."""
-    vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
-    scalar = a[..., 3:] * b[..., 3:] - np.sum(a[..., :3] * b[..., :3], axis=-1, keepdims=True)
-    return np.concatenate([vector, scalar], axis=-1)
-
-
-def conjugate(q: FloatArray) -> FloatArray:
-    """The inverse of a unit quaternion, (..., 4) xyzw."""
-    return np.asarray(q * (-1.0, -1.0, -1.0, 1.0))
-
-
-def rotated(q: FloatArray, v: FloatArray) -> FloatArray:
-    """R(q) v: v + 2 w (u × v) + 2 u × (u × v), (..., 3); u is the vector part. A q that is not a unit also scales."""
-    u, w = q[..., :3], q[..., 3:]
-    t = 2.0 * cross(*np.broadcast_arrays(u, v))
-    return np.asarray(v + w * t + cross(*np.broadcast_arrays(u, t)))

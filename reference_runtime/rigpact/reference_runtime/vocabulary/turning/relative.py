@@ -8,24 +8,15 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    conjugate,
     order_knob,
     refuse_other_counts,
-    rotated,
     split,
 )
 
-_DIRECTIONS = {
-    "into_frame": lambda points, origin, q: rotated(conjugate(q), points - origin),
-    "out_of_frame": lambda points, origin, q: rotated(q, points) + origin,
-    "into_frame_origin_kept": lambda points, _origin, q: rotated(conjugate(q), points),
-    "into_frame_turned_forward": lambda points, origin, q: rotated(q, points - origin),
-    "into_frame_not_turned": lambda points, origin, _q: points - origin,
-    "out_of_frame_not_turned": lambda points, origin, _q: points + origin,
-}
 _OPERATIONS = 16
 
 
@@ -40,7 +31,7 @@ def build(use: Use) -> Built:
     order, count = order_knob(use, quaternion), points.fields.width // 3
     refuse_other_counts(use, origin.fields.width // 3, count, "one origin, or as many as points")
     refuse_other_counts(use, quaternion.fields.width // 4, count, "one quaternion, or as many as points")
-    direction = use.choice("direction", _DIRECTIONS, "how points and the frame are combined")
+    direction = use.choice("direction", FRAMES, "how points and the frame are combined")
 
     def parts(frames: Frames) -> tuple[FloatArray, FloatArray, FloatArray]:
         rows, place = (wide(frames, each.name).reshape(len(frames[each.name]), -1, 3) for each in (points, origin))
@@ -62,7 +53,7 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "relative", "points from a frame's point of view", build,
     {
-        "direction": ", ".join(_DIRECTIONS),
+        "direction": ", ".join(FRAMES),
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (3, 3), ("direction", "quaternion_order"),

@@ -9,17 +9,15 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Frames
+from rigpact.reference_runtime.operations.definitions.quaternions import TURNS, rotated
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
-    conjugate,
     order_knob,
     refuse_other_counts,
-    rotated,
     split,
 )
 
-_DIRECTIONS = {"forward": lambda q: q, "inverse": conjugate, "none": lambda q: q * 0.0 + (0.0, 0.0, 0.0, 1.0)}
 _OPERATIONS = 14
 """Roundings of one component: two cross products, a product and two sums of a product's terms."""
 _VECTOR_READINGS = {"negated": lambda vector: -vector, "times_9.81": lambda vector: 9.81 * vector}
@@ -29,7 +27,7 @@ def build(use: Use) -> Built:
     """of = [quaternion, vector], or of = [quaternion] with a constant `vector`."""
     quaternion = use.inputs[0]
     order = order_knob(use, quaternion)
-    direction = use.choice("direction", _DIRECTIONS, "whether the quaternion or its inverse turns the vector", {
+    direction = use.choice("direction", TURNS, "whether the quaternion or its inverse turns the vector", {
         "forward": "R(q) v takes a vector from the body to the world; the contract takes the inverse",
         "inverse": "R(q)^-1 v takes a vector from the world to the body; the contract takes q itself",
         "none": "the vector is not turned at all: it stays in the frame that it came in",

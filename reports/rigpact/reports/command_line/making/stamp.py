@@ -18,7 +18,7 @@ def stamp(
 ) -> None:  # fmt: skip
     """Write the contract's hash into a model's metadata: `rigpact check` then refuses the model with another contract.
 
-    The hash covers the contract and the files that its numbers come from. The model's numbers stay as they are.
+    The hash covers the contract and the files that its numbers and operations come from. The model's numbers stay as they are.
     Exit status 0; 2 for a file that cannot be read or written.
     """
     from rigpact.contract.documents import Kind, read_document

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, error_text
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling.arguments import (
     AS_THEY_ARE,
@@ -27,7 +27,6 @@ from rigpact.reports.geometry_parity.calling.arguments import (
 )
 from rigpact.reports.geometry_parity.calling.backend import Array, Backend, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, Layout
-from rigpact.reports.geometry_parity.loading import error_text
 from rigpact.reports.geometry_parity.roles import TRAILING, Role
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from rigpact.contract.errors import error_text
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
@@ -19,7 +20,6 @@ from rigpact.reports.geometry_parity.calling.function import CallFailed
 from rigpact.reports.geometry_parity.checks.axes import Check, Facts
 from rigpact.reports.geometry_parity.checks.precision import row_errors
 from rigpact.reports.geometry_parity.checks.singular_cases import Cases, cases_of, half_turns
-from rigpact.reports.geometry_parity.loading import error_text
 from rigpact.reports.geometry_parity.meaning import Known
 from rigpact.reports.geometry_parity.readings.scaled import fitted_ratio
 

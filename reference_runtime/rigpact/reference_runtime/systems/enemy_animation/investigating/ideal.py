@@ -7,6 +7,7 @@ import numpy as np
 from rigpact.contract.bundle import Contract
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.output import ADDS_IDENTITY, ADDS_MEAN, OutputStages
@@ -28,7 +29,7 @@ def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
     six = outputs.codec.encode(wanted) - ADDS_IDENTITY[mode] * outputs.codec.identity(contract.bone_count)
     mean = statistics.mean[place].astype(np.float64) * ADDS_MEAN[mode]
     y_norm = np.zeros((len(wanted), contract.output.width))
-    y_norm[:, place] = (six - mean) / statistics.std_floored[place]
+    y_norm[:, place] = zscored(six, mean, statistics.std_floored[place])
     y_norm += _NETWORK_ERROR_Z * np.sin(np.arange(y_norm.size)).reshape(y_norm.shape)
     return y_norm.astype(np.float32)
 

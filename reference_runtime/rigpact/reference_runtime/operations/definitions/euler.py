@@ -39,8 +39,8 @@ def _from_matrix(axes: tuple[int, int, int], factor: float, matrix: FloatArray) 
     """The inverse; at a middle angle of ±90 degrees, where the others are not determined, the first is 0."""
     i, j, k = axes
     sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    middle = np.arcsin(np.clip(-sign * matrix[..., k, i], -1.0, 1.0))
-    is_locked = np.hypot(matrix[..., i, i], matrix[..., j, i]) < 1e-7
+    cosine = np.hypot(matrix[..., i, i], matrix[..., j, i])
+    middle, is_locked = np.arctan2(-sign * matrix[..., k, i], cosine), cosine < 1e-7
     first = np.where(is_locked, 0.0, np.arctan2(sign * matrix[..., k, j], matrix[..., k, k]))
     free = np.arctan2(sign * matrix[..., j, i], matrix[..., i, i])
     locked = np.arctan2(-sign * matrix[..., i, j], matrix[..., j, j])

@@ -1,0 +1,376 @@
+"""Operations of a module that the command line names: `--operations FILE.py`; and that nothing else can name one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import save_file
+
+from rigpact.contract.declared.vocabulary import known_operations
+from rigpact.reference_runtime import read_trace
+from rigpact.reports.command_line import app
+
+Command = Callable[..., Any]
+ODD = """
+import numpy as np
+
+from rigpact.contract.declared.operation import Built, Operation
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.scaling.affine import OPERATION as AFFINE  # stays rigpact's
+
+SHAPES = {"cubic": lambda x: x**3, "linear": lambda x: x}
+
+
+def build(use):
+    source, dead, shape = use.inputs[0], use.number("dead_zone", 1), use.choice("shape", SHAPES, "the curve of the stick")
+
+    def compute(frames):
+        x = frames[source.name].astype(float)
+        return np.sign(x) * shape.of(frames)(np.maximum(np.abs(x) - dead.of(frames), 0.0))
+
+    def bound(frames, rows, upstream):
+        x = np.abs(frames[source.name].astype(float)) + dead.of(frames)
+        return gamma(8) * 3 * x**2 * (x + 1)
+
+    return Built(source.fields, compute, bound)
+
+
+STICK = Operation("stick_curve", "a stick without its dead zone", build, {"dead_zone": "zero below", "shape": "cubic or linear"})
+ALIAS = STICK
+"""
+CONTRACT = """format = "rigpact-contract"
+version = 1
+name = "sticks"
+fps = 50
+given = [{ name = "stick", names = ["x", "y"] }]
+stages = [
+    { name = "bent", operation = "stick_curve", of = "stick", dead_zone = 0.1, shape = "cubic" },
+    { name = "action", operation = "network", names = ["a", "b"] },
+]
+[networks.policy]
+file = "policy.onnx"
+inputs = ["bent"]
+outputs = ["action"]
+"""
+WEIGHTS = np.array([[1.0, 0.5], [-0.3, 0.8]], np.float32)
+WITH = ("--operations", "odd.py")
+RUN = ("run", "contract.toml", "--clip", "clip.csv", "-o", "out.trace.jsonl")
+EVIL = """
+from pathlib import Path
+Path(__file__).with_name("ran").write_text("yes")
+from rigpact.contract.declared.operation import Operation
+OPERATION = Operation("evil", "", lambda use: None)
+"""
+
+
+def sticks(count: int = 40) -> np.ndarray:
+    return np.random.default_rng(5).uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
+
+
+def bent_by_hand(x: float, power: int) -> float:
+    """The stick outside a dead zone of a tenth, to a power."""
+    beyond = max(abs(x) - 0.1, 0.0)
+    return float(np.copysign(beyond**power, x))
+
+
+def write_rows(path: Path, names: list[str], rows: list[list[float]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([names, *rows])
+
+
+def write_model(path: Path) -> None:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in "xy")
+    weights = numpy_helper.from_array(WEIGHTS, "w")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with module, contract, model, clip, and a recording of an engine that leaves the cube out."""
+    (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
+    (tmp_path / "contract.toml").write_text(CONTRACT, encoding="utf-8")
+    write_model(tmp_path / "policy.onnx")
+    write_rows(tmp_path / "clip.csv", ["stick.x", "stick.y"], sticks().tolist())
+    bent = np.array([[bent_by_hand(x, 1) for x in row] for row in sticks().tolist()], np.float32)
+    rows = np.hstack([sticks(), bent, bent @ WEIGHTS]).tolist()
+    write_rows(tmp_path / "run.csv", ["stick.x", "stick.y", "bent.x", "bent.y", "action.a", "action.b"], rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ---- what it gives
+
+
+@pytest.mark.usefixtures("here")
+def test_a_wrong_reading_of_an_own_operation_is_named(command: Command) -> None:
+    """The odd stage is where a studio's own code is: the place where nobody else looks."""
+    answer = command("explain", "run.csv", "--bundle", "contract.toml", *WITH)
+    assert answer.status == 1
+    assert "With bent.shape = linear the error of bent falls" in answer.out
+    assert "EXPLAINED" in answer.out
+
+
+@pytest.mark.usefixtures("here")
+def test_a_run_computes_what_the_module_says(command: Command) -> None:
+    """The numbers of the run are those of the function, not of a stage that was left out."""
+    assert command(*RUN, *WITH).status == 0
+    rows = read_trace(Path("out.trace.jsonl")).stages["bent"]
+    expected = [[bent_by_hand(x, 3) for x in row] for row in sticks().tolist()]
+    assert rows == pytest.approx(np.array(expected), abs=1e-7)  # one rounding of numbers below 1
+
+
+@pytest.mark.usefixtures("here")
+def test_the_processes_of_a_sweep_load_it_too(command: Command) -> None:
+    """A sweep of a thousand cells that all fail in the workers costs a night."""
+    words = (
+        "sweep",
+        "contract.toml",
+        "--onnx",
+        "policy.onnx",
+        "--clip",
+        "clip.csv",
+        "--set",
+        "bent.shape=cubic,linear",
+    )
+    answer = command(*words, "-o", "out", "--processes", 2, *WITH)
+    assert answer.status == 0, answer.out + answer.err
+    assert "2 of 2 measured now" in answer.out
+    Path("odd.py").write_text(ODD.replace("x**3", "x**3 + x"), encoding="utf-8")
+    again = command(*words, "-o", "out", "--processes", 2, *WITH)
+    assert "2 of 2 measured now" in again.out, "another function is another sweep"
+
+
+@pytest.mark.usefixtures("here")
+def test_every_command_that_reads_contracts_has_the_option(command: Command) -> None:
+    """A stage that one command knows and the next one does not is no tool."""
+    names = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands}
+    having = {name for name in names if "--operations" in command(name, "--help").out}
+    assert names - having == {"rule", "demo", "geometry", "systems", "import"}  # none of them opens a declaration
+    assert command("check", "contract.toml", *WITH).status == 0
+    assert command("describe", "contract.toml", *WITH).status == 0
+    assert command("adequacy", "clip.csv", "--bundle", "contract.toml", *WITH).status == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_the_list_says_where_an_operation_comes_from(command: Command) -> None:
+    """Who reads a contract a year later asks where this operation is."""
+    listed = command("operations", *WITH).out.splitlines()
+    assert [line.split()[-1] for line in listed if line.startswith(("stick_curve ", "affine "))] == [
+        "rigpact",
+        "odd.py",
+    ]
+    found = {
+        each.get("name"): each.get("from") for each in json.loads(command("operations", *WITH, "--format", "json").out)
+    }
+    assert (found["stick_curve"], found["affine"]) == ("odd.py", "rigpact")
+    assert "odd.py" in command("operations", "stick_curve", *WITH).out
+    assert " rigpact\n" not in command("operations").out, "where rigpact brings all, the column says nothing"
+
+
+@pytest.mark.usefixtures("here")
+def test_it_holds_for_one_command_only(command: Command) -> None:
+    """In one process, as in a notebook, the next command would pass with a module that nobody named."""
+    assert command("check", "contract.toml", *WITH).status == 0
+    assert "stick_curve" not in known_operations()
+    assert command("check", "contract.toml").status == 1
+
+
+def test_the_contracts_hash_covers_the_module(command: Command, here: Path) -> None:
+    """The same contract with another function is another contract: a stamped model must not pass with it."""
+    assert command("stamp", "contract.toml", "policy.onnx", "-o", "stamped.onnx", *WITH).status == 0
+    assert command("check", "contract.toml", "stamped.onnx", *WITH).status == 0
+    (here / "odd.py").write_text(ODD.replace("x**3", "x**5"), encoding="utf-8")
+    answer = command("check", "contract.toml", "stamped.onnx", *WITH)
+    assert answer.status == 1
+    assert "RP770" in answer.out
+
+
+def test_the_module_that_runs_is_the_one_that_stands_there(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiled file of the same second and size would run in its place: the old verdict for the new function."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    answers = []
+    for power in ("x**3", "x**1"):
+        (here / "odd.py").write_text(ODD.replace("x**3", power), encoding="utf-8")
+        os.utime(here / "odd.py", (1_000_000_000, 1_000_000_000))
+        answers.append(command("explain", "run.csv", "--bundle", "contract.toml", *WITH).status)
+    assert answers == [1, 0], "the engine leaves the cube out"
+    assert not (here / "__pycache__").exists()
+
+
+def test_in_pytest_it_is_an_option_too(here: Path) -> None:
+    """A studio that tests its contract in its own tests has the same odd stage there."""
+    words = [sys.executable, "-m", "pytest", "--rigpact-bundle=contract.toml", "--rigpact-trace=run.csv", "-q"]
+    ran = subprocess.run([*words, "--rigpact-operations=odd.py"], cwd=here, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "bent.shape = linear" in ran.stdout
+    (here / "odd.py").write_text("1 / 0\n", encoding="utf-8")
+    ran = subprocess.run([*words, "--rigpact-operations=odd.py"], cwd=here, capture_output=True, text=True, check=False)
+    assert ran.returncode == 4, "a usage error of pytest"
+    assert "ZeroDivisionError: division by zero in line 1" in ran.stderr
+    assert "Traceback" not in ran.stdout + ran.stderr
+
+
+# ---- mistakes
+
+
+def test_a_missing_operation_is_told_both_ways_to_bring_it(command: Command, here: Path) -> None:
+    """Who gets a contract from a colleague, without the module, has to learn that there is one."""
+    answer = command("check", "contract.toml")
+    assert answer.status == 1
+    assert "#/stages/0/operation: RP740 error: found 'stick_curve'" in answer.out
+    assert "--operations FILE.py" in answer.out
+    assert "a package with entry points rigpact.operations" in answer.out
+    (here / "contract.toml").write_text(CONTRACT.replace("stick_curve", "afine"), encoding="utf-8")
+    assert "did you mean affine?; one of your own comes with" in command("check", "contract.toml").out
+
+
+MISTAKES = {
+    # what the module holds -> what the one line says
+    "x = (\n": "SyntaxError: '(' was never closed",
+    "import re\n1 / 0\n": "ZeroDivisionError: division by zero in line 2",
+    "import sys\nsys.exit(0)\n": "SystemExit: 0",
+    "import helpers_beside_it\n": "No module named 'helpers_beside_it' in line 1), expected a module (hint: what",
+    "x = 1\n": "found a module without an operation",
+    "from rigpact.reference_runtime.vocabulary.scaling.affine import OPERATION\n": None,
+    ODD.replace('"stick_curve"', '"affine"'): "found an operation named 'affine', which rigpact brings, expected a name",
+    ODD.replace('"stick_curve"', '""'): "found no name, or nothing that builds",
+    ODD.replace("    source, dead", "    use.nothing\n    source, dead"): "found build that fails (AttributeError",
+    ODD.replace("return Built(source.fields, compute, bound)", "return 1"): "found build that returns int, expected a Built",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "says"), MISTAKES.items(), ids=range(len(MISTAKES)))
+def test_a_mistake_in_the_module_is_one_clear_line(text: str, says: str | None, command: Command, here: Path) -> None:
+    """A traceback of rigpact for a slip in the user's module sends both to the wrong place."""
+    (here / "odd.py").write_text(text, encoding="utf-8")
+    if says is None:  # rigpact's own operation, seen again: nothing is brought, and the contract misses its own
+        assert command("check", "contract.toml", *WITH).status == 1
+        return
+    answer = command("check", "contract.toml", *WITH)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert answer.err.startswith("rigpact: error: odd.py")
+    assert says in answer.err
+    assert "expected" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("1 / 0", "operation stick_curve, compute: found compute that fails (ZeroDivisionError: division by zero in"),
+        ("np.zeros((3, 5))", "stick_curve, compute: found an array (3, 5) of float64, expected numbers, (frames, 2)"),
+        ("'none'", "found an array () of <U4, expected numbers"),
+    ],
+)  # fmt: skip
+def test_a_function_that_fails_while_it_runs_is_one_clear_line(
+    body: str, says: str, command: Command, here: Path
+) -> None:
+    """`not judged` for a function that fails is a verdict on nothing."""
+    (here / "odd.py").write_text(
+        ODD.replace("        return np.sign(x)", f"        return {body}\n        return np.sign(x)")
+    )
+    for words in (("explain", "run.csv", "--bundle", "contract.toml"), RUN):
+        answer = command(*words, *WITH)
+        assert answer.status == 2, words
+        assert says in answer.err
+        assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        (("nowhere.py",), "nowhere.py: found nothing, expected an existing file"),
+        (("contract.toml",), "contract.toml: found no Python file, expected a name ending in .py"),
+        (("odd.py", "other.py"), "other.py: found an operation named 'stick_curve', which odd.py brings"),
+    ],
+)
+def test_files_that_cannot_be_taken_are_refused(
+    files: tuple[str, ...], says: str, command: Command, here: Path
+) -> None:
+    """Two modules with one name: which one was it that passed?"""
+    (here / "other.py").write_text(ODD, encoding="utf-8")
+    answer = command("check", "contract.toml", *(word for file in files for word in ("--operations", file)))
+    assert answer.status == 2
+    assert answer.err.startswith(f"rigpact: error: {says}")
+    assert answer.err.count("\n") == 1
+
+
+# ---- nothing but a command line names a module
+
+DATA = {
+    "an operation by its file": CONTRACT.replace('"stick_curve"', '"evil.py"'),
+    "an operation by module and name": CONTRACT.replace('"stick_curve"', '"evil:OPERATION"'),
+    "an operation by its name": CONTRACT.replace('"stick_curve"', '"evil"'),
+    "a list of modules": CONTRACT.replace("fps = 50", 'fps = 50\noperations = ["evil.py"]'),
+    "a table of modules": CONTRACT + '[operations]\nevil = "evil.py"\n',
+    "a module in a stage": CONTRACT.replace("dead_zone = 0.1", 'dead_zone = 0.1, module = "evil.py"'),
+    "numbers from a module": CONTRACT.replace("dead_zone = 0.1", 'dead_zone = "dead"')
+    + '[numbers]\ndead = { file = "evil.py", at = "x" }\n',
+    "a network that is a module": CONTRACT.replace('"policy.onnx"', '"evil.py"'),
+    "a recording's column": CONTRACT + '[recordings]\nstick = "evil.py"\n',
+}
+
+
+@pytest.mark.parametrize("text", DATA.values(), ids=DATA)
+def test_a_declaration_cannot_have_a_module_loaded(text: str, command: Command, here: Path) -> None:
+    """A contract that comes with a pull request would run its author's code on the machine of who checks it."""
+    (here / "evil.py").write_text(EVIL, encoding="utf-8")
+    (here / "contract.toml").write_text(text, encoding="utf-8")
+    for words in (
+        ("check", "contract.toml"),
+        ("describe", "contract.toml"),
+        ("codegen", "contract.toml", "-o", "c.hpp"),
+        RUN,
+    ):
+        command(*words, *WITH)
+    command("explain", "run.csv", "--bundle", "contract.toml", *WITH)
+    assert not (here / "ran").exists()
+
+
+def test_a_configuration_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
+    """A rigpact.toml comes with the repository: cloning it and asking for a verdict must run nothing of it."""
+    (here / "evil.py").write_text(EVIL, encoding="utf-8")
+    (here / "contract.toml").write_text(CONTRACT.replace('"stick_curve"', '"evil"'), encoding="utf-8")
+    gate = '[gate]\nbundle = "contract.toml"\nmodel = "policy.onnx"\n'
+    own = 'operations = ["evil.py"]\n'
+    for text in (own + gate, gate + own, f"{gate}[operations]\n{own}"):
+        (here / "rigpact.toml").write_text(text, encoding="utf-8")
+        assert command("gate").status == 2
+        command("check", "contract.toml")
+        assert not (here / "ran").exists()
+
+
+def test_a_recording_cannot_have_a_module_loaded(command: Command, here: Path) -> None:
+    """Recordings come from testers' machines."""
+    (here / "evil.py").write_text(EVIL, encoding="utf-8")
+    words = {"operations": '["evil.py"]', "module": "evil.py", "system": "evil.py"}
+    save_file({"stick": sticks(), "bent": sticks()}, here / "run.safetensors", metadata=words)
+    rows = sticks().tolist()
+    lines = [json.dumps({"stick": row, "bent": row, "operations": ["evil.py"]}) for row in rows]
+    (here / "run.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    write_rows(here / "columns.csv", ["stick.x", "stick.y", "operations/evil.py"], [[*row, 0.0] for row in rows])
+    for name in ("run.safetensors", "run.jsonl", "columns.csv"):
+        command("explain", name, "--bundle", "contract.toml", *WITH)
+        command("check", name)
+    assert not (here / "ran").exists()
+
+
+def test_the_module_would_leave_its_mark_if_it_ran(command: Command, here: Path) -> None:
+    """The tests above would pass with a module that never leaves a mark."""
+    (here / "evil.py").write_text(EVIL, encoding="utf-8")
+    command("operations", "--operations", "evil.py")
+    assert (here / "ran").exists()

@@ -1,0 +1,65 @@
+"""Python modules of the user. Loading one runs its code, so nothing names one but the words of a command."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from rigpact.contract.errors import UnusableInput, error_text, line_of
+from rigpact.contract.files import read_bytes
+
+
+def imported(place: str, load: Callable[[], ModuleType], missing: str = "") -> ModuleType:
+    """The module that `load` imports; UnusableInput with the error if it fails.
+
+    missing: what to do where it imports something that is not found.
+    """
+    try:
+        with redirect_stdout(sys.stderr):  # the module's own output must not get into a machine format
+            return load()
+    except UnusableInput:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's module
+        found = f"a module that cannot be imported ({error_text(error)}{line_of(error, place)})"
+        raise UnusableInput(place, found, "a module", missing if isinstance(error, ImportError) else "") from None
+
+
+def module_of_file(path: Path, source: bytes) -> ModuleType:
+    """The module that the bytes of a Python file make. No compiled file is read or written: these bytes run, and no others."""
+    name = f"_rigpact_own_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.origin is None:
+        raise UnusableInput(path, "no Python file", "a name ending in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and annotations need it there
+    exec(compile(source, spec.origin, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a command named it
+    return module
+
+
+def use_operations(files: Sequence[str]) -> None:
+    """Load modules, and bring the operations that stand in them under a name of the module. What came before is forgotten.
+
+    Modules beside a file are not found: only what is installed, or in PYTHONPATH. So a file of that folder never stands in for
+    a package.
+    """
+    from rigpact.contract.declared.operation import Operation
+    from rigpact.contract.declared.vocabulary import bring_operations, forget_operations
+
+    forget_operations()
+    for file in dict.fromkeys(files):
+        path = Path(file)
+        code = read_bytes(path)
+        missing = "what it imports must be installed, or in a folder of PYTHONPATH"
+        module = imported(file, partial(module_of_file, path, code), missing)
+        found = list({id(value): value for value in vars(module).values() if isinstance(value, Operation)}.values())
+        if not found:
+            raise UnusableInput(
+                file, "a module without an operation", "at least one Operation, under a name of the module",
+                "from rigpact.contract.declared.operation import Operation",
+            )  # fmt: skip
+        bring_operations(found, file, code)
