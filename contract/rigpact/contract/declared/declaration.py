@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import Knob
+from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared.fields import declared_fields
 from rigpact.contract.declared.operation import Built, Input, NamedNumbers, Operation, Use, to_numbers
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
@@ -53,7 +53,7 @@ class LeftOpen:
 class Declaration:
     """What a declaration says. system is None where mistakes keep it from being used.
 
-    read: the bytes of the files that the numbers come from, and of modules that bring its operations, by name.
+    read: the bytes of the files that the numbers come from, by name. code: those of modules that bring its operations.
     """
 
     system: System | None
@@ -61,6 +61,7 @@ class Declaration:
     problems: tuple[Misdeclared, ...]
     left_open: tuple[LeftOpen, ...]
     read: Mapping[str, bytes]
+    code: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def read_declaration(root: Mapping[str, Any], folder: Path) -> Declaration:
@@ -102,8 +103,8 @@ class _Reader:
                 (self._add_given if place[0] == "given" else self._add_stage)(table, place)
         self.problems += parts_that_do_not_meet(self.root, self.stages, self.networks)
         system = None if self.problems else self._system()
-        read = {**self.sources.read, **self.code}
-        return Declaration(system, self.constants, tuple(self.problems), tuple(self.left_open), read)
+        problems, left_open = tuple(self.problems), tuple(self.left_open)
+        return Declaration(system, self.constants, problems, left_open, self.sources.read, self.code)
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -187,7 +188,12 @@ class _Reader:
         knob = None
         if "wrong" in table:
             effects = {source: source for source in (carried, *table["wrong"])}
-            knob = Knob(f"{name}.carried", effects, f"the stage of the frame before that {name} is taken over from")
+            hints = {
+                source: CodeHint(f"{name} = {source}; // kept for the next frame", f"{name} = {source}.clone()")
+                for source in effects
+            }
+            meaning = f"the stage of the frame before that {name} is taken over from"
+            knob = Knob(f"{name}.carried", effects, meaning, hints)
         self.stages[name] = Stage(
             name, layout, carried=carried, reach=(1, 0) if carried else (0, 0), start=start, source_knob=knob
         )
@@ -216,7 +222,7 @@ class _Reader:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}" if most < 1 << 10 else f"{fewest} or more"
             raise Misdeclared(Wrong.MISSING, (*place, "of"), f"{len(inputs)} stages", f"{wanted} for {operation.name}")
         declared = declared_fields(table, place, self._names)
-        use = self._use(table, place, inputs, declared)
+        use = replace(self._use(table, place, inputs, declared), code=operation.code)
         built = operation.build(use)
         self._take_over(use)
         self.stages[table["name"]] = _stage(use, built, declared)

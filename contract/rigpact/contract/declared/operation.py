@@ -8,12 +8,12 @@ parameters; `Operation.build` makes of it what a stage needs. To add one: see `r
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import Knob
+from rigpact.contract.conventions import CodeHint, Knob
 from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, near, shown, unknown
 from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.json_pointer import Token
@@ -61,7 +61,7 @@ class Operation:
     """One operation of the vocabulary.
 
     parameters: each parameter with what it means. inputs: fewest and most stages that it reads. choices: the parameters that
-    choose a convention; one that a declaration leaves out is left open.
+    choose a convention; one that a declaration leaves out is left open. code: lines of code for the readings of parameters.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Operation:
     parameters: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[int, int] = (1, 1)
     choices: tuple[str, ...] = ()
+    code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,9 @@ class Use:
     """One use of an operation: a stage of a declaration. Every parameter that is read is known; the others are mistakes.
 
     declared: the fields that the stage itself declares. network: the one that gives the stage, if one does. profile: whose
-    conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. knobs,
-    constants: what the parameters that were read so far add to the stage and to the contract's numbers. left_open: conventions
-    that the declaration does not say, with their keys.
+    conventions hold where the stage does not say them. not_read: names of [numbers] with a mistake of their own. code: the
+    operation's lines of code. knobs, constants: what the parameters that were read so far add to the stage and to the contract's
+    numbers. left_open: conventions that the declaration does not say, with their keys.
     """
 
     stage: str
@@ -126,6 +127,7 @@ class Use:
     network: NetworkBinding | None = None
     profile: Profile | None = None
     not_read: Collection[str] = ()
+    code: Mapping[str, Mapping[str, CodeHint]] = field(default_factory=dict)
     knobs: list[Knob] = field(default_factory=list)
     constants: dict[str, FloatArray] = field(default_factory=dict)
     left_open: list[tuple[Knob, str]] = field(default_factory=list)
@@ -192,7 +194,9 @@ class Use:
         if len(effects) == 1:
             return Choice(next(iter(effects.values())))
         renamed = self.table.get("knobs", {}).get(key)
-        knob = Knob(renamed or f"{self.stage}.{key}", effects, meaning, hints or {})
+        words, code = hints or {}, self.code.get(key, {})
+        both = {value: replace(code[value], words=words.get(value, "")) for value in effects if value in code}
+        knob = Knob(renamed or f"{self.stage}.{key}", effects, meaning, {**words, **both})
         self.knobs.append(knob)
         return Choice(knob=knob)
 

@@ -29,7 +29,7 @@ def declared_contract(document: Document) -> SystemContract:
     return SystemContract(
         system=system,
         path=document.path,
-        sha256=_digest(document.file.content, declaration.read),
+        sha256=_digest(document.file.content, {**declaration.read, **declaration.code}),
         vectors={},
         conventions=system.conventions(),
         constants=declaration.constants,

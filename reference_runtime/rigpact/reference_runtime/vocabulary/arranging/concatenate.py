@@ -14,6 +14,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
 
@@ -119,4 +120,5 @@ def joined_fields(inputs: Sequence[Input]) -> FieldLayout:
 OPERATION = Operation(
     "concatenate", "vectors end to end", build,
     {"layout": "end_to_end, as if left out, or interleaved: a field of each vector in turn"}, (1, 1 << 16),
+    code=CODE_HINTS["concatenate"],
 )  # fmt: skip

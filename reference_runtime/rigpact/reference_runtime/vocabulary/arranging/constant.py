@@ -15,6 +15,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import exact
 
 
@@ -92,4 +93,5 @@ OPERATION = Operation(
         "order": "the list of [names] whose order the numbers follow, where they have no names of their own",
     },
     choices=("order",),
+    code=CODE_HINTS["constant"],
 )

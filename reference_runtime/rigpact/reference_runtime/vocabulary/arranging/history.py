@@ -16,6 +16,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, samples
 
 Layout = Callable[[list[list[FloatArray]]], list[FloatArray]]
@@ -102,4 +103,5 @@ OPERATION = Operation(
     },
     (1, 1 << 16),
     ("layout", "order", "start"),
+    code=CODE_HINTS["history"],
 )

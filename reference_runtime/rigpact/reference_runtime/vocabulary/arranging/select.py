@@ -12,6 +12,7 @@ from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
 
@@ -134,4 +135,5 @@ OPERATION = Operation(
         "part": "the part of each name to take, where the vector has parts: velocity of hand.velocity",
         "wrong": "lists of names that other sides take in their place: { NAME = [...] }",
     },
+    code=CODE_HINTS["select"],
 )

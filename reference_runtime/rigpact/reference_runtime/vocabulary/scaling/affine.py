@@ -10,6 +10,7 @@ from rigpact.contract.declared.operation import Built, Number, Operation, Readin
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 _SCALES: Mapping[str, Reading] = {
@@ -77,4 +78,5 @@ OPERATION = Operation(
         "subtract": "what is taken off before the factor: one constant, or one for each number",
         "order": "scale_first or constant_first, where it is not the usual one",
     },
+    code=CODE_HINTS["affine"],
 )

@@ -12,6 +12,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
 _READINGS: Mapping[str, Reading] = {
@@ -44,5 +45,10 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "blend", "a weighted sum of vectors", build, {"weights": "one weight for each vector"}, inputs=(2, 1 << 10)
+    "blend",
+    "a weighted sum of vectors",
+    build,
+    {"weights": "one weight for each vector"},
+    inputs=(2, 1 << 10),
+    code=CODE_HINTS["blend"],
 )

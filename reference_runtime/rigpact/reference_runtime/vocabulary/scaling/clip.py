@@ -11,6 +11,7 @@ from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, stretched
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 
@@ -48,4 +49,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "clip", "every number within its range", build,
     {"lowest": "one number, or one for each", "highest": "one number, or one for each"},
+    code=CODE_HINTS["clip"],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result, samples, wide
 
 
@@ -38,4 +39,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "norm", "how long vectors are", build,
     {"of_each": "numbers of one vector, 3 if left out", "measure": ", ".join(LENGTHS)}, choices=("measure",),
+    code=CODE_HINTS["norm"],
 )  # fmt: skip

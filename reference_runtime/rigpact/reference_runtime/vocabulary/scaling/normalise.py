@@ -13,6 +13,7 @@ from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 
@@ -72,6 +73,12 @@ _PARAMETERS = {
     "applied": "once, if left out; skipped where the network does it inside",
 }
 NORMALISE = Operation(
-    "normalise", "(x - mean) / (std + epsilon)", partial(build, apply=zscored, sign=-1.0), _PARAMETERS
+    "normalise",
+    "(x - mean) / (std + epsilon)",
+    partial(build, apply=zscored, sign=-1.0),
+    _PARAMETERS,
+    code=CODE_HINTS["normalise"],
 )
-DENORMALISE = Operation("denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS)
+DENORMALISE = Operation(
+    "denormalise", "z · std + mean", partial(build, apply=unscored, sign=1.0), _PARAMETERS, code=CODE_HINTS["denormalise"]
+)  # fmt: skip

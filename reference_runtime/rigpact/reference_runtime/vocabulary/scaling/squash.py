@@ -10,6 +10,7 @@ from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, Function
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _LIKELY = ("tanh", "sigmoid", "softmax", "exp")
@@ -59,4 +60,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "squash", "tanh, sigmoid and their like", build,
     {"function": ", ".join(FUNCTIONS), "scale": "the limit: function(x / scale) · scale, 1 if left out"},
+    code=CODE_HINTS["squash"],
 )  # fmt: skip

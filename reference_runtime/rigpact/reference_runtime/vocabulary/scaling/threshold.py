@@ -10,6 +10,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 
 _SIDES = {
@@ -47,4 +48,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "threshold", "1 beyond a limit, else 0", build,
     {"limit": "one number, or one for each", "side": "above or below"}, choices=("side",),
+    code=CODE_HINTS["threshold"],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.geometry import wrapped
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, wide
 
 _TURNS = {"rad": 2.0 * np.pi, "deg": 360.0}
@@ -52,4 +53,5 @@ OPERATION = Operation(
     "wrap", "angles into one turn", build,
     {"unit_of_angle": "rad or deg", "range": "symmetric (-half turn, half turn], positive [0, turn), or none"},
     choices=("unit_of_angle", "range"),
+    code=CODE_HINTS["wrap"],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 _SPANS = {"backward": (-1, 0), "forward": (0, 1), "reversed": (0, -1)}
@@ -51,4 +52,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "difference", "how fast a vector changes", build,
     {"span": "backward, forward or reversed", "rate": "per_second, per_frame or inverse"}, choices=("span", "rate"),
+    code=CODE_HINTS["difference"],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import samples, sum_of, wide
 
 STEP_READINGS: Mapping[str, Reading] = {
@@ -63,4 +64,5 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "integrate", "state + step · rate", build,
     {"step": "seconds of a frame, 1/fps if left out", "rate_means": ", ".join(_MEANINGS)}, (2, 2),
+    code=CODE_HINTS["integrate"],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.timing.integrate import STEP_READINGS
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
@@ -65,4 +66,5 @@ OPERATION = Operation(
         "angle": ", ".join(_ANGLES), "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (2, 2), ("side", "quaternion_order"),
+    code=CODE_HINTS["integrate_rotation"],
 )  # fmt: skip

@@ -6,6 +6,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Bounds, Frames
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 
@@ -29,5 +30,9 @@ def build(use: Use) -> Built:
 
 
 OPERATION = Operation(
-    "shift", "a vector of another frame", build, {"frames": "how many frames later; -1 is the frame before"}
+    "shift",
+    "a vector of another frame",
+    build,
+    {"frames": "how many frames later; -1 is the frame before"},
+    code=CODE_HINTS["shift"],
 )

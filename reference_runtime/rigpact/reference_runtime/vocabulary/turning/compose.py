@@ -9,6 +9,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     QUATERNIONS,
@@ -51,4 +52,5 @@ OPERATION = Operation(
         "second_quaternion_order": "the same of the second",
     },
     (2, 2), ("product", "quaternion_order", "second_quaternion_order"),
+    code=CODE_HINTS["compose"],
 )  # fmt: skip

@@ -23,6 +23,7 @@ from rigpact.reference_runtime.operations.geometry import cross, rotation_vector
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.operations.six_numbers import PACKING
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import QUATERNIONS
 
@@ -233,4 +234,5 @@ OPERATION = Operation(
         "writes": "the variant that is written",
     },
     choices=("reads", "writes"),
+    code=CODE_HINTS["convert"],
 )  # fmt: skip

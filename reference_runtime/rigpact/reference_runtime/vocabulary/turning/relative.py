@@ -10,6 +10,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     order_knob,
@@ -57,4 +58,5 @@ OPERATION = Operation(
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (3, 3), ("direction", "quaternion_order"),
+    code=CODE_HINTS["relative"],
 )  # fmt: skip

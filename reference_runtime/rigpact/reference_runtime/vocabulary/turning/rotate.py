@@ -11,6 +11,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import TURNS, rotated
 from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import (
     order_knob,
@@ -75,4 +76,5 @@ OPERATION = Operation(
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },
     (1, 2), ("direction", "quaternion_order"),
+    code=CODE_HINTS["rotate"],
 )  # fmt: skip
