@@ -13,7 +13,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract.documents import read_document
-from rigpact.reports.checking.system_files import check_system_files
+from rigpact.reports.checking.check import CheckRequest, check_files
 
 from .declared_cases import DAMAGES, SMALL, write_small
 
@@ -141,7 +141,7 @@ def findings_of(folder: Path, text: str, model: Network | None) -> list[dict[str
     path = folder / "contract.toml"
     path.write_text(text, encoding="utf-8")
     onnx_file = None if model is None else model.write(folder / "policy.onnx")
-    report = check_system_files(read_document(path), onnx_file, [])
+    report = check_files(CheckRequest([read_document(path)], model=onnx_file))
     return json.loads(json.dumps(report.to_json()["findings"]))
 
 
@@ -213,7 +213,7 @@ def findings_of_damage(code: str, folder: Path) -> list[dict[str, Any]]:
     folder = folder / "sample"  # its name stands in an answer
     folder.mkdir()
     path = write_small(folder, SMALL.replace(text, replacement, 1))
-    return json.loads(json.dumps(check_system_files(read_document(path), None, []).to_json()["findings"]))
+    return json.loads(json.dumps(check_files(CheckRequest([read_document(path)])).to_json()["findings"]))
 
 
 Edit = Callable[[str], str]

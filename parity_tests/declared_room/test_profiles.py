@@ -15,7 +15,7 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import read_document
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.systems.reading import document_to_system_contract
-from rigpact.reports.checking.system_files import check_system_files
+from rigpact.reports.checking.check import CheckRequest, check_files
 
 from .declared_rule_cases import FOUR
 
@@ -51,7 +51,7 @@ def written(folder: Path, text: str, profile: str | None) -> Path:
 
 def findings(path: Path) -> list[tuple[str, str, str]]:
     """What `rigpact check` says: code, place, message."""
-    found = check_system_files(read_document(path), None, []).findings
+    found = check_files(CheckRequest([read_document(path)])).findings
     return [(each.rule.code, each.pointer, each.message) for each in found]
 
 

@@ -45,9 +45,10 @@ def _cause(cause: Cause, of: Recorded) -> Finding:
 def _patch(knob: str, value: Any, of: Recorded) -> str:
     """What to change on the side that wrote the recording, as its own line of code where there is one."""
     own = of.contract.conventions[knob]
-    wrong, right = (of.contract.system.knobs[knob].code(each, of.side) for each in (value, own))
+    of_system = of.contract.system.knobs[knob]
+    wrong, right = (of_system.code(each, of.side) for each in (value, own))
     words = f"{knob} = {shown_value(value)} there, {shown_value(own)} in the contract"
-    return f"{words}: change `{wrong}` to `{right}`" if wrong and right else words
+    return f"{words}: change `{wrong}` to `{right}`" if wrong and right else f"{words}: {of_system.hint(value)}"
 
 
 def _unexplained(first: Divergence, file: Path) -> Finding:
