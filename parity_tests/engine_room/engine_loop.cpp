@@ -51,7 +51,7 @@ Axes gram_schmidt(const float* six, const Axes& otherwise, bool decodes) {
     const Vec3 x = is_lost(a, decodes) ? otherwise.x : normal(a);
     b = minus(b, scaled(x, dot(x, b)));
     const Vec3 z = is_lost(b, decodes) ? otherwise.z : normal(b);
-    Vec3 y = cross(z, x);
+    Vec3 y = normal(cross(z, x));  // an axis that stands in for a lost one is not at right angles to the other
     if (dot(x, cross(y, z)) < 0.0) y = scaled(y, -1.0);
     return {x, y, cross(x, y)};
 }
