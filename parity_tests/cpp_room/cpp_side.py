@@ -60,14 +60,15 @@ class HeaderStruct(c.Structure):
     _fields_ = (
         ("producer", c.c_char_p), ("producer_version", c.c_char_p), ("bundle_sha256", c.c_char_p),
         ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p), ("companion_sha256", c.c_char_p),
-        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p),
+        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p), ("system", c.c_char_p),
     )  # fmt: skip
 
 
-class TraceStruct(c.Structure):
-    _fields_ = (
-        ("json_lines", c.c_char_p), ("safetensors", c.c_char_p), ("stages", c.c_uint), ("queue_frames", c.c_int),
-    )  # fmt: skip
+class OptionsStruct(c.Structure):
+    _fields_ = (("queue_frames", c.c_int), ("when_full", c.c_int))
+
+
+DROP, WAIT = 0, 1
 
 
 class RunStruct(c.Structure):
@@ -75,8 +76,8 @@ class RunStruct(c.Structure):
         ("contract", c.POINTER(ContractStruct)), ("conventions", c.POINTER(ConventionsStruct)),
         ("clip", c.POINTER(ClipStruct)), ("is_teacher", c.c_int), ("frames", c.c_int), ("network", NETWORK),
         ("replay", FLOATS), ("bound", INTS), ("out", c.POINTER(FLOATS)), ("present", c.POINTER(c.c_ubyte)),
-        ("header", c.POINTER(HeaderStruct)), ("trace", c.POINTER(TraceStruct)), ("seconds", c.c_double),
-        ("aligned", c.c_uint),
+        ("header", c.POINTER(HeaderStruct)), ("trace", c.c_char_p), ("options", c.POINTER(OptionsStruct)),
+        ("recorded", c.c_uint), ("seconds", c.c_double), ("aligned", c.c_uint),
     )  # fmt: skip
 
 
@@ -171,9 +172,10 @@ class CppLoop:
 
     def run(
         self, contract: Contract, clip: RawClip, mode: str, frames: int, *, replay: Any = None, network: Any = None,
-        bound: Sequence[int] | None = None, trace: dict[str, Any] | None = None, keep: bool = True,
+        bound: Sequence[int] | None = None, trace: Path | None = None, queue_frames: int = 0,
+        recorded: int = 0xFFFFFFFF, keep: bool = True,
     ) -> Answer:  # fmt: skip
-        """Run the C++ loop; `replay` (T, Dy) or `network` (a called_back function) answers."""
+        """Run the C++ loop; `replay` (T, Dy) or `network` (a called_back function) answers. `recorded`: bits of stages."""
         kept = Kept()
         widths = [int(contract.stage_widths[name] or 0) for name in STAGE_NAMES]
         widths[STAGE_NAMES.index("contacts")] = 2
@@ -188,18 +190,14 @@ class CppLoop:
             c.pointer(kept.contract(contract)), c.pointer(kept.conventions(contract)), c.pointer(kept.clip(clip, contract)),
             mode == "teacher", frames, network or NETWORK(), kept.floats(replay), kept.ints(bound),
             pointers if keep else None, present.ctypes.data_as(c.POINTER(c.c_ubyte)),
-            c.pointer(header) if trace else None, c.pointer(_trace(trace)) if trace else None, 0.0, 0,
+            c.pointer(header) if trace else None, str(trace).encode(), c.pointer(OptionsStruct(queue_frames, WAIT)), recorded,
+            0.0, 0,
         )  # fmt: skip
         defect = getattr(self.library, f"rigpact_run_{contract.conventions.math}")(c.byref(run))
         assert defect is None, defect
         everywhere = present.all(axis=0)
         stages = {name: out[i] for i, name in enumerate(STAGE_NAMES) if everywhere[i]}
         return Answer(stages, run.seconds, run.aligned)
-
-
-def _trace(options: dict[str, Any]) -> TraceStruct:
-    names = [str(options[key]).encode() if key in options else None for key in ("json_lines", "safetensors")]
-    return TraceStruct(*names, options.get("stages", 0xFFFFFFFF), options.get("queue_frames", 0))
 
 
 def excess(name: str, found: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "rigpact/frame.hpp"
 #include "rigpact/trace.hpp"
 
 static std::atomic<int> next_frame{0};
@@ -22,14 +23,15 @@ static void animate(rigpact::Recorder* recorder) {
 int main(int, char** words) {
     rigpact::Recorder recorder;
     rigpact::TraceOptions options;
-    options.json_lines = words[1];
+    options.when_full = rigpact::WhenFull::wait;
     options.queue_frames = std::atoi(words[2]);
-    if (!recorder.open(options, {"many_threads", "1", nullptr, 60.0, "free", nullptr})) return 2;
+    if (!recorder.open(words[1], {"many_threads", "1", nullptr, 60.0, "free", nullptr}, options)) return 2;
     std::thread threads[3];
     for (std::thread& thread : threads) thread = std::thread(animate, &recorder);
     for (std::thread& thread : threads) thread.join();
-    const long refused = recorder.refused();
-    if (!recorder.close()) return 3;
-    std::printf("%ld %ld\n", kept.load(), refused);
+    recorder.close();
+    const rigpact::TraceCounts counts = recorder.counts();
+    if (counts.written != kept || counts.dropped + counts.lost + counts.stray != 0) return 3;
+    std::printf("%lld %lld\n", counts.written, counts.refused);
     return 0;
 }

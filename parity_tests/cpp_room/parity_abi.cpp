@@ -22,7 +22,9 @@ struct Run {
     float* const* out;    // one (frames × width) array a stage, or null
     unsigned char* present;
     const rigpact::TraceHeader* header;  // null: no trace
-    const rigpact::TraceOptions* trace;
+    const char* trace;
+    const rigpact::TraceOptions* options;
+    unsigned recorded;  // bit s: record kStageNames[s]
     double seconds;
     unsigned aligned;
 };
@@ -62,7 +64,7 @@ const char* run_loop(Run& run) {
         return true;
     };
     rigpact::Recorder recorder;
-    if (run.header != nullptr && !recorder.open(*run.trace, *run.header)) return "the trace cannot be opened";
+    if (run.header != nullptr && !recorder.open(run.trace, *run.header, *run.options)) return "the trace cannot be opened";
     float cond_raw[rigpact::kConditionWidth];
     const int rotations = rigpact::find_slice(run.contract->state, "BoneRotations6D")->start;
     loop.seed(run.clip->x_raw, run.clip->x_raw + (run.clip->frames > 1 ? run.contract->state.width : 0) + rotations);
@@ -72,7 +74,7 @@ const char* run_loop(Run& run) {
                                        : loop.step_free(intent_at<Real>(run, row, cond_raw), network);
         if (!ok) return "a step was refused";
         keep(run, loop.frame(), row);
-        if (run.header != nullptr) recorder.record(loop.frame());
+        if (run.header != nullptr) recorder.record(loop.frame(), run.recorded);
     }
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run.aligned = loop.aligned_inputs();
@@ -107,10 +109,13 @@ void rigpact_sha256(const void* data, long long size, char* hex) {
 
 // Numbers as a trace line holds them; returns the length of the text.
 int rigpact_numbers_text(const float* values, int count, char* text, int room) {
-    std::string line;
-    rigpact::append_numbers(line, values, count);
-    if (static_cast<int>(line.size()) >= room) return -1;
-    std::memcpy(text, line.c_str(), line.size() + 1);
-    return static_cast<int>(line.size());
+    char* at = text;
+    for (int i = 0; i < count; ++i) {
+        if (at - text + rigpact::kNumberText + 2 >= room) return -1;
+        *at++ = i == 0 ? '[' : ',';
+        at = rigpact::put_number(at, values[i]);
+    }
+    std::memcpy(at, "]", 2);
+    return static_cast<int>(at - text) + 1;
 }
 }

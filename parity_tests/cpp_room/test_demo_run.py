@@ -40,8 +40,9 @@ def both(request, cpp, demo_bundle, tmp_path_factory):
     python = run_frames(start_run(contract, network, clip, "free"), range(FRAMES), "Walk_Spin", "free")
     write_trace(python, folder / "python.trace.safetensors")
     call = called_back(lambda *vectors: network.run(vectors, 0))
-    files = {"json_lines": folder / "cpp.trace.jsonl", "safetensors": folder / "cpp.trace.safetensors"}
-    answer = cpp.run(contract, clip, "free", FRAMES, network=call, trace=files)
+    answer = cpp.run(contract, clip, "free", FRAMES, network=call, trace=folder / "cpp.trace.bin", queue_frames=16)
+    replay = answer.stages["y_norm"]
+    cpp.run(contract, clip, "free", FRAMES, replay=replay, trace=folder / "cpp.trace.jsonl", keep=False)
     return contract, python, answer, folder
 
 
@@ -74,7 +75,7 @@ def test_the_pose_of_frame_1000_is_the_same_rotation(both):
 def test_both_files_that_cpp_wrote_hold_the_numbers_of_the_run(both):
     """A recorder that rounds, reorders or drops is worse than none."""
     _, _, answer, folder = both
-    for name in ("cpp.trace.jsonl", "cpp.trace.safetensors"):
+    for name in ("cpp.trace.jsonl", "cpp.trace.bin"):
         trace = read_trace(folder / name)
         assert list(trace.stages) == list(answer.stages)
         assert trace.truncation is None
@@ -87,7 +88,7 @@ def test_the_command_line_diffs_and_explains_the_cpp_trace(both, demo_bundle, ca
     contract, _, _, folder = both
     bundle, math = demo_bundle / "norm_template.json", f"math={contract.conventions.math}"
     if contract.conventions.math == "f64":
-        words = ["diff", folder / "python.trace.safetensors", folder / "cpp.trace.safetensors", "--bundle", bundle]
+        words = ["diff", folder / "python.trace.safetensors", folder / "cpp.trace.bin", "--bundle", bundle]
         assert run_command_line([*map(str, words), "--set", math]) == 0, capfd.readouterr()
     recorded = folder / "cpp.trace.jsonl"
     if (

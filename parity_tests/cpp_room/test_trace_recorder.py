@@ -20,7 +20,9 @@ from .conftest import ROOM, compiled, ran
 from .cpp_side import Kept
 from .drawn_contracts import small_contract
 
-KILLS = 200
+KILLS = {"": 20, "slow": 200}
+"""In each format: so many processes are killed in the ordinary tests, and in the slow ones."""
+EVERY_FORMAT = pytest.mark.parametrize("ending", [".trace.jsonl", ".trace.bin"])
 SHARED_LIBRARY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -46,14 +48,14 @@ def test_every_float32_reads_back_as_itself(cpp, tmp_path_factory, bits):
     np.testing.assert_array_equal(read_trace(path).stages["y_out"][0], values)
 
 
+@EVERY_FORMAT
 @pytest.mark.parametrize("queue_frames", [0, 1, 4])
-def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_frames):
+def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_frames, ending):
     """Taking the file away from the game thread must not cost a frame."""
     contract, clip = character
     outputs = np.random.default_rng(3).normal(0, 1, (50, contract.output.width)).astype(np.float32)
-    path = tmp_path / "run.trace.jsonl"
-    trace = {"json_lines": path, "queue_frames": queue_frames}
-    answer = cpp.run(contract, clip, "free", 50, replay=outputs, trace=trace)
+    path = tmp_path / f"run{ending}"
+    answer = cpp.run(contract, clip, "free", 50, replay=outputs, trace=path, queue_frames=queue_frames)
     read = read_trace(path)
     assert read.frame.tolist() == list(range(50))
     assert read.header.bundle_sha256 == contract.sha256
@@ -65,13 +67,14 @@ def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_
         np.testing.assert_array_equal(read.stages[name], rows)
 
 
-def test_not_finite_numbers_arrive(cpp, character, tmp_path):
+@EVERY_FORMAT
+def test_not_finite_numbers_arrive(cpp, character, tmp_path, ending):
     """The search for the origin of a NaN starts with a trace that can hold one."""
     contract, clip = character
     outputs = np.zeros((2, contract.output.width), np.float32)
     outputs[1, :3] = np.nan, np.inf, -np.inf
-    path = tmp_path / "run.trace.jsonl"
-    cpp.run(contract, clip, "free", 2, replay=outputs, trace={"json_lines": path})
+    path = tmp_path / f"run{ending}"
+    cpp.run(contract, clip, "free", 2, replay=outputs, trace=path)
     np.testing.assert_array_equal(read_trace(path).stages["y_norm"], outputs)
 
 
@@ -79,8 +82,8 @@ def test_only_the_stages_that_are_asked_for_are_written(cpp, character, tmp_path
     """A week of play-testing fits on a disk when only the pose is recorded."""
     contract, clip = character
     outputs = np.zeros((3, contract.output.width), np.float32)
-    path = tmp_path / "run.trace.safetensors"
-    cpp.run(contract, clip, "free", 3, replay=outputs, trace={"safetensors": path, "stages": 1 << 12 | 1 << 13})
+    path = tmp_path / "run.trace.bin"
+    cpp.run(contract, clip, "free", 3, replay=outputs, trace=path, recorded=1 << 12 | 1 << 13)
     assert list(read_trace(path).stages) == ["y_out", "quat"]
 
 
@@ -89,7 +92,7 @@ def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_p
     contract, clip = character
     outputs = np.random.default_rng(4).normal(0, 1, (4, contract.output.width)).astype(np.float32)
     whole = tmp_path / "whole.trace.jsonl"
-    rows = cpp.run(contract, clip, "free", 4, replay=outputs, trace={"json_lines": whole}).stages
+    rows = cpp.run(contract, clip, "free", 4, replay=outputs, trace=whole).stages
     content = whole.read_bytes()
     ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
     places = {at + shift for at in ends for shift in range(-30, 31)} | set(range(0, len(content), 97))
@@ -108,13 +111,20 @@ def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_p
             np.testing.assert_array_equal(values, rows[name][:frames])
 
 
-@pytest.mark.parametrize("queue_frames", [0, 3])
-def test_frames_from_many_threads_arrive_whole_and_in_order(any_compiler, tmp_path, queue_frames):
-    """Worker threads animate; a torn frame blames a convention for a race. The thread sanitizer watches."""
+@pytest.fixture(scope="module")
+def many_threads(any_compiler, tmp_path_factory):
     flags = ("-O1", "-g", "-pthread", "-fsanitize=thread")
-    program = compiled(any_compiler, ROOM / "many_threads.cpp", tmp_path / "many_threads", *flags)
-    path = tmp_path / "run.trace.jsonl"
-    done = ran(program, path, queue_frames)
+    return compiled(
+        any_compiler, ROOM / "many_threads.cpp", tmp_path_factory.mktemp("threads") / "many_threads", *flags
+    )
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("queue_frames", [0, 3])
+def test_frames_from_many_threads_arrive_whole_and_in_order(many_threads, tmp_path, queue_frames, ending):
+    """Worker threads animate; a torn frame blames a convention for a race. The thread sanitizer watches."""
+    path = tmp_path / f"run{ending}"
+    done = ran(many_threads, path, queue_frames)
     assert done.returncode == 0, done.stderr
     trace = read_trace(path)
     kept, refused = map(int, done.stdout.split())
@@ -123,38 +133,48 @@ def test_frames_from_many_threads_arrive_whole_and_in_order(any_compiler, tmp_pa
 
 
 def killed_after(writer, path, queue_frames, wait_s):
-    process = subprocess.Popen([writer, path, str(queue_frames)])
+    """Kill a writer; how many frames it had ended."""
+    counter = path.with_name("counter")
+    counter.write_bytes(bytes(4))
+    process = subprocess.Popen([writer, path, str(queue_frames), counter])
     time.sleep(wait_s)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL, "the writer ended before it was killed"
+    return int.from_bytes(counter.read_bytes(), "little")
 
 
 def expected_rows(frame):
     return (frame[:, None] + np.arange(276) / 1024.0).astype(np.float32)
 
 
+def frames_left(path):
+    """Frames and the words on the torn one; none where the process died before its first frame was whole."""
+    try:
+        trace = read_trace(path)
+    except UnusableInput:
+        return 0, None
+    assert trace.frame.tolist() == list(range(len(trace.frame)))
+    np.testing.assert_array_equal(trace.stages["y_out"], expected_rows(trace.frame))
+    return len(trace.frame), trace.truncation
+
+
+@EVERY_FORMAT
 @pytest.mark.parametrize("queue_frames", [0, 8])
-def test_a_killed_process_leaves_a_trace_that_is_read_rightly(kill_writer, tmp_path, queue_frames):
-    """A crash trace matters most; a wrong number at its end would lead people to a defect that does not exist."""
-    dice, counts, cut, early = np.random.default_rng(11 + queue_frames), [], 0, 0
-    for attempt in range(KILLS // 2):
-        path = tmp_path / f"{attempt}.trace.jsonl"
-        killed_after(kill_writer, path, queue_frames, dice.uniform(0.002, 0.02))
-        content = path.read_bytes() if path.exists() else b""
-        lines = content.count(b"\n")
-        try:
-            trace = read_trace(path)
-        except UnusableInput:
-            assert lines <= 1, "frames were written and the reader gave none of them"
-            early += 1
-            continue
-        assert len(trace.frame) - (lines - 1) in (0, 1)  # a last line may be whole but for its end
-        assert trace.frame.tolist() == list(range(len(trace.frame)))
-        np.testing.assert_array_equal(trace.stages["y_out"], expected_rows(trace.frame))
-        assert (trace.truncation is None) == (content.endswith(b"\n") or len(trace.frame) == lines)
-        counts.append(len(trace.frame))
-        cut += trace.truncation is not None
-        path.unlink()
-    print(f"queue {queue_frames}: {len(counts)} read, {cut} cut inside a line, {early} killed before a frame, "  # noqa: T201
-          f"{min(counts)} to {max(counts)} frames")  # fmt: skip
-    assert len(counts) > KILLS // 4
+@pytest.mark.parametrize("size", ["", pytest.param("slow", marks=pytest.mark.slow)])
+def test_a_killed_process_leaves_every_frame_that_it_ended(kill_writer, tmp_path, queue_frames, ending, size):
+    """A crash trace matters most; a wrong number at its end would lead people to a defect that does not exist.
+
+    Without a queue every frame that end_frame() took is in the file; with one, all but those that were in the queue.
+    """
+    dice, counts, cut = np.random.default_rng([11, queue_frames, len(ending)]), [], 0
+    for attempt in range(KILLS[size] // 2):
+        path = tmp_path / f"{attempt}{ending}"
+        ended = killed_after(kill_writer, path, queue_frames, dice.uniform(0.002, 0.02))
+        frames, torn = frames_left(path)
+        assert ended - queue_frames <= frames <= ended + 1, (ended, frames)  # the counter moves after the frame
+        counts.append(frames)
+        cut += torn is not None
+        path.unlink(missing_ok=True)
+    print(f"{ending}, queue {queue_frames}: {len(counts)} killed, {sum(map(bool, counts))} in a frame or between two, "  # noqa: T201
+          f"{cut} of them inside a write; {min(counts)} to {max(counts)} frames, every ended one read")  # fmt: skip
+    assert sum(map(bool, counts)) > len(counts) // 4

@@ -1,4 +1,4 @@
-"""Trace files that are whole: both formats and both compressions give back every bit."""
+"""Trace files that are whole: all formats and both compressions give back every bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import is_trace_path
 
-NAMES = ("a.trace.jsonl", "a.trace.jsonl.gz", "a.trace.jsonl.zst", "a.trace.safetensors")
+NAMES = ("a.trace.jsonl", "a.trace.jsonl.gz", "a.trace.jsonl.zst", "a.trace.bin", "a.trace.safetensors")
 TEXT_NAMES = NAMES[:3]
 HEADER = {
     "format": "rigpact-trace", "version": 1, "producer": {"name": "engine", "version": "5.4"},

@@ -235,7 +235,9 @@ def test_wrong_header_is_refused(folder, case, format_of):
         read_trace(path)
 
 
-@pytest.mark.parametrize("name", ["e.trace.jsonl", "e.trace.jsonl.gz", "e.trace.jsonl.zst", "e.trace.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["e.trace.jsonl", "e.trace.jsonl.gz", "e.trace.jsonl.zst", "e.trace.bin", "e.trace.safetensors"]
+)
 def test_empty_missing_junk_and_directory_are_refused(folder, name):
     """One line, the place, no traceback."""
     path = folder / "kinds" / name

@@ -47,9 +47,10 @@ int main(int count, char** words) {
 
     rigpact::Loop<double> loop(rigpact_contract::kContract, conventions, rigpact_contract::kFps);
     rigpact::Recorder recorder;
-    rigpact::TraceOptions options;
-    options.json_lines = words[2];
-    if (!recorder.open(options, rigpact_contract::TraceHeaderOf("rigpact_example", "1", "free"))) return 2;
+    // A recorder that cannot record says why and lets the engine run.
+    if (!recorder.open(words[2], rigpact_contract::TraceHeaderOf("rigpact_example", "1", "free"))) {
+        std::fprintf(stderr, "not recorded: %s\n", recorder.problem());
+    }
 
     const rigpact::ClipView& clip = rigpact_contract::kConformance.clip;
     loop.seed(clip.x_raw);

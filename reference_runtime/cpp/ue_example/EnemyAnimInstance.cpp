@@ -65,8 +65,9 @@ void UEnemyAnimInstance::NativeInitializeAnimation()
     // YOURS: fill SeedState from the startup clip's frame or the reference pose (metres, radians, bones in kBoneNames order).
     Loop->seed(SeedState);  // ResetARState
 
-    // 4. Recording, three lines in all: the member in the header, this one, and record() below. Nothing in a shipping build.
-    Recorder.open({"Saved/enemy.trace.jsonl"}, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
+    // 4. Recording, three lines in all: the member in the header, this one, and Record() below. `rigpact.Trace 1` on the console
+    // starts it, and the file is in Saved/Rigpact. Nothing in a shipping build.
+    Trace.Configure(this, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
 }
 
 void UEnemyAnimInstance::NativeUpdateAnimation(float DeltaSeconds)
@@ -117,7 +118,7 @@ void UEnemyAnimInstance::StepModel()
     {
         UE_LOG(LogTemp, Error, TEXT("rigpact: inputs 0x%x were cut or padded to the model's width"), Loop->aligned_inputs());
     }
-    Recorder.record(Loop->frame());
+    Trace.Record(Loop->frame());
 }
 
 // 9. The mailbox. Unit quaternions xyzw, local, in kBoneNames order; change of basis, if any, belongs here.
@@ -139,6 +140,6 @@ void UEnemyAnimInstance::Publish()
 
 void UEnemyAnimInstance::NativeUninitializeAnimation()
 {
-    Recorder.close();
+    Trace.Stop();
     Super::NativeUninitializeAnimation();
 }

@@ -1,4 +1,4 @@
-// An anim instance that runs the loop of rigpact with NNE. Text to adapt, not built here: see README.md beside it.
+// An anim instance that runs the loop of rigpact with NNE and records it with the plug-in RigpactTrace. To adapt: see README.md.
 #pragma once
 
 #include "Animation/AnimInstance.h"
@@ -7,9 +7,9 @@
 
 #include <memory>
 
-// RIGPACT_TRACE is set in the module's Build.cs: 1 in development builds, 0 in shipping ones.
-#include "contract.hpp"  // written by `rigpact codegen`
-#include "rigpact/trace.hpp"
+#include "RigpactTrace.h"  // the plug-in
+#include "contract.hpp"    // written by `rigpact codegen`
+#include "rigpact/runtime.hpp"
 
 #include "EnemyAnimInstance.generated.h"
 
@@ -34,7 +34,7 @@ private:
 
     // double: UE 5 with large world coordinates. float: UE 4.
     std::unique_ptr<rigpact::Loop<double>> Loop;
-    rigpact::Recorder Recorder;
+    FRigpactTrace Trace;
     TSharedPtr<UE::NNE::IModelInstanceCPU> Model;
     rigpact::FootContact LeftFoot, RightFoot;
     float SeedState[rigpact_contract::kStateWidth] = {};

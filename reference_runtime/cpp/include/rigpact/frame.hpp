@@ -1,19 +1,10 @@
-// The named stages of one frame: where each stands, how wide it is, whether this frame has it.
+// The stages of one frame: where each stands, how wide it is, whether this frame has it.
 #pragma once
 
 #include "rigpact/contract_view.hpp"
+#include "rigpact/stages.hpp"
 
 namespace rigpact {
-
-enum class Stage : int {
-    x_raw, state, cond_raw, cond, contacts, angvel, pose_hist_raw, pose_hist,
-    y_norm, y_raw, delta6d, next6d, y_out, quat, x_raw_next,
-};
-inline constexpr int kStages = 15;
-inline constexpr const char* kStageNames[kStages] = {
-    "x_raw", "state", "cond_raw", "cond", "contacts", "angvel", "pose_hist_raw", "pose_hist",
-    "y_norm", "y_raw", "delta6d", "next6d", "y_out", "quat", "x_raw_next",
-};
 
 // The network's five inputs in the order in which the engine binds them.
 inline constexpr Stage kInputStages[5] = {Stage::state, Stage::cond, Stage::contacts, Stage::angvel, Stage::pose_hist};

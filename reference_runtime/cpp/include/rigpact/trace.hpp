@@ -1,46 +1,40 @@
-// Recording what the engine did, in the trace format of rigpact. Three lines in an engine:
+// Recording what the engine did, in the trace format of rigpact. The engine keeps its own loop:
 //
-//     rigpact::Recorder recorder;                                          // a member of the character
-//     recorder.open({"run.trace.jsonl"}, rigpact_contract::TraceHeaderOf("MyGame", "5.4", "free"));
-//     recorder.record(loop.frame());                                       // after every step
+//     rigpact::Recorder recorder;                                           // a member of the character
+//     recorder.open("run.trace.bin", {"MyGame", "5.4", nullptr, 60.0, "free", nullptr});
+//     recorder.begin_frame(frame, seconds);                                 // then in any order, from const functions too:
+//     recorder.stage(rigpact::Stage::y_raw, values, count);                 // copied at once; float or double
+//     recorder.end_frame();
 //
 // Off by default: without `RIGPACT_TRACE` defined as 1, `Recorder` is an empty class whose functions do nothing and
-// none of the headers below is included.
+// none of the headers of the recorder is included.
 #pragma once
 
-#include "rigpact/frame.hpp"
+#include <initializer_list>
+
+#include "rigpact/stages.hpp"
+#include "rigpact/trace_header.hpp"
 
 namespace rigpact {
-
-struct TraceHeader {
-    const char* producer;
-    const char* producer_version;
-    const char* bundle_sha256;  // null when unknown
-    double fps;
-    const char* mode;  // "teacher", "free" or "playback"
-    const char* clip;  // null when there is none
-    // What else the engine runs with, as docs/trace-format.md defines it; null when unknown. TraceHeaderOf() of contract.hpp
-    // fills in all but the model.
-    const char* companion_sha256 = nullptr;
-    const char* meaning_sha256 = nullptr;
-    const char* conventions_sha256 = nullptr;
-    const char* model_sha256 = nullptr;
-};
-
-struct TraceOptions {
-    const char* json_lines = nullptr;   // *.trace.jsonl: a line a frame, flushed: a crash loses at most the last one
-    const char* safetensors = nullptr;  // *.trace.safetensors: kept in memory, written on close
-    unsigned stages = ~0u;              // bit s: record kStageNames[s] where the first frame has it
-    int queue_frames = 0;               // 0: record() writes. n: record() copies and a thread of its own writes; a crash
-                                        // then also loses what is still queued, at most n frames
-};
 
 // The recorder of a build that does not record.
 class NullRecorder {
 public:
-    bool open(const TraceOptions&, const TraceHeader&) { return true; }
-    bool record(const Frame&) { return true; }
+    bool open(const char*, const TraceHeader&, const TraceOptions& = {}) { return true; }
+    bool begin_frame(long long, double) const { return true; }
+    template <class Element = void, class Name, class T>
+    const NullRecorder& stage(const Name&, const T*, int) const { return *this; }
+    template <class Element = void, class Name, class T>
+    const NullRecorder& stage(const Name&, std::initializer_list<T>) const { return *this; }
+    template <class Element = void, class Name, class Array>
+    const NullRecorder& stage(const Name&, const Array&) const { return *this; }
+    bool end_frame() const { return true; }
+    template <class AnyFrame>
+    bool record(const AnyFrame&, unsigned = ~0u) const { return true; }
     bool close() { return true; }
+    bool is_open() const { return false; }
+    TraceCounts counts() const { return {}; }
+    const char* problem() const { return nullptr; }
 };
 
 }  // namespace rigpact
@@ -48,7 +42,6 @@ public:
 #if defined(RIGPACT_TRACE) && RIGPACT_TRACE
 #include "rigpact/trace_recorder.hpp"
 namespace rigpact {
-class TraceRecorder;
 using Recorder = TraceRecorder;
 }
 #else

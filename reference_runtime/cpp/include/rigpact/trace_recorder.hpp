@@ -1,248 +1,126 @@
 // The recorder behind `rigpact::Recorder` when tracing is on. Include trace.hpp, not this file.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <cstdio>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <thread>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
 
-#include "rigpact/number_text.hpp"
-#include "rigpact/safetensors.hpp"
-#include "rigpact/trace.hpp"
+#include "rigpact/stages.hpp"
+#include "rigpact/trace_writer.hpp"
 
 namespace rigpact {
 
-// What a file format has to do with a frame. `values` holds the recorded stages one after the other.
-struct RecordedStages {
-    int count = 0;
-    const char* names[kStages] = {};
-    int widths[kStages] = {};
-    int total = 0;
-};
-
-// Frames may come from any thread; each is taken whole, and one whose number does not increase is refused: a trace's
-// frames are in order. `refused()` counts them, with those that lack a stage that the first frame had.
+// Nothing here throws, waits for a disk (but as TraceOptions say) or allocates after the first frame. Every call may come from
+// any thread; the calls of a frame are one after the other. All but open() and close() are const: recording changes no character.
 class TraceRecorder {
 public:
-    TraceRecorder() = default;
-    TraceRecorder(const TraceRecorder&) = delete;
-    TraceRecorder& operator=(const TraceRecorder&) = delete;
+    TraceRecorder() : writer_(new detail::TraceWriter) {}
+    TraceRecorder(TraceRecorder&&) = default;
+    TraceRecorder& operator=(TraceRecorder&&) = delete;
     ~TraceRecorder() { close(); }
 
-    // Strings are copied. False when a file cannot be opened.
-    bool open(const TraceOptions& options, const TraceHeader& header) {
+    // Empties the file and starts a recording; the ending gives the format, .trace.bin or .trace.jsonl. Strings are copied.
+    // False when nothing can be recorded: problem() says why, frames are counted as lost, and the game goes on.
+    bool open(const char* path, const TraceHeader& header, const TraceOptions& options = {}) {
         close();
-        const std::lock_guard<std::mutex> lock(mutex_);
-        json_lines_ = options.json_lines == nullptr ? nullptr : std::fopen(options.json_lines, "wb");
-        if (options.json_lines != nullptr && json_lines_ == nullptr) return false;
-        safetensors_path_ = options.safetensors == nullptr ? "" : options.safetensors;
-        mask_ = options.stages;
-        capacity_ = options.queue_frames;
-        head_ = make_head(header);
-        stages_ = RecordedStages();
-        tensors_ = SafetensorsFile();
-        refused_ = taken_ = written_ = 0;
-        failed_ = closing_ = false;
-        last_frame_ = -1;
-        is_open_ = true;
-        return true;
+        const Lock lock(writer_->mutex);
+        return writer_->open(path, header, options);
     }
 
-    // Copies what it needs before it returns. With a queue that is full it waits: a trace with holes explains less.
-    bool record(const Frame& frame) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        if (!is_open_ || failed_) return false;
-        if (stages_.count == 0) start(frame);
-        // Room first, order second: of two frames that wait, the later one may wake first, and the other is then refused.
-        if (capacity_ > 0) room_.wait(lock, [this] { return taken_ - written_ < capacity_; });
-        if (!is_open_ || closing_) return false;
-        if (!fits(frame)) {
-            ++refused_;
-            return false;
-        }
-        last_frame_ = frame.number;
-        Slot& slot = slots_[static_cast<std::size_t>(capacity_ > 0 ? taken_ % capacity_ : 0)];
-        fill(slot, frame);
-        ++taken_;
-        if (capacity_ > 0) {
-            work_.notify_one();
-            return true;
-        }
-        write(slot);
-        ++written_;
-        return !failed_;
+    bool begin_frame(long long number, double time_s) const {
+        Lock lock(writer_->mutex);
+        return writer_->begin(lock, number, time_s);
     }
 
-    // Writes what is queued and the safetensors file. False when anything could not be written.
-    bool close() {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            if (!is_open_) return true;
-            closing_ = true;
-        }
-        work_.notify_one();
-        if (writer_.joinable()) writer_.join();
-        const std::lock_guard<std::mutex> lock(mutex_);
-        is_open_ = false;
-        if (json_lines_ != nullptr && std::fclose(json_lines_) != 0) failed_ = true;
-        json_lines_ = nullptr;
-        if (!safetensors_path_.empty() && written_ > 0 && !tensors_.write(safetensors_path_, head_line(), stages_.names)) failed_ = true;
-        return !failed_;
+    // `count` elements: float, double, or anything with a StageElement. The values are copied before it returns; of a stage
+    // that is recorded twice in a frame the last one stays. The first frame says which stages there are. Calls can be chained.
+    template <class Element = void, class T>
+    const TraceRecorder& stage(const char* name, const T* values, int count) const {
+        const Lock lock(writer_->mutex);
+        put<Element>(name, values, count);
+        return *this;
+    }
+    template <class Element = void, class T>
+    const TraceRecorder& stage(Stage which, const T* values, int count) const {
+        return this->template stage<Element>(kStageNames[static_cast<int>(which)], values, count);
+    }
+    // A list, or anything with data() and size(), or with GetData() and Num().
+    template <class Element = void, class Name, class T>
+    const TraceRecorder& stage(const Name& name, std::initializer_list<T> values) const {
+        return this->template stage<Element>(name, values.begin(), static_cast<int>(values.size()));
+    }
+    template <class Element = void, class Name, class Array>
+    auto stage(const Name& name, const Array& values) const -> decltype(values.data(), *this) {
+        return this->template stage<Element>(name, values.data(), static_cast<int>(values.size()));
+    }
+    template <class Element = void, class Name, class Array>
+    auto stage(const Name& name, const Array& values) const -> decltype(values.GetData(), *this) {
+        return this->template stage<Element>(name, values.GetData(), static_cast<int>(values.Num()));
     }
 
-    long refused() const {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        return refused_;
+    // True when the frame was written, or queued.
+    bool end_frame() const {
+        const Lock lock(writer_->mutex);
+        return writer_->end();
+    }
+
+    // A whole frame of rigpact's own loop (frame.hpp). Bit s of `stages`: record kStageNames[s] where the frame has it.
+    template <class AnyFrame>
+    bool record(const AnyFrame& frame, unsigned stages = ~0u) const {
+        Lock lock(writer_->mutex);
+        if (!writer_->begin(lock, frame.number, frame.time_s)) return false;
+        for (int s = 0; s < kStages; ++s) {
+            if ((stages >> s & 1u) != 0 && frame.values[s] != nullptr) put<void>(kStageNames[s], frame.values[s], frame.widths[s]);
+        }
+        return writer_->end();
+    }
+
+    // Writes what is queued. False when counts() has anything but written frames.
+    bool close() { return writer_ == nullptr || writer_->close(); }
+
+    bool is_open() const {
+        const Lock lock(writer_->mutex);
+        return writer_->is_open();
+    }
+    TraceCounts counts() const {
+        const Lock lock(writer_->mutex);
+        return writer_->counts();
+    }
+    // The first thing that went wrong since open(), in words; null when nothing did.
+    const char* problem() const {
+        const Lock lock(writer_->mutex);
+        return writer_->problem();
     }
 
 private:
-    struct Slot {
-        int number = 0;
-        double time_s = 0.0;
-        std::unique_ptr<float[]> values;
-    };
+    using Lock = detail::TraceWriter::Lock;
 
-    static std::string make_head(const TraceHeader& header) {
-        std::string text = "{\"format\":\"rigpact-trace\",\"version\":1,\"producer\":{\"name\":";
-        append_text(text, header.producer);
-        text += ",\"version\":";
-        append_text(text, header.producer_version);
-        text += "},\"contract\":{\"bundle_sha256\":";
-        append_text(text, header.bundle_sha256);
-        append_hash(text, "companion_sha256", header.companion_sha256);
-        append_hash(text, "meaning_sha256", header.meaning_sha256);
-        append_hash(text, "conventions_sha256", header.conventions_sha256);
-        append_hash(text, "model_sha256", header.model_sha256);
-        text += "},\"fps\":";
-        append_seconds(text, header.fps);
-        text += ",\"mode\":";
-        append_text(text, header.mode);
-        text += ",\"clip\":";
-        append_text(text, header.clip);
-        return text + ",\"stages\":{";
-    }
-
-    static void append_hash(std::string& text, const char* name, const char* hash) {
-        if (hash == nullptr) return;
-        text += ',';
-        append_text(text, name);
-        text += ':';
-        append_text(text, hash);
-    }
-
-    std::string head_line() const {
-        std::string text = head_;
-        for (int i = 0; i < stages_.count; ++i) {
-            if (i > 0) text += ',';
-            append_text(text, stages_.names[i]);
-            text += ':';
-            append_integer(text, stages_.widths[i]);
-        }
-        return text + "}}";
-    }
-
-    // The first frame tells which stages there are; all memory is taken here.
-    void start(const Frame& frame) {
-        for (int s = 0; s < kStages; ++s) {
-            if ((mask_ >> s & 1u) == 0 || frame.values[s] == nullptr) continue;
-            places_[stages_.count] = s;
-            stages_.names[stages_.count] = kStageNames[s];
-            stages_.widths[stages_.count++] = frame.widths[s];
-            stages_.total += frame.widths[s];
-        }
-        const int slots = capacity_ > 0 ? capacity_ : 1;
-        slots_.reset(new Slot[static_cast<std::size_t>(slots)]);
-        for (int i = 0; i < slots; ++i) slots_[static_cast<std::size_t>(i)].values.reset(new float[static_cast<std::size_t>(stages_.total)]);
-        line_.reserve(static_cast<std::size_t>(stages_.total) * 17 + 512);
-        line_ = head_line() + "\n";
-        put(line_);
-        if (!safetensors_path_.empty()) tensors_.start(stages_.count, stages_.widths);
-        if (capacity_ > 0) writer_ = std::thread([this] { write_queue(); });
-    }
-
-    bool fits(const Frame& frame) const {
-        if (frame.number <= last_frame_ || stages_.count == 0) return false;
-        for (int i = 0; i < stages_.count; ++i) {
-            if (frame.values[places_[i]] == nullptr || frame.widths[places_[i]] != stages_.widths[i]) return false;
-        }
-        return true;
-    }
-
-    void fill(Slot& slot, const Frame& frame) const {
-        slot.number = frame.number;
-        slot.time_s = frame.time_s;
-        float* next = slot.values.get();
-        for (int i = 0; i < stages_.count; ++i) {
-            const float* values = frame.values[places_[i]];
-            for (int k = 0; k < stages_.widths[i]; ++k) *next++ = values[k];
+    template <class Element, class T>
+    void put(const char* name, const T* values, int count) const {
+        constexpr bool is_number = std::is_same_v<T, float> || std::is_same_v<T, double>;
+        if constexpr (is_number && std::is_void_v<Element>) {
+            unsigned char* const at = writer_->place(name, values == nullptr ? 0 : count, std::is_same_v<T, double>);
+            if (at != nullptr) std::memcpy(at, values, static_cast<std::size_t>(count) * sizeof(T));
+        } else {
+            using Form = std::conditional_t<std::is_void_v<Element>, StageElement<T>, Element>;
+            put_elements<Form>(name, values, count);
         }
     }
 
-    void write_queue() {
-        std::unique_lock<std::mutex> lock(mutex_);
-        for (;;) {
-            work_.wait(lock, [this] { return written_ < taken_ || closing_; });
-            if (written_ == taken_) return;
-            Slot& slot = slots_[static_cast<std::size_t>(written_ % capacity_)];
-            lock.unlock();  // the slot stays this thread's until `written_` passes it
-            write(slot);
-            lock.lock();
-            ++written_;
-            room_.notify_all();
+    template <class Form, class T>
+    void put_elements(const char* name, const T* values, int count) const {
+        using Number = typename Form::Number;
+        static_assert(std::is_same_v<Number, float> || std::is_same_v<Number, double>, "a StageElement gives float or double");
+        const int width = values == nullptr ? 0 : count * Form::kNumbers;
+        unsigned char* at = writer_->place(name, width, std::is_same_v<Number, double>);
+        for (int i = 0; at != nullptr && i < count; ++i, at += sizeof(Number) * Form::kNumbers) {
+            Number numbers[Form::kNumbers];
+            Form::put(values[i], numbers);
+            std::memcpy(at, numbers, sizeof(numbers));
         }
     }
 
-    void write(const Slot& slot) {
-        if (json_lines_ != nullptr) {
-            line_ = "{\"frame\":";
-            append_integer(line_, slot.number);
-            line_ += ",\"time\":";
-            append_seconds(line_, slot.time_s);
-            line_ += ",\"stages\":{";
-            const float* values = slot.values.get();
-            for (int i = 0; i < stages_.count; ++i) {
-                if (i > 0) line_ += ',';
-                append_text(line_, stages_.names[i]);
-                line_ += ':';
-                append_numbers(line_, values, stages_.widths[i]);
-                values += stages_.widths[i];
-            }
-            line_ += "}}\n";
-            put(line_);
-        }
-        if (!safetensors_path_.empty()) tensors_.add(slot.number, slot.time_s, slot.values.get());
-    }
-
-    // The whole line at once, then flushed: what the operating system has taken survives the process.
-    void put(const std::string& line) {
-        if (json_lines_ == nullptr) return;
-        if (std::fwrite(line.data(), 1, line.size(), json_lines_) != line.size() || std::fflush(json_lines_) != 0) failed_ = true;
-    }
-
-    mutable std::mutex mutex_;
-    std::condition_variable work_;
-    std::condition_variable room_;
-    std::thread writer_;
-    std::FILE* json_lines_ = nullptr;
-    std::string safetensors_path_;
-    std::string head_;
-    std::string line_;
-    SafetensorsFile tensors_;
-    RecordedStages stages_;
-    int places_[kStages] = {};
-    std::unique_ptr<Slot[]> slots_;
-    unsigned mask_ = 0;
-    int capacity_ = 0;
-    long taken_ = 0;
-    long written_ = 0;
-    long refused_ = 0;
-    int last_frame_ = -1;
-    bool is_open_ = false;
-    bool closing_ = false;
-    std::atomic<bool> failed_{false};
+    std::unique_ptr<detail::TraceWriter> writer_;
 };
 
 }  // namespace rigpact

@@ -26,14 +26,21 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.trace import (
+    TRACE_ENDINGS,
+    Trace,
+    is_trace_path,
+    read_trace,
+    run_header,
+    write_trace,
+)
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
 
 
 class DeclaredFiles:
     """Reads the files of a declared system, and runs the system."""
 
-    clip_endings: tuple[str, ...] = (".trace.safetensors", ".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst")
+    clip_endings: tuple[str, ...] = TRACE_ENDINGS
     """Suffixes of clip names: the files that are taken from a folder."""
     probe: str | None = None
     """`module:function` that makes a short clip which separates the conventions (contract -> document), or None."""
@@ -106,7 +113,7 @@ class DeclaredFiles:
 
     def write(self, out: Path, trace: Trace, contract: Any, clip: Any, model: str) -> None:
         """Write a run in the system's own format; UnusableInput if it has no format for that file name."""
-        raise UnusableInput(out, f"the name {out.name}", "a name ending in .trace.jsonl or .trace.safetensors")
+        raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(TRACE_ENDINGS)}")
 
     def measures(self, trace: Trace, contract: Any) -> dict[str, Any]:
         """Results of the system's own measures on a run."""

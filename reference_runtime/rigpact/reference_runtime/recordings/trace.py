@@ -1,6 +1,7 @@
-"""Trace files, version 1: recordings of either side, in two formats; the file name gives the format.
+"""Trace files, version 1: recordings of either side, in three formats; the file name gives the format.
 
-`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line; `*.trace.safetensors` is memory-mapped.
+`*.trace.jsonl` (also `.gz`, `.zst`) survives a crash up to its last whole line, `*.trace.bin` up to its last whole frame;
+`*.trace.safetensors` is memory-mapped.
 Any subset of stages is allowed; every frame has the same subset.
 """
 
@@ -9,29 +10,32 @@ from __future__ import annotations
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.trace_binary import read_binary, write_binary
 from rigpact.reference_runtime.recordings.trace_json_lines import read_json_lines, write_json_lines
 from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace, TraceHeader, run_header
 from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
 
-__all__ = ["OWN_PRODUCER", "Trace", "TraceHeader", "is_trace_path", "read_trace", "run_header", "write_trace"]
-_TENSORS = ".trace.safetensors"
-_SUFFIXES = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", _TENSORS)
+__all__ = [
+    "OWN_PRODUCER", "TRACE_ENDINGS", "Trace", "TraceHeader", "is_trace_path", "read_trace", "run_header", "write_trace",
+]  # fmt: skip
+TRACE_ENDINGS = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", ".trace.bin", ".trace.safetensors")
+_READERS = {".bin": read_binary, ".safetensors": read_safetensors}
+_WRITERS = {".bin": write_binary, ".safetensors": write_safetensors}
 
 
 def is_trace_path(path: str | Path) -> bool:
     """Whether a file name is the name of a trace."""
-    return Path(path).name.endswith(_SUFFIXES)
+    return Path(path).name.endswith(TRACE_ENDINGS)
 
 
 def write_trace(trace: Trace, path: str | Path) -> None:
     """Write a trace in the format given by its name, first under a temporary name."""
     _check_name(path)
-    write = write_safetensors if Path(path).name.endswith(_TENSORS) else write_json_lines
-    write(trace, Path(path))
+    _WRITERS.get(Path(path).suffix, write_json_lines)(trace, Path(path))
 
 
 def read_trace(path: str | Path) -> Trace:
-    """Read a trace in either format; UnusableInput names the file and line of an error."""
+    """Read a trace in any format; UnusableInput names the file and line of an error."""
     _check_name(path)
     place = Path(path)
     if place.is_dir():
@@ -40,9 +44,9 @@ def read_trace(path: str | Path) -> Trace:
         raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
     if place.stat().st_size == 0:
         raise UnusableInput(path, "an empty file", "a trace")
-    return read_safetensors(place) if place.name.endswith(_TENSORS) else read_json_lines(place)
+    return _READERS.get(place.suffix, read_json_lines)(place)
 
 
 def _check_name(path: str | Path) -> None:
     if not is_trace_path(path):
-        raise UnusableInput(path, f"the name {Path(path).name}", f"a name ending in {', '.join(_SUFFIXES)}")
+        raise UnusableInput(path, f"the name {Path(path).name}", f"a name ending in {', '.join(TRACE_ENDINGS)}")

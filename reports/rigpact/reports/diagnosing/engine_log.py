@@ -94,7 +94,15 @@ class EngineLog:
 def is_engine_log(path: str | Path) -> bool:
     """Whether a file is text with lines of the engine's motion model in it."""
     place = Path(path)
-    if not place.is_file() or place.suffix.lower() in {".json", ".jsonl", ".gz", ".zst", ".safetensors", ".onnx"}:
+    if not place.is_file() or place.suffix.lower() in {
+        ".json",
+        ".jsonl",
+        ".gz",
+        ".zst",
+        ".bin",
+        ".safetensors",
+        ".onnx",
+    }:
         return False
     text = read_bytes(place).decode("utf-8", "replace")
     return any(mark in text for mark in _MARKS)

@@ -23,7 +23,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
 from rigpact.reference_runtime.systems.enemy_animation.faults import (
     faulty_contract,
@@ -106,7 +106,7 @@ class EnemyFiles(DeclaredFiles):
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
         """Write a teacher prediction, if the name ends in .json."""
         if not out.name.endswith(".json"):
-            expected = "a name ending in .trace.jsonl, .trace.safetensors or .json"
+            expected = f"a name ending in {', '.join(TRACE_ENDINGS)} or .json"
             raise UnusableInput(out, f"the name {out.name}", expected)
         following = int(trace.frame[-1]) + 1
         has_next = isinstance(clip, RawClip) and following < clip.frame_count

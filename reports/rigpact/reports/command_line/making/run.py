@@ -38,8 +38,8 @@ def run(
         Path,
         typer.Option(
             "--out", "-o", metavar="FILE",
-            help="A trace (.trace.jsonl, .trace.jsonl.gz, .trace.jsonl.zst, .trace.safetensors) or, ending in .json, "
-            "a teacher prediction.",
+            help="A trace (.trace.jsonl, .trace.jsonl.gz, .trace.jsonl.zst, .trace.bin, .trace.safetensors) or, "
+            "ending in .json, a teacher prediction.",
         ),
     ],
     onnx: Annotated[Path | None, typer.Option("--onnx", metavar="FILE", help="The model.")] = None,

@@ -1,0 +1,65 @@
+// What a frame costs the thread that records it: a character's fifteen stages, one call each, as an engine would.
+// recorder_cost FILE QUEUE_FRAMES BONES FRAMES: prints the microseconds of every frame after the first, the allocations, the drops.
+// A frame comes every two milliseconds, so that a queue's thread keeps up as it does in a game.
+#define RIGPACT_TRACE 1
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "rigpact/trace.hpp"
+
+static std::atomic<long> allocations{0};
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size)) return memory;
+    std::abort();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    ++allocations;
+    return std::malloc(size);
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept { return operator new(size, tag); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+int main(int, char** words) {
+    using Clock = std::chrono::steady_clock;
+    const int bones = std::atoi(words[3]), frames = std::atoi(words[4]), state = 6 + 9 * bones, pose = 6 * bones;
+    // x_raw, state, cond_raw, cond, contacts, angvel, pose_hist_raw, pose_hist, y_norm … x_raw_next
+    const int widths[rigpact::kStages] = {state, state, 7,    7,    2,    3 * bones, 3 * pose, 3 * pose,
+                                          pose,  pose,  pose, pose, pose, 4 * bones, state};
+    std::vector<float> values(static_cast<std::size_t>(3 * pose + state));
+    std::vector<double> took;
+    took.reserve(static_cast<std::size_t>(frames));
+    rigpact::Recorder recorder;
+    rigpact::TraceOptions options;
+    options.queue_frames = std::atoi(words[2]);
+    if (!recorder.open(words[1], {"recorder_cost", "1", nullptr, 60.0, "free", nullptr}, options)) return 2;
+    unsigned seed = 1;
+    long before = 0;
+    auto due = Clock::now();
+    for (int frame = 0; frame < frames; ++frame) {
+        for (float& value : values) value = static_cast<float>(static_cast<int>(seed = seed * 1664525u + 1013904223u)) * 1e-9f;
+        std::this_thread::sleep_until(due += std::chrono::milliseconds(2));
+        if (frame == 1) before = allocations;
+        const auto start = Clock::now();
+        recorder.begin_frame(frame, frame / 60.0);
+        for (int stage = 0; stage < rigpact::kStages; ++stage) {
+            recorder.stage(static_cast<rigpact::Stage>(stage), values.data(), widths[stage]);
+        }
+        recorder.end_frame();
+        if (frame > 0) took.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    }
+    const long allocated = allocations - before;
+    recorder.close();
+    std::printf("%ld %lld\n", allocated, recorder.counts().dropped);
+    for (const double each : took) std::printf("%.2f\n", each);
+    return 0;
+}

@@ -1,0 +1,317 @@
+"""An engine that keeps its loop: stages in any order, its own types, and a recorder that never stops or slows the game."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime import read_trace
+
+from .conftest import COMPILERS, ENGINE_LIKE, ROOM, compiled, missing, ran
+
+ENDINGS = (".trace.jsonl", ".trace.bin")
+EVERY_FORMAT = pytest.mark.parametrize("ending", ENDINGS)
+EVERY_QUEUE = pytest.mark.parametrize("queue_frames", [0, 4])
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SHIPPED = ("-O2", "-ffast-math", *ENGINE_LIKE)
+SCENARIOS = (
+    "own_loop",
+    "not_finite",
+    "refusals",
+    "before_first_step",
+    "two_on_one_path",
+    "switched",
+    "reopened",
+    "heap",
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a program said of one recording."""
+
+    is_ok: bool
+    counts: dict[str, int]
+    problem: str
+
+    @property
+    def elsewhere(self):
+        """The counts that are not zero, without the written frames."""
+        return {name: count for name, count in self.counts.items() if count and name != "written"}
+
+
+def told(line):
+    words, problem = line.split("|")
+    first, *counts = words.split()
+    return Told(first == "ok", {name: int(count) for name, count in (word.split("=") for word in counts)}, problem)
+
+
+def play(program, scenario, path, queue_frames=0, *more):
+    done = ran(program, scenario, path, queue_frames, *more)
+    assert done.returncode == 0, done.stderr
+    return [told(line) for line in done.stdout.splitlines() if "|" in line]
+
+
+def build(compiler_name, folder, *flags):
+    """The engine; skipped where this compiler has no library for the sanitizer."""
+    if shutil.which(compiler_name) is None:
+        missing(compiler_name)
+    sanitizer = [flag for flag in flags if flag.startswith("-fsanitize")]
+    (folder / "empty.cpp").write_text("int main() { return 0; }\n")
+    if sanitizer and ran(compiler_name, *sanitizer, folder / "empty.cpp", "-o", folder / "empty").returncode != 0:
+        pytest.skip(f"no library for {sanitizer[0]} of {compiler_name} on this machine")
+    return compiled(compiler_name, ROOM / "own_engine.cpp", folder / "own_engine", "-pthread", *flags)
+
+
+@pytest.fixture(scope="module", params=[SANITIZED, SHIPPED], ids=["sanitized", "fast-math, no exceptions, no RTTI"])
+def engine(request, tmp_path_factory):
+    """The engine as it is tested (g++, C++20, sanitizers) and as it ships (clang++, C++17, fast maths, no exceptions)."""
+    is_tested = request.param is SANITIZED
+    words = ("g++", "-std=c++20") if is_tested else (shutil.which("clang++") or "g++", "-std=c++17")
+    return build(
+        words[0], tmp_path_factory.mktemp("engine"), words[1], "-DOWN_ENGINE_COUNTS_ALLOCATIONS", *request.param
+    )
+
+
+def single(values):
+    return np.array(values, np.float64).astype(np.float32)
+
+
+@EVERY_FORMAT
+@EVERY_QUEUE
+def test_stages_arrive_in_any_order_from_const_functions_in_the_engines_own_types(
+    engine, tmp_path, ending, queue_frames
+):
+    """An engine's functions are const, run in their own order and write over their buffers."""
+    path = tmp_path / f"run{ending}"
+    (said,) = play(engine, "own_loop", path, queue_frames)
+    trace, frame = read_trace(path), np.arange(40)
+
+    assert (said.is_ok, said.counts["written"], said.elsewhere, said.problem) == (True, 40, {}, "")
+    assert (trace.header.clip, trace.header.mode, trace.header.system) == ("walk", "free", "studio")
+    assert trace.truncation is None
+    assert trace.frame.tolist() == frame.tolist()
+    np.testing.assert_allclose(trace.time_s, frame / 60.0, rtol=2.0**-52)  # fast maths multiplies by the reciprocal
+    rows = {name: trace.stages[name].tolist() for name in trace.stages}
+    for k in frame.tolist():
+        turned = [0.1, 0.2, 0.3 + k, 0.5]
+        assert rows["y_raw"][k] == single([k, 0.1, -0.0]).tolist()
+        assert rows["quat"][k] == single([0, 0, 0, 1, *turned]).tolist()
+        assert rows["turns"][k] == single([*turned, 0, 0, 0, 1]).tolist()
+        assert rows["clock"][k] == single([k * 0.1, 1e-300]).tolist()
+        assert rows["contacts"][k] == [1.0, float(k % 2)]
+    assert np.signbit(trace.stages["y_raw"][:, 2]).all()
+
+
+@EVERY_FORMAT
+@EVERY_QUEUE
+def test_nan_and_infinity_survive_fast_maths(engine, tmp_path, ending, queue_frames):
+    """`-ffast-math` lets a compiler drop every test for NaN: its trace said "." where the character blew up."""
+    path = tmp_path / f"run{ending}"
+    (said,) = play(engine, "not_finite", path, queue_frames)
+    trace = read_trace(path)
+
+    assert (said.counts["written"], said.elsewhere, said.problem) == (3, {"refused": 1}, "a time that is not finite")
+    expected = np.array([np.nan, np.inf, -np.inf, np.nan, np.float32(1e-45), -0.0], np.float32)
+    np.testing.assert_array_equal(trace.stages["floats"], np.tile(expected, (3, 1)))
+    assert np.signbit(trace.stages["floats"][:, 5]).all()
+    np.testing.assert_array_equal(trace.stages["doubles"], [[np.nan, np.inf, -np.inf]] * 3)
+
+
+@EVERY_FORMAT
+@EVERY_QUEUE
+def test_what_is_not_a_frame_is_refused_and_counted(engine, tmp_path, ending, queue_frames):
+    """A frame with half its stages, or one that stands twice, would be judged as if the engine had computed it."""
+    path = tmp_path / f"run{ending}"
+    (said,) = play(engine, "refusals", path, queue_frames)
+
+    assert (said.is_ok, said.counts["written"], said.elsewhere) == (False, 2, {"refused": 8, "stray": 2})
+    assert said.problem == "stage() outside begin_frame() and end_frame(): a"
+    trace = read_trace(path)
+    assert (trace.frame.tolist(), trace.widths) == ([5, 7], {"a": 4, "b": 2})
+    np.testing.assert_array_equal(trace.stages["a"], [[1, 2, 3, 4]] * 2)
+    np.testing.assert_array_equal(trace.stages["b"], [[1, 2]] * 2)
+
+
+@EVERY_QUEUE
+def test_a_recording_before_the_first_step_does_not_end_the_game(engine, tmp_path, queue_frames):
+    """With a queue, the second such call ended the process."""
+    path = tmp_path / "run.trace.bin"
+    (said,) = play(engine, "before_first_step", path, queue_frames)
+    assert (said.counts["written"], said.elsewhere, said.problem) == (3, {"refused": 3}, "a frame without stages")
+    assert read_trace(path).frame.tolist() == [0, 1, 2]
+
+
+@EVERY_FORMAT
+def test_two_recorders_on_one_path_do_not_mix(engine, tmp_path, ending):
+    """Two characters with one name: both wrote into one file, and every line of it was whole."""
+    path = tmp_path / f"run{ending}"
+    first, second, later = play(engine, "two_on_one_path", path)
+    assert (first.is_ok, first.counts["written"], first.problem) == (True, 3, "")
+    assert (second.is_ok, second.elsewhere) == (False, {"lost": 3})
+    assert second.problem.startswith("another recorder writes this file: ")
+    assert (later.is_ok, later.counts["written"]) == (True, 1)
+    assert read_trace(path).frame.tolist() == [7]
+
+
+def test_two_processes_on_one_path_do_not_mix(engine, tmp_path):
+    """A server and a client on one machine record under the same name."""
+    import fcntl
+
+    path = tmp_path / "run.trace.bin"
+    with path.open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b"what another process wrote")
+        other.flush()
+        (said,) = play(engine, "own_loop", path)
+        assert path.read_bytes() == b"what another process wrote"
+    assert (said.is_ok, said.elsewhere) == (False, {"lost": 40})
+
+
+@EVERY_QUEUE
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no/folder.trace.bin", "No such file or directory"),
+        ("is_folder.trace.bin", "Is a directory"),
+        ("run.json", "must end in"),
+    ],
+)
+def test_a_file_that_cannot_be_opened_is_said_and_the_game_goes_on(engine, tmp_path, name, words, queue_frames):
+    """A read-only build folder must not cost the frame rate, nor pass for a recording."""
+    (tmp_path / "is_folder.trace.bin").mkdir()
+    (said,) = play(engine, "own_loop", tmp_path / name, queue_frames)
+    assert (said.is_ok, said.counts["written"], said.elsewhere) == (False, 0, {"lost": 40})
+    assert words in said.problem
+
+
+@EVERY_FORMAT
+@EVERY_QUEUE
+def test_a_full_disk_is_said_and_counted(engine, tmp_path, ending, queue_frames):
+    """The recording of a night ends at three in the morning, and the morning must know."""
+    path = tmp_path / f"run{ending}"
+    path.symlink_to("/dev/full")
+    (said,) = play(engine, "own_loop", path, queue_frames)
+    assert (said.is_ok, said.counts["written"], said.elsewhere) == (False, 0, {"lost": 40})
+    assert said.problem == "the file cannot be written"
+
+
+@EVERY_FORMAT
+def test_a_disk_that_stands_still_drops_new_frames_and_no_time(engine, tmp_path, ending):
+    """The game went on at the speed of the disk. Now the newest frames are dropped, counted, and missing in the numbers."""
+    pipe, copy = tmp_path / f"run{ending}", tmp_path / f"copy{ending}"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    answer = []
+    game = threading.Thread(target=lambda: answer.append(ran(engine, "stalled", pipe, 2, "drop")))
+    game.start()
+    content = b""
+    try:
+        # nothing is read until the game is through its frames: they take far less than this
+        game.join(timeout=1.0)
+        while block := os.read(reader, 1 << 16):
+            content += block
+    finally:
+        os.close(reader)
+        game.join()
+    first, last = answer[0].stdout.splitlines()
+    longest_s, dropped = float(first.split()[0]), int(first.split()[1])
+    said = told(last)
+    copy.write_bytes(content)
+    trace = read_trace(copy)
+
+    assert longest_s < 0.5, "the game waited for the disk"
+    assert dropped > 40
+    assert (said.is_ok, said.elsewhere) == (False, {"dropped": dropped})
+    assert len(trace.frame) == said.counts["written"] == 60 - dropped
+    assert said.problem == "the queue was full: frames were dropped"
+
+
+@EVERY_FORMAT
+@EVERY_QUEUE
+def test_after_the_first_frame_nothing_is_allocated(engine, tmp_path, ending, queue_frames):
+    """An animation thread that waits for the heap drops frames."""
+    path = tmp_path / f"run{ending}"
+    done = ran(engine, "heap", path, queue_frames)
+    assert done.stdout.splitlines()[0] == "allocations: 0"
+    assert len(read_trace(path).frame) == 300
+
+
+def test_a_recorder_is_used_again_for_other_stages(engine, tmp_path):
+    """A console variable is switched off and on, and the character has another level of detail."""
+    path = tmp_path / "run.trace.bin"
+    first, second = play(engine, "reopened", path)
+    assert (first.is_ok, first.counts["written"]) == (True, 5)
+    assert (second.counts["written"], second.elsewhere) == (4, {"refused": 1})
+    assert second.problem == "missing in a frame, and the first frame had it: b"
+    trace = read_trace(path)
+    assert (trace.frame.tolist(), trace.widths) == ([0, 1, 2, 4], {"b": 3, "c": 1})
+
+
+# --- every compiler, standard and sanitizer ---
+
+BUILDS = {
+    "address and undefined": SANITIZED,
+    "thread": ("-g", "-O1", "-fsanitize=thread"),
+    "fast maths": SHIPPED,
+    "no to_chars": ("-O1", "-DRIGPACT_TO_CHARS=0", *ENGINE_LIKE),
+    "plain": ("-O0", "-g"),
+}
+
+
+def play_everything(program, folder, *before):
+    """Every scenario in every format, with and without a queue; sanitizers and valgrind end a program with another status."""
+    for ending in ENDINGS:
+        for queue_frames in (0, 4):
+            for scenario in SCENARIOS:
+                path = folder / f"{scenario}{queue_frames}{ending}"
+                done = ran(*before, program, scenario, path, queue_frames)
+                assert (done.returncode, done.stderr) == (0, ""), (scenario, ending, queue_frames)
+                assert len(read_trace(path).frame) > 0
+    numbers = [read_trace(folder / f"not_finite0{ending}").stages["floats"] for ending in ENDINGS]
+    np.testing.assert_array_equal(*numbers)
+
+
+def test_threads_of_a_game_may_record_while_another_opens_and_closes(tmp_path):
+    """A console variable is switched in the middle of a frame. The thread sanitizer watches."""
+    program = build("g++", tmp_path, "-std=c++17", *BUILDS["thread"])
+    for queue_frames in (0, 4):
+        (said,) = play(program, "switched", tmp_path / "run.trace.bin", queue_frames)
+        assert said.counts["written"] >= 100
+
+
+def test_a_library_without_to_chars_writes_the_same_numbers(tmp_path):
+    """Some consoles have it not; `printf` needs nine digits and no comma."""
+    program = build("g++", tmp_path, "-std=c++17", *BUILDS["no to_chars"])
+    for scenario in ("own_loop", "not_finite"):
+        paths = [tmp_path / f"{scenario}{ending}" for ending in ENDINGS]
+        for path in paths:
+            play(program, scenario, path)
+        text, binary = map(read_trace, paths)
+        for name, rows in binary.stages.items():
+            np.testing.assert_array_equal(text.stages[name], rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BUILDS)
+@pytest.mark.parametrize("standard", ["-std=c++17", "-std=c++20"])
+@pytest.mark.parametrize("compiler_name", COMPILERS)
+def test_every_build_of_an_engine_records(tmp_path, compiler_name, standard, kind):
+    """Each platform of a game has its own compiler, and a defect of memory shows on one of them."""
+    play_everything(build(compiler_name, tmp_path, standard, *BUILDS[kind]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler_name", COMPILERS)
+def test_valgrind_finds_nothing(tmp_path, compiler_name):
+    """It sees what the sanitizers do not: bytes that were never written and are recorded."""
+    if shutil.which("valgrind") is None:
+        missing("valgrind")
+    words = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all")
+    play_everything(build(compiler_name, tmp_path, "-std=c++17", *BUILDS["plain"]), tmp_path, *words)
