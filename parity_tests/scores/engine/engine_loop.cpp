@@ -1,11 +1,12 @@
-// An engine's own loop, written from the description of the engine alone: it shares no code with rigpact.
+// An engine's own loop, written from the description of the engine alone: it shares no code with rigpact but the recorder.
 //
 // The numbers of the bundle and of a clip come in as named arrays, the network is a callback, and every stage is
 // recorded. `defect` plants one mistake of those that real engine classes had; 0 plants none.
+#include "rigpact/trace.hpp"  // +
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -156,7 +157,7 @@ class EnemyAnim {
         stage["pose_hist"] = history_normalised(stage["pose_hist_raw"]);
         stage["y_norm"] = answer();
         outputs();
-        advance(cursor);
+        advance();
         ++tick_;
     }
 
@@ -278,7 +279,8 @@ class EnemyAnim {
     void seed_history() {
         Row seed = pose_of(x_raw_);
         if (defect_ == history_never_seeded) seed.assign(seed.size(), 0.f);
-        if (defect_ == history_identity_after_seed) seed = identity_pose();
+        const bool is_reset = !teacher_ && !has_history_statistics();  // the free run of an engine whose file has none
+        if (is_reset || defect_ == history_identity_after_seed) seed = identity_pose();
         if (defect_ == history_uninitialised) {
             const unsigned char fill = 0xCD;
             std::memset(seed.data(), fill, seed.size() * sizeof(float));
@@ -301,8 +303,14 @@ class EnemyAnim {
         return row;
     }
 
+    bool has_history_statistics() const { return s.arrays.count("aux/MuPoseHist") != 0; }
+
     Row history_normalised(const Row& raw) const {
         Row row(raw.size());
+        if (!has_history_statistics()) {  // scale 1, mean 0, deviation 1
+            std::transform(raw.begin(), raw.end(), row.begin(), [](float v) { return float(std::tanh(double(v))); });
+            return row;
+        }
         for (std::size_t i = 0; i < raw.size(); ++i) {
             const std::size_t k = defect_ == history_statistics_of_oldest ? i % rotations_.size : i;
             row[i] = auxiliary(raw[i], "pose_hist", "PoseHist", int(i), int(k));
@@ -345,8 +353,6 @@ class EnemyAnim {
             if (defect_ == previous_pose_transposed) previous = transposed(previous);
             store(multiplied(turn, previous), &next[at]);
             const Axes before = gram_schmidt(&previous_out_[at], unit, true);
-            const int from = defect_ == left_right_swapped ? int(s.of("twin")[bone]) : bone;
-            (void)from;
             store(gram_schmidt(&next[at], before, false), &out[at]);
         }
         if (defect_ == left_right_swapped) out = reordered(out);
@@ -399,7 +405,7 @@ class EnemyAnim {
         stage["quat"] = row;
     }
 
-    void advance(int) {
+    void advance() {
         Row next = x_raw_;
         if (teacher_) {
             const int following = defect_ == float_accumulation ? static_cast<int>(seconds_ * 60.f) : cursor_of(tick_ + 1);
@@ -429,18 +435,6 @@ class EnemyAnim {
     std::vector<Row> history_;
 };
 
-void write_row(std::FILE* file, const EnemyAnim& engine, int tick, double fps) {
-    std::fprintf(file, "{\"frame\":%d,\"time\":%.9g,\"stages\":{", tick, tick / fps);
-    const char* comma = "";
-    for (const auto& [name, row] : engine.stage) {
-        std::fprintf(file, "%s\"%s\":[", comma, name.c_str());
-        for (std::size_t i = 0; i < row.size(); ++i) std::fprintf(file, i ? ",%.9g" : "%.9g", double(row[i]));
-        std::fprintf(file, "]");
-        comma = ",";
-    }
-    std::fprintf(file, "}}\n");
-}
-
 }  // namespace
 
 extern "C" {
@@ -453,20 +447,22 @@ void engine_give(void* schema, const char* name, const double* values, int count
 
 int engine_defects() { return defect_count - 1; }
 
-// Run `frames` frames and record them; the schema is given back. Returns null, or what went wrong.
-const char* engine_run(void* schema, Network network, int teacher, int frames, int defect, double fps, const char* header, const char* path) {
+// Run `frames` frames and record them; the schema is given back. Returns null, or what went wrong. Lines that only a recorded
+// build has end with `// +`.
+const char* engine_run(void* schema, Network network, int teacher, int frames, int defect, double fps, const char* sha, const char* clip, const char* path) {
     static std::string wrong;
     try {
         EnemyAnim engine(std::move(*static_cast<Schema*>(schema)), network, defect, teacher != 0);
         delete static_cast<Schema*>(schema);
-        std::FILE* file = std::fopen(path, "w");
-        if (file == nullptr) throw std::runtime_error(std::string("cannot write ") + path);
-        std::fprintf(file, "%s\n", header);
+        rigpact::Recorder recorder;  // +
+        const rigpact::TraceHeader header{"engine_room", "1", sha, fps, teacher ? "teacher" : "free", clip};  // +
+        if (!recorder.open(path, header)) throw std::runtime_error(recorder.problem());  // +
         for (int tick = 0; tick < frames; ++tick) {
             engine.step();
-            write_row(file, engine, tick, fps);
+            recorder.begin_frame(tick, tick / fps);  // +
+            for (const auto& [name, row] : engine.stage) recorder.stage(name.c_str(), row.data(), int(row.size()));  // +
+            if (!recorder.end_frame()) throw std::runtime_error("a frame was refused");  // +
         }
-        std::fclose(file);
         return nullptr;
     } catch (const std::exception& error) {
         wrong = error.what();

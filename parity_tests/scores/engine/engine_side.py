@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-HERE = Path(__file__).parent
+SOURCE = Path(__file__).parent / "engine_loop.cpp"
+RECORDER = Path(__file__).parents[3] / "reference_runtime" / "cpp" / "include"
 FLOATS, INTS = c.POINTER(c.c_float), c.POINTER(c.c_int)
 NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)
 
@@ -31,14 +32,15 @@ def compiler() -> str | None:
 def compiled(folder: Path) -> c.CDLL:
     """The loop as a library."""
     library = folder / "engine_loop.so"
-    words = [str(compiler()), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([*words, str(HERE / "engine_loop.cpp"), "-o", str(library)], check=True)  # noqa: S603
+    words = [str(compiler()), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]
+    words += ["-DRIGPACT_TRACE=1", f"-I{RECORDER}", str(SOURCE), "-o", str(library)]
+    subprocess.run(words, check=True)  # noqa: S603
     loaded = c.CDLL(str(library))
     loaded.engine_new.restype = c.c_void_p
     loaded.engine_give.argtypes = (c.c_void_p, c.c_char_p, c.POINTER(c.c_double), c.c_int)
     loaded.engine_run.restype = c.c_char_p
     loaded.engine_run.argtypes = (
-        c.c_void_p, NETWORK, c.c_int, c.c_int, c.c_int, c.c_double, c.c_char_p, c.c_char_p,
+        c.c_void_p, NETWORK, c.c_int, c.c_int, c.c_int, c.c_double, c.c_char_p, c.c_char_p, c.c_char_p,
     )  # fmt: skip
     return loaded
 
@@ -48,7 +50,7 @@ class Files:
     """A bundle, its companion, its model and a clip."""
 
     bundle: Path
-    companion: Path
+    companion: Path | None
     model: Path
     clip: Path
 
@@ -67,10 +69,9 @@ class Engine:
     def __init__(self, library: c.CDLL, files: Files) -> None:
         """Read the files, as an engine does when a level is loaded."""
         self._library, self.files = library, files
-        self._bundle, self._companion, self._clip = (
-            json.loads(path.read_bytes()) for path in (files.bundle, files.companion, files.clip)
-        )
-        self._arrays = {**_of_bundle(self._bundle, self._companion), **_of_clip(self._clip, self._bundle)}
+        self._bundle, self._clip = (json.loads(path.read_bytes()) for path in (files.bundle, files.clip))
+        companion = {} if files.companion is None else json.loads(files.companion.read_bytes())
+        self._arrays = {**_of_bundle(self._bundle, companion), **_of_clip(self._clip, self._bundle)}
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         session = onnxruntime.InferenceSession(str(files.model), options, providers=["CPUExecutionProvider"])
@@ -95,34 +96,22 @@ class Engine:
             numbers = np.ascontiguousarray(values, np.float64).ravel()
             pointer = numbers.ctypes.data_as(c.POINTER(c.c_double))
             self._library.engine_give(schema, name.encode(), pointer, len(numbers))
+        sha256 = hashlib.sha256(self.files.bundle.read_bytes()).hexdigest()
         wrong = self._library.engine_run(
-            schema, self._network, mode == "teacher", frames, defect, self._bundle["fps"],
-            json.dumps(self._header(mode)).encode(), str(path).encode(),
+            schema, self._network, mode == "teacher", frames, defect, self._bundle["fps"], sha256.encode(),
+            self.files.clip.stem.encode(), str(path).encode(),
         )  # fmt: skip
         assert wrong is None, wrong
         return path
-
-    def _header(self, mode: str) -> dict[str, Any]:
-        widths = {"x_raw": "input_dim", "state": "input_dim", "x_raw_next": "input_dim"}
-        stages = {name: self._bundle[key] for name, key in widths.items()}
-        stages |= dict.fromkeys(("y_norm", "y_raw", "delta6d", "next6d", "y_out"), self._bundle["output_dim"])
-        history, bones = self._bundle["pose_hist_dim"], len(self._bundle["meta"]["bone_names"])
-        stages |= {"cond_raw": 7, "cond": 7, "contacts": 2, "angvel": 3 * bones, "quat": 4 * bones}
-        stages |= {"pose_hist_raw": history, "pose_hist": history}
-        return {
-            "format": "rigpact-trace", "version": 1, "producer": {"name": "engine_room", "version": "1"},
-            "contract": {"bundle_sha256": hashlib.sha256(self.files.bundle.read_bytes()).hexdigest()},
-            "fps": self._bundle["fps"], "mode": mode, "clip": self.files.clip.stem, "stages": stages,
-        }  # fmt: skip
 
 
 def _of_bundle(bundle: Mapping[str, Any], companion: Mapping[str, Any]) -> dict[str, Any]:
     names = ("MuX", "StdX", "MuY", "StdY", "tanh_scales_rootvel", "tanh_scales_angvel")
     arrays = {name: bundle[name] for name in names}
     arrays |= {name: [bundle[name]] for name in ("input_dim", "output_dim", "pose_hist_len")}
-    kinds = (("angvel", "AngVel"), ("pose_hist", "PoseHist"))
-    for scale, name in kinds:
-        arrays |= {f"aux/{key}": companion[key] for key in (f"tanh_scales_{scale}", f"Mu{name}", f"Std{name}")}
+    for scale, name in (("angvel", "AngVel"), ("pose_hist", "PoseHist")):
+        keys = (f"tanh_scales_{scale}", f"Mu{name}", f"Std{name}")
+        arrays |= {f"aux/{key}": {**bundle, **companion}[key] for key in keys if key in {**bundle, **companion}}
     for name, place in bundle["meta"]["state_layout"].items():
         arrays[f"state/{name}"] = [place["start"], place["size"]]
     bones = bundle["meta"]["bone_names"]
