@@ -19,7 +19,7 @@ from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
 from .defects import DEFECTS, FREE, TEACHER, Planted, Truth
-from .engine_side import Engine, Files, compiled
+from .engine_side import SOURCE, Engine, Files, compiled
 
 NAMED, LOCATED = 0.75, 1.0
 """The bars: so many are named, so many located; none is silent, and none gets an answer that is not true of it."""
@@ -69,7 +69,9 @@ def explained(engine: Engine, folder: Path, mode: str, frames: int, defect: int 
     recording = engine.run(folder / f"{defect}_{mode}.trace.jsonl", mode, frames, defect)
     files = engine.files
     request = ExplainRequest(
-        recording, ContractFiles(files.bundle, files.companion, settings=SETTINGS), EvidenceFiles(files.clip, files.model)
+        recording,
+        ContractFiles(files.bundle, files.companion, settings=SETTINGS),
+        EvidenceFiles(files.clip, files.model),
     )
     return explain(request)[0]
 
@@ -92,7 +94,9 @@ def judged(planted: Planted, diagnosis: Diagnosis) -> Answer:
     first = "" if diagnosis.first_divergence is None else diagnosis.first_divergence.stage
     untrue = tuple(words for words, true in said if not true)
     located = diagnosis.verdict not in ("agrees", "undetermined") and first in planted.stages
-    return Answer(planted, first, tuple(words for words, _ in said), untrue, located, located and bool(said) and not untrue)
+    return Answer(
+        planted, first, tuple(words for words, _ in said), untrue, located, located and bool(said) and not untrue
+    )
 
 
 def _names(cause: Cause, truth: Truth) -> bool:
@@ -134,12 +138,18 @@ def page(answers: Sequence[Answer], honest: dict[str, str], lines: int) -> str:
         + ", ".join(f"{mode} run {verdict}" for mode, verdict in honest.items())
         + "."
     )
-    rows = [
-        f"| {each.planted.number} | {each.planted.what} | {each.planted.mode} | {each.first or '-'} | {each.word} | {_shown(each)} |"
-        for each in answers
+    rows = [f"| {' | '.join(_cells(each))} |" for each in answers]
+    table = [
+        "| | mistake | run | first divergence | | what `rigpact explain` says |",
+        "|---|---|---|---|---|---|",
+        *rows,
     ]
-    table = ["| | mistake | run | first divergence | | what `rigpact explain` says |", "|---|---|---|---|---|---|", *rows]
     return "\n".join((_HEAD.format(lines=lines), counts, "", *table, ""))
+
+
+def _cells(answer: Answer) -> tuple[str, ...]:
+    planted = answer.planted
+    return str(planted.number), planted.what, planted.mode, answer.first or "-", answer.word, _shown(answer)
 
 
 def _shown(answer: Answer) -> str:
@@ -159,8 +169,6 @@ def recorder_lines(source: Path) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Write or print the page; 1 if a bar is missed."""
-    from .engine_side import SOURCE
-
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(compiled(Path(folder)), Files.of_demo(demo_bundle(), CLIP))
         honest = honest_verdicts(engine, Path(folder))

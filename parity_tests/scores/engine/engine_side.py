@@ -34,7 +34,7 @@ def compiled(folder: Path) -> c.CDLL:
     library = folder / "engine_loop.so"
     words = [str(compiler()), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]
     words += ["-DRIGPACT_TRACE=1", f"-I{RECORDER}", str(SOURCE), "-o", str(library)]
-    subprocess.run(words, check=True)  # noqa: S603
+    subprocess.run(words, check=True)
     loaded = c.CDLL(str(library))
     loaded.engine_new.restype = c.c_void_p
     loaded.engine_give.argtypes = (c.c_void_p, c.c_char_p, c.POINTER(c.c_double), c.c_int)

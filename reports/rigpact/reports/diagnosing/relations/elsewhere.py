@@ -16,7 +16,7 @@ from rigpact.reports.diagnosing.relations.subject import Place, Subject
 
 _FEWEST = 4
 """Channels in a row that are taken from neighbouring channels: one alone may be equal by chance."""
-_LAGS = (0, -1, 1)
+_LAGS = (0, -1)
 _FIXED = 4
 """First frames whose row may be held in a later one; rows of a first trial."""
 _MOST_VECTORS = 6
@@ -76,10 +76,10 @@ def _vectors(subject: Subject) -> Iterator[_Vector]:
     yield _Vector(subject.stage.name, "", subject.replayed, subject.bound)
     for name, rows in {**subject.inputs, **subject.others}.items():
         exact, nothing = rows.astype(np.float64), np.zeros(rows.shape)
-        for lag in _LAGS:
+        for lag in (each for each in _LAGS if subject.may_be_read(name, each)):
             when = "" if lag == 0 else f" of frame t{lag:+d}"
             yield _Vector(name, when, subject.shifted(exact, lag), nothing)
-        for row in range(min(_FIXED, len(rows))):
+        for row in range(min(_FIXED, len(rows))) if subject.may_be_read(name, 0) else ():
             fixed = np.broadcast_to(exact[row], exact.shape)
             yield _Vector(name, f" of frame {int(subject.evidence.frame[row])}", fixed, nothing)
 
@@ -150,7 +150,7 @@ def another_bone(subject: Subject, place: Place) -> Iterator[Reading]:
         sources[part] = found
     rows = own[:, sources].reshape(subject.recorded.shape)
     moved = np.maximum(bound[:, sources].reshape(rows.shape), subject.bound)
-    yield Reading("another-part", _parts_words(subject, sources), rows, moved)
+    yield Reading("another-part", _parts_words(sources), rows, moved)
 
 
 def _parts(rows: NDArray[Any], size: int) -> NDArray[Any]:
@@ -167,7 +167,7 @@ def _part_of(subject: Subject, own: FloatArray, recorded: FloatArray, bound: Flo
     return int(fits[0]) if len(fits) else None
 
 
-def _parts_words(subject: Subject, sources: NDArray[np.intp]) -> str:
+def _parts_words(sources: NDArray[np.intp]) -> str:
     moved = sources - np.arange(len(sources))
     steps, counts = np.unique(moved[moved != 0], return_counts=True)
     if len(steps) and counts.max() > NEARLY * counts.sum():

@@ -80,7 +80,9 @@ def _elsewhere(subject: Subject, name: str, rows: FloatArray, group: Group) -> I
         for source in groups_of(subject.contract.fields(other)):
             if (source.stop - source.start, source.kind) != (group.stop - group.start, group.kind):
                 continue
-            for lag in (0, -1, 1) if other != name else ():
+            for lag in (0, -1) if other != name else ():
+                if not subject.may_be_read(other, lag):
+                    continue
                 changed = rows.astype(np.float64)
                 moved = subject.frames.shifted(values[:, source.range].astype(np.float32), lag)
                 changed[:, group.range] = np.where(np.isnan(moved), rows[:, group.range], moved)

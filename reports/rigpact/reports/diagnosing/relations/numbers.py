@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
+
+
+def _at_least(floor: float, values: FloatArray) -> FloatArray:
+    return np.maximum(np.abs(values), floor)
+
 
 CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "doubled": lambda values: 2.0 * values,
@@ -28,19 +34,14 @@ CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "with the opposite sign": np.negative,
     "of the next channel": lambda values: np.roll(values, -1),
     "of the channel before": lambda values: np.roll(values, 1),
-    **{
-        f"no smaller than {floor:g}": lambda values, floor=floor: np.maximum(np.abs(values), floor)
-        for floor in (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 1.0)
-    },
+    **{f"no smaller than {floor:g}": partial(_at_least, floor) for floor in (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 1.0)},
 }
 """What is done to an array of a contract by mistake."""
-_LEAST = 2
-"""An array; a single number is read by the stages that scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array of a contract, and the contract with another in its place."""
+    """An array of a contract, and the contract with another in its place; None if there can be no such contract."""
 
     name: str
     values: FloatArray
@@ -58,7 +59,9 @@ def numbers(subject: Subject, place: Place) -> Iterator[Reading]:
                 continue
             try:
                 contract = array.put(other)
-            except (UnusableInput, ValueError):
+            except UnusableInput:
+                continue
+            if contract is None:
                 continue
             found = subject.recomputed("numbers", f"computed with {array.name} {word}", {}, contract)
             if found is not None:
@@ -81,10 +84,14 @@ def _in_dataclass(value: Any, prefix: str, put: Callable[[Any], Any]) -> Iterato
         def replaced(changed: Any, field: Any = field) -> Any:
             return put(replace(value, **{field.name: changed}))
 
-        if isinstance(part, np.ndarray) and part.dtype.kind == "f" and part.ndim == 1 and len(part) >= _LEAST:
-            yield Array(name, part.astype(np.float64), lambda new, put=replaced: put(new.astype(np.float32)))
+        if isinstance(part, np.ndarray) and part.dtype.kind == "f" and part.ndim == 1:
+            yield Array(name, part.astype(np.float64), partial(_as_float32, replaced))
         elif is_dataclass(part) and _holds_arrays(part):
             yield from _in_dataclass(part, f"{name}.", replaced)
+
+
+def _as_float32(put: Callable[[Any], Any], values: FloatArray) -> Any:
+    return put(values.astype(np.float32))
 
 
 def _holds_arrays(part: Any) -> bool:
@@ -94,12 +101,30 @@ def _holds_arrays(part: Any) -> bool:
     )
 
 
-def _in_constants(contract: Any, constants: Mapping[str, Any]) -> Iterator[Array]:
+def _in_constants(contract: Any, constants: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[Array]:
+    """Numbers and lists of numbers among the constants, and among the tables in them. Whole numbers are counts or indices."""
     for name, value in constants.items():
-        if not isinstance(value, list) or len(value) < _LEAST or not all(isinstance(x, int | float) for x in value):
-            continue
-        yield Array(
-            name,
-            np.asarray(value, np.float64),
-            lambda new, name=name: replace(contract, constants={**constants, name: new.tolist()}),
-        )
+        place = (*path, name)
+        if isinstance(value, Mapping):
+            yield from _in_constants(contract, value, place)
+        elif isinstance(value, float) or _is_list_of_floats(value):
+            yield Array(".".join(place), np.atleast_1d(np.asarray(value)), partial(_with_constant, contract, place))
+
+
+def _is_list_of_floats(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, float) for each in value)
+
+
+def _with_constant(contract: Any, path: Sequence[str], values: FloatArray) -> Any:
+    """The contract with other numbers; None if they are such that it is no contract."""
+    constants = _with_value(contract.constants, path, values.tolist())
+    if any(True for _ in contract.system.problems_of(constants)):
+        return None
+    return replace(contract, constants=constants)
+
+
+def _with_value(table: Mapping[str, Any], path: Sequence[str], values: list[float]) -> dict[str, Any]:
+    name, *rest = path
+    old = table[name]
+    new = _with_value(old, rest, values) if rest else values if isinstance(old, list) else values[0]
+    return {**table, name: new}

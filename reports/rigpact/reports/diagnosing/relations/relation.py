@@ -13,8 +13,8 @@ from rigpact.contract.statistics import FloatArray
 class Reading:
     """What a stage would hold if a simple relation were true: rows and their bound, both (T, width).
 
-    kind: of the relation, for programs; words: after "`place` is …", for people. fitted: numbers that were taken from the recording
-    itself for each channel; so many values of a channel prove nothing.
+    kind: of the relation, for programs; words: after "`place` is …", for people. fitted: numbers that were taken from
+    the recording itself for each channel; so many values of a channel prove nothing.
     """
 
     kind: str

@@ -19,11 +19,11 @@ FACTORS = {
 """Factors that mistakes have: a sign, half an angle, centimetres, degrees, half turns."""
 _OPERATIONS = 4
 """A factor is rounded, multiplied, and the product is stored once on each side."""
-FILL = {
-    np.float32(np.frombuffer(bytes([byte] * 4), np.float32)[0]): f"0x{byte:02X}" * 1
+FILL = {np.float32(0.0): "the number 0"} | {
+    np.frombuffer(bytes([byte] * 4), np.float32)[0]: f"memory that was never set (0x{byte:02X} in every byte)"
     for byte in (0xCD, 0xCC, 0xFD, 0xDD)
 }
-"""What debug builds write into memory that nobody has set."""
+"""Zeros, and what debug builds write into memory that nobody has set."""
 
 
 def factors_of(fps: float) -> dict[str, float]:
@@ -42,17 +42,44 @@ def scaled(subject: Subject, place: Place) -> Iterator[Reading]:
 
 
 def one_number(subject: Subject, place: Place) -> Iterator[Reading]:
-    """Every value that differs is the same number: zeros, or memory that nobody has set."""
+    """Every value that differs is zero, or memory that nobody has set."""
     differs = subject.failing[:, place.channels]
-    recorded = subject.recorded[:, place.channels]
-    values = np.unique(recorded[differs])
-    if len(values) != 1:
+    values = np.unique(subject.recorded[:, place.channels][differs])
+    if len(values) != 1 or np.float32(values[0]) not in FILL:
         return
-    value = np.float32(values[0])
-    fill = FILL.get(value)
-    what = f"the number {value:.7g}" if fill is None else f"memory that was never set ({fill} in every byte)"
+    words = f"{FILL[np.float32(values[0])]}, wherever it differs"
     rows = np.where(differs, values[0], subject.replayed[:, place.channels])
-    yield subject.reading(place, "constant", f"{what}, wherever it differs", rows, subject.bound[:, place.channels])
+    yield subject.reading(place, "constant", words, rows, subject.bound[:, place.channels])
+
+
+def stuck(subject: Subject, place: Place) -> Iterator[Reading]:
+    """From some frame on, every channel that differs holds what it rightly held before."""
+    differs = subject.failing[:, place.channels]
+    frames = np.flatnonzero(differs.any(axis=1))
+    if place.is_whole or not len(frames) or frames[0] == 0:
+        return
+    last = int(frames[0]) - 1
+    held = np.broadcast_to(subject.recorded[last, place.channels], differs.shape)
+    after = (np.arange(len(differs)) > last)[:, None] & differs.any(axis=0)
+    rows = np.where(after, held, subject.replayed[:, place.channels])
+    count = int(np.count_nonzero(differs.any(axis=0)))
+    where = f", in {count} of its {len(place.channels)} channels" if count < len(place.channels) else ""
+    words = f"stuck at its value of frame {int(subject.evidence.frame[last])}{where}"
+    yield subject.reading(place, "stuck", words, rows, subject.bound[:, place.channels])
+
+
+def one_factor(subject: Subject, place: Place) -> Iterator[Reading]:
+    """One factor in every channel, taken from the value that is known best."""
+    own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
+    recorded = subject.recorded[:, place.channels]
+    if not (np.isfinite(own).all() and np.isfinite(recorded).all() and own.any()):
+        return
+    relative = np.divide(bound, np.abs(own), out=np.full(own.shape, np.inf), where=own != 0.0)
+    node = np.unravel_index(int(np.argmin(relative)), own.shape)
+    factor = float(recorded[node] / own[node])
+    rows = factor * own
+    moved = max(abs(factor), 1.0) * bound + (relative[node] + gamma(_OPERATIONS)) * np.abs(rows)
+    yield subject.reading(place, "scaled", f"{factor:.6g} times what it should be", rows, moved, 1)
 
 
 def added(subject: Subject, place: Place) -> Iterator[Reading]:
@@ -84,13 +111,14 @@ def clamped(subject: Subject, place: Place) -> Iterator[Reading]:
 
 
 def fewer_bits(subject: Subject, place: Place) -> Iterator[Reading]:
-    """Rounded to float16 or bfloat16; a value near the middle of two steps may be on either."""
+    """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
     own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
+    recorded = subject.recorded[:, place.channels]
     for name, rounded in ROUNDINGS.items():
-        rows = rounded(own)
-        low, high = rounded(own - bound), rounded(own + bound)
-        moved = bound + np.maximum(np.abs(high - rows), np.abs(low - rows))
-        yield subject.reading(place, "rounded", f"what it should be, rounded to {name}", rows, moved)
+        steps = np.stack([rounded(own), rounded(own - bound), rounded(own + bound)])
+        nearest = np.argmin(np.abs(steps - recorded), axis=0)
+        rows = np.take_along_axis(steps, nearest[None], axis=0)[0]
+        yield subject.reading(place, "rounded", f"what it should be, rounded to {name}", rows, bound)
 
 
 def to_float16(rows: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Find the relation of a stage that no convention explains.
 
-The whole stage comes before its slices and its bones, and a family that says much before one that says little. A reading is claimed only if it brings
-almost every frame, and almost every value that differed, within its bound.
+The whole stage comes before its slices and its bones, and a family that says much before one that says little. A reading
+is claimed only if it brings almost every frame, and almost every value that differed, within its bound.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhe
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.numbers import numbers
 from rigpact.reports.diagnosing.relations.relation import Reading, Relation
-from rigpact.reports.diagnosing.relations.scaled import added, clamped, fewer_bits, one_number, scaled
+from rigpact.reports.diagnosing.relations.scaled import (
+    added,
+    clamped,
+    fewer_bits,
+    one_factor,
+    one_number,
+    scaled,
+    stuck,
+)
 from rigpact.reports.diagnosing.relations.shifted import at_another_speed, held, late, sometimes_late
 from rigpact.reports.diagnosing.relations.statistics import other_statistics
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
@@ -26,10 +34,10 @@ from rigpact.reports.diagnosing.stage_error import error_between
 
 Family = Callable[[Subject, Place], Iterator[Reading]]
 SAY_MUCH: tuple[Family, ...] = (
-    scaled, late, held, at_another_speed, turned, fewer_bits, another_bone, inputs, numbers, elsewhere,
+    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, another_bone, inputs, numbers, elsewhere,
 )  # fmt: skip
 """Readings that fit nothing, or a few numbers, to the whole recording."""
-SAY_LITTLE: tuple[Family, ...] = (one_number, added, clamped, sometimes_late, other_statistics)
+SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, other_statistics)
 """Readings that take more from the recording itself."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
@@ -92,7 +100,9 @@ def _judged(subject: Subject, place: Place, reading: Reading) -> Relation | None
     failing = subject.failing[:, place.channels]
     if np.count_nonzero(~np.isnan(after)) < NEARLY * np.count_nonzero(~np.isnan(before)):
         return None
-    explained = failing & (after <= 1.0)
+    # a wide bound explains nothing: what should be there must not fit too
+    would_fit = np.abs(subject.recorded - subject.replayed)[:, place.channels] <= reading.bound[:, place.channels]
+    explained = failing & (after <= 1.0) & ~would_fit
     wanted = np.count_nonzero(failing)
     if np.count_nonzero(explained) < max(NEARLY * wanted, PROOF + (PROOF + reading.fitted) * _fits(reading, failing)):
         return None

@@ -34,7 +34,9 @@ def late(subject: Subject, place: Place) -> Iterator[Reading]:
 
 
 def held(subject: Subject, place: Place) -> Iterator[Reading]:
-    """What the first recorded frame holds, in every frame."""
+    """What the first recorded frame rightly holds, in every frame."""
+    if subject.failing[0, place.channels].any():
+        return
     rows = np.broadcast_to(subject.recorded[:1, place.channels], (len(subject.recorded), len(place.channels)))
     words = f"held at the value of frame {int(subject.evidence.frame[0])}"
     yield subject.reading(place, "held", words, rows, subject.bound[:, place.channels], 1)
@@ -43,7 +45,7 @@ def held(subject: Subject, place: Place) -> Iterator[Reading]:
 def sometimes_late(subject: Subject, place: Place) -> Iterator[Reading]:
     """Its own frame in most frames, and the frame before or after it in the others."""
     own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
-    failing = subject.failing[:, place.channels].any(axis=1)
+    failing: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
     for lag in (-1, 1):
         rows = np.where(failing[:, None], subject.shifted(own, lag), own)
         moved = np.maximum(bound, np.where(failing[:, None], subject.shifted(bound, lag), bound))

@@ -17,6 +17,7 @@ from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.stage_error import StageError
 
@@ -123,6 +124,10 @@ class Subject:
         """Every other recorded stage, (T, width)."""
         return {name: rows for name, rows in self.evidence.recorded.items() if name != self.stage.name}
 
+    def may_be_read(self, stage: str, lag: int) -> bool:
+        """Whether a defect can take numbers from a stage: from one before it in the loop, or from any of an earlier frame."""
+        return lag < 0 or stage not in self.contract.system.graph.after((self.stage.name,))
+
     @cached_property
     def _few(self) -> list[int] | None:
         count = len(self.evidence.frame)
@@ -169,7 +174,7 @@ class Subject:
             apart = np.abs(rows - recorded) > near
             if self.stage.measure.has_signless_quaternions:
                 apart &= np.abs(rows + recorded) > near
-        return int(np.count_nonzero(apart)) <= 0.1 * apart.size
+        return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
 
 
 def groups_of(layout: FieldLayout) -> list[Group]:

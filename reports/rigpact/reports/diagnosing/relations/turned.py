@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -27,6 +28,12 @@ class _Rotations:
         self.recorded = codec.decode(subject.recorded[:, place.channels])
         self.own = codec.decode(subject.replayed[:, place.channels])
         self._bound = subject.bound[:, place.channels]
+
+    @property
+    def every_one_differs(self) -> bool:
+        """Whether there is no rotation in the place that is as it should be."""
+        differs = self.subject.failing[:, self.place.channels].any(axis=0)
+        return bool(differs.reshape(-1, self.codec.size).any(axis=1).all())
 
     def reading(self, kind: str, words: str, matrices: FloatArray, factors: float = 1.0, fitted: int = 0) -> Reading:
         """A turn mixes the numbers of a rotation: each may be off by the sum of their bounds."""
@@ -80,15 +87,19 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
     row = _surest_row(found)
     if row is None:
         return
-    sides = {
-        "left": ("turned by", found.recorded @ transposed(found.own), lambda turn: turn @ found.own),
-        "right": ("turned, in its own axes, by", transposed(found.own) @ found.recorded, lambda turn: found.own @ turn),
-    }
-    for words, turns, applied in sides.values():
+    for words, turns, applied in (
+        ("turned by", found.recorded @ transposed(found.own), partial(_matmul, found.own)),
+        ("turned, in its own axes, by", transposed(found.own) @ found.recorded, partial(np.matmul, found.own)),
+    ):
         one = turns[row, :1]
-        yield found.reading("turned", f"{words} {turn_words(one[0])}", applied(one[None]), 3.0, 1)
-        if turns.shape[1] > 1:
+        if turn_words(one[0]):
+            yield found.reading("turned", f"{words} {turn_words(one[0])}", applied(one[None]), 3.0, 1)
+        if turns.shape[1] > 1 and found.every_one_differs:
             yield found.reading("turned", f"{words} a turn of its own for each bone", applied(turns[row][None]), 3.0, 3)
+
+
+def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:
+    return np.asarray(left @ right)
 
 
 def _surest_row(found: _Rotations) -> int | None:
@@ -99,11 +110,11 @@ def _surest_row(found: _Rotations) -> int | None:
 
 
 def turn_words(turn: FloatArray) -> str:
-    """A rotation as degrees about an axis: `90° about z`."""
+    """A rotation as degrees about an axis: `90° about z`; nothing for one that float32 does not know from none."""
     vector = rotation_vector(turn)
     angle = float(np.degrees(np.linalg.norm(vector)))
-    if angle < 1e-9:
-        return "nothing"
+    if angle < np.degrees(gamma(_OPERATIONS)):
+        return ""
     axis = vector / np.linalg.norm(vector)
     for name, unit in _AXES.items():
         along = float(np.dot(axis, unit))
@@ -126,7 +137,7 @@ def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
 
 def _angles(subject: Subject) -> Mapping[str, FloatArray]:
     """Every recorded angle, (T,) radians, by name."""
-    found = {}
+    found: dict[str, FloatArray] = {}
     for stage, rows in subject.others.items():
         for field in subject.contract.fields(stage):
             if field.unit in ("rad", "deg") and field.size == 1:
@@ -153,5 +164,7 @@ def _in_another_basis(found: _Rotations) -> Iterator[Reading]:
         return
     u, _, vt = np.linalg.svd(recorded[tame].T @ own[tame])
     basis = u @ np.diag((1.0, 1.0, np.linalg.det(u @ vt))) @ vt
+    if not turn_words(basis):
+        return
     words = f"in another basis, C·R·C⁻¹ with C = {turn_words(basis)}"
     yield found.reading("basis", words, basis @ found.own @ basis.T, 4.0, 1)
