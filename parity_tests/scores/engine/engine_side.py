@@ -32,7 +32,7 @@ def compiler() -> str | None:
 def compiled(folder: Path) -> c.CDLL:
     """The loop as a library."""
     library = folder / "engine_loop.so"
-    words = [str(compiler()), "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]
+    words = [str(compiler()), "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]
     words += ["-DRIGPACT_TRACE=1", f"-I{RECORDER}", str(SOURCE), "-o", str(library)]
     subprocess.run(words, check=True)
     loaded = c.CDLL(str(library))
