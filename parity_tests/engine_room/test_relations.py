@@ -25,11 +25,15 @@ ROTATIONS, ANGULAR = slice(6, 282), slice(282, 420)
 FRAMES = 24
 
 
+def _clip():
+    return read_clip(demo_bundle() / "clips" / "Sneak_Turn.json")
+
+
 @cache
 def _run(mode: str):
     folder = demo_bundle()
     contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
-    clip, network = read_clip(folder / "clips" / "Sneak_Turn.json"), OnnxNetwork(folder / "model.onnx", contract)
+    clip, network = _clip(), OnnxNetwork(folder / "model.onnx", contract)
     trace = run_frames(start_run(contract, network, clip, mode), range(FRAMES), "Sneak_Turn", mode)
     return contract, trace, drive_of(clip), network
 
@@ -189,3 +193,16 @@ def test_a_written_back_pose_that_is_scaled_is_read_as_a_wrong_input():
     """The write-back copies: what it copies is wrong, and the rest of the state is right."""
     relations = _relations("x_raw_next", lambda s: _of_slice(s["x_raw_next"], ROTATIONS, lambda x: 2.0 * x), "free")
     assert "x_raw_next is computed from 2 times y_out" in [relation.sentence for relation in relations][-1]
+
+
+def test_a_long_recording_says_which_frames_were_looked_at():
+    """A figure that is taken for one of the whole recording proves more than was looked at."""
+    contract, _, drive, network = _run("teacher")
+    trace = run_frames(start_run(contract, network, _clip(), "free"), range(700), "Sneak_Turn", "free")
+    rows = trace.stages["quat"].copy()
+    rows[650:] = np.concatenate([rows[649:650], rows[650:-1]])
+    stages = {**{name: trace.stages[name] for name in ("y_out",)}, "quat": rows}
+    found = diagnose(Evidence(trace.frame, trace.header.fps, "free", stages, drive, network), contract)
+    (relation,) = found.relations
+    assert "frame t-1" in relation.sentence
+    assert relation.sentence.endswith("of 600 frames (frames 100 to 699 were looked at)")

@@ -28,7 +28,8 @@ class Reading:
 class Relation:
     """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
 
-    ratio: the largest error that is left in those frames, in tolerances.
+    ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long
+    recording were looked at, in words.
     """
 
     stage: str
@@ -38,6 +39,7 @@ class Relation:
     frames_explained: int
     frames: int
     ratio: float
+    looked_at: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -47,7 +49,8 @@ class Relation:
     @property
     def sentence(self) -> str:
         """The relation in words, with its fit."""
-        return f"{self.place} is {self.words}: explains {self.frames_explained} of {self.frames} frames"
+        part = f" ({self.looked_at})" if self.looked_at else ""
+        return f"{self.place} is {self.words}: explains {self.frames_explained} of {self.frames} frames{part}"
 
     def to_json(self) -> dict[str, Any]:
         """The relation as it stands in a `rigpact-diagnosis` document."""

@@ -7,6 +7,7 @@ is claimed only if it brings almost every frame, and almost every value that dif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ SAY_MUCH: tuple[Family, ...] = (
 """Readings that fit nothing, or a few numbers, to the whole recording."""
 SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, other_statistics)
 """Readings that take more from the recording itself."""
+MOST_FRAMES = 600
+"""Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
 
@@ -47,12 +50,26 @@ def find_relations(hypotheses: Hypotheses, stages: Iterable[str], base: Changes)
     """The relations of stages that no convention explains, each under the conventions that explain the others."""
     found: list[Relation] = []
     for stage in stages:
-        error = hypotheses.error(stage, base)
+        looked_at = _most_frames(hypotheses, stage, base)
+        error = looked_at.error(stage, base)
         if error is None or error.ok:
             continue
-        contract = hypotheses.contract.with_conventions(base) if base else hypotheses.contract
-        found += relations_of(Subject(hypotheses.evidence, contract, error))
+        contract = looked_at.contract.with_conventions(base) if base else looked_at.contract
+        relations = relations_of(Subject(looked_at.evidence, contract, error))
+        frame = looked_at.evidence.frame
+        part = "" if looked_at is hypotheses else f"frames {frame[0]} to {frame[-1]} were looked at"
+        found += [replace(relation, looked_at=part) for relation in relations]
     return found
+
+
+def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypotheses:
+    """The hypotheses on at most MOST_FRAMES frames, from shortly before the first that differs."""
+    evidence, error = hypotheses.evidence, hypotheses.error(stage, base)
+    first = None if error is None else error.first_over
+    if first is None or len(evidence.frame) <= MOST_FRAMES or hypotheses.contract.system.windowed:
+        return hypotheses
+    start = max(0, min(first[0] - MOST_FRAMES // 10, len(evidence.frame) - MOST_FRAMES))
+    return Hypotheses(evidence.at_rows(range(start, start + MOST_FRAMES)), hypotheses.contract)
 
 
 def relations_of(subject: Subject) -> list[Relation]:
