@@ -32,7 +32,8 @@ _HEAD = """# Engine defects
 `engine_loop.cpp` under parity_tests/scores/engine/ is an engine's own loop, written from the description of the engine. It shares
 no code with rigpact but the recorder, which takes {lines} lines of it. Without a mistake, every stage that it records agrees with
 the reference, driven by a clip and running free. Each row plants one mistake of the kinds that real engine classes had, records a
-run, and asks `rigpact explain`.
+run, and asks `rigpact explain`. The loop takes the direction of a raw clip from its trajectory, as the description says; training
+takes it from the velocity, and so does the contract: `--set condition_direction=trajectory` declares the loop's.
 
 A mistake is *located* when the first divergence is in a stage where it shows first. It is *named* when a convention or a relation
 says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
