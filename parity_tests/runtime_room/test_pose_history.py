@@ -26,6 +26,9 @@ TABLE = {
     ("identity", "excludes_current"): ((I, I, I), (I, I, 0), (I, 0, 1), (0, 1, 2), (1, 2, 3)),
     ("zeros", "includes_current"): ((Z, Z, 0), (Z, 0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4)),
     ("zeros", "excludes_current"): ((Z, Z, Z), (Z, Z, 0), (Z, 0, 1), (0, 1, 2), (1, 2, 3)),
+    # a clip drives: the ring is filled with the seed pose
+    ("identity_after_seed", "includes_current"): ((0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4)),
+    ("identity_after_seed", "excludes_current"): ((0, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3)),
     # spec 02: F_0 never appears, and the first rows hold their own target
     ("first_target", "includes_current"): ((1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 2, 3), (2, 3, 4)),
     ("first_target", "excludes_current"): ((1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 2, 3)),
@@ -92,6 +95,15 @@ def test_ring_of_a_free_run_gives_the_teachers_rows(contract, start, phase, orde
     made = history(contract, pose_history_start=start, pose_history_phase=phase, pose_history_order=order)
     np.testing.assert_array_equal(ring_rows(made, 5), made.raw_rows(POSES, 5))
     assert ring_rows(made, 5).tolist() == expected_rows(start, phase, order)
+
+
+def test_a_free_run_that_resets_its_history_never_sees_the_seed_pose(contract):
+    """Without statistics in its file the engine resets every slot after the seed: its first frames see a T-pose."""
+    made = PoseHistory(contract.with_conventions({"pose_history_start": "identity_after_seed"}), "free")
+    entries = ((I, I, I), (I, I, 1), (I, 1, 2), (1, 2, 3), (2, 3, 4))
+    expected = [[number for entry in row for number in pose_of(entry)] for row in entries]
+    assert made.raw_rows(POSES, 5).tolist() == expected
+    assert ring_rows(made, 5).tolist() == expected
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])

@@ -155,6 +155,7 @@ def document_to_contract(document: Document, companion: Document | None = None) 
     output = json_to_layout(meta["output_layout"], root.get("output_dim"))
     sources = (companion, document) if companion else (document,)
     angvel = _squashed(sources, "angvel", "AngVel")
+    history = _squashed(sources, "pose_hist", "PoseHist")
     contract = Contract(
         path=document.path,
         sha256=document.file.sha256,
@@ -167,10 +168,12 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         rootvel_scales=frozen_float32(root["tanh_scales_rootvel"]),
         angvel_scales=frozen_float32(root["tanh_scales_angvel"]),
         pose_history_length=_history_length(sources, output[ROTATIONS].size),
-        pose_history=_squashed(sources, "pose_hist", "PoseHist"),
+        pose_history=history,
         angular_velocity=angvel,
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
-        conventions=_declared_conventions(BundleView(document), has_angvel_statistics=angvel is not None),
+        conventions=_declared_conventions(
+            BundleView(document), has_angvel_statistics=angvel is not None, has_history_statistics=history is not None
+        ),
         companion_sha256=None if companion is None else companion.file.sha256,
     )
     return replace(contract, meaning=Meaning(partial(_meaning, contract)))
@@ -239,9 +242,13 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
     return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
-def _declared_conventions(view: BundleView, *, has_angvel_statistics: bool) -> Conventions:
+def _declared_conventions(
+    view: BundleView, *, has_angvel_statistics: bool, has_history_statistics: bool
+) -> Conventions:
+    """What a bundle says of the conventions; without its statistics, what the engine falls back to."""
     declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
     declared |= {} if has_angvel_statistics else {"angvel_source": "state_slice"}
+    declared |= {} if has_history_statistics else {"pose_history_start": "identity_after_seed"}
     return find_system(ENEMY_ANIMATION).conventions(declared)
 
 

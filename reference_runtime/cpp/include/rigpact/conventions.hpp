@@ -34,7 +34,7 @@ enum class PoseHistoryPhase : int { includes_current, excludes_current };
 // how the history is normalised; tanh_unit_scale is the engine's fallback without statistics
 enum class PoseHistoryNorm : int { tanh_zscore, tanh, tanh_unit_scale, raw };
 // what stands for the frames before the first
-enum class PoseHistoryStart : int { seed_pose, identity, zeros, first_target };
+enum class PoseHistoryStart : int { seed_pose, identity, zeros, first_target, identity_after_seed };
 // what the Contacts input holds
 enum class ContactsSource : int { soft_scores, binary, whitened, zeros, swapped_feet };
 // the planar direction of the condition

@@ -16,19 +16,24 @@ public:
           norm_(conventions.pose_history_norm),
           newest_first_(conventions.pose_history_order == PoseHistoryOrder::newest_first),
           delay_(conventions.pose_history_phase == PoseHistoryPhase::excludes_current ? 1 : 0),
-          first_(conventions.pose_history_start == PoseHistoryStart::first_target ? 1 : 0) {}
+          start_(conventions.pose_history_start) {}
 
     int pose_width() const { return 6 * contract_.bones; }
     int width() const { return contract_.history_length * pose_width(); }
     // How many poses back from the current one the history looks, the current one counted.
     int reach() const { return contract_.history_length + delay_; }
 
+    // A free run pushes what the network gives: the pose of frame 0 stood in the ring that identity_after_seed resets.
+    bool is_reset_in_free_run() const { return start_ == PoseHistoryStart::identity_after_seed; }
+
     // padding: what stands for frames before the first. pose_at_age: age in frames -> six numbers a bone.
     template <class PoseAtAge>
-    void build(int frame, const float* padding, PoseAtAge&& pose_at_age, float* raw) const {
+    void build(int frame, const float* padding, PoseAtAge&& pose_at_age, float* raw, bool is_free_run = false) const {
+        const bool from_second = start_ == PoseHistoryStart::first_target || (is_free_run && is_reset_in_free_run());
+        const int first = from_second ? 1 : 0;
         for (int slot = 0; slot < contract_.history_length; ++slot) {
             const int age = delay_ + (newest_first_ ? slot : contract_.history_length - 1 - slot);
-            const float* pose = frame - age >= first_ ? pose_at_age(age) : padding;
+            const float* pose = frame - age >= first ? pose_at_age(age) : padding;
             for (int i = 0; i < pose_width(); ++i) raw[slot * pose_width() + i] = pose[i];
         }
     }
@@ -57,7 +62,7 @@ private:
     PoseHistoryNorm norm_;
     bool newest_first_;
     int delay_;
-    int first_;
+    PoseHistoryStart start_;
 };
 
 }  // namespace rigpact

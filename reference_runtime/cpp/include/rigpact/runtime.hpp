@@ -116,7 +116,8 @@ public:
         normaliser_.normalise(current_, at(Stage::state));
         set_intent(intent.cond_raw, intent.contact_scores);
         free_angvel();
-        history_.build(next_frame_, padding_, [this](int age) { return pose_at_age(age); }, at(Stage::pose_hist_raw));
+        if (next_frame_ == 0 && history_.is_reset_in_free_run()) outputs_->identity_pose(padding_);
+        history_.build(next_frame_, padding_, [this](int age) { return pose_at_age(age); }, at(Stage::pose_hist_raw), true);
         history_.normalise(at(Stage::pose_hist_raw), at(Stage::pose_hist));
         const float* previous = current_ + rotations_->start;
         if (conventions_.previous_pose_lag == PreviousPoseLag::one_earlier) previous = before_ + rotations_->start;
@@ -202,6 +203,7 @@ private:
     void choose_padding(const float* seed_pose, const float* first_target6d) {
         const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(history_.pose_width());
         switch (conventions_.pose_history_start) {
+            case PoseHistoryStart::identity_after_seed:  // a teacher-driven run starts from the seed
             case PoseHistoryStart::seed_pose: std::memcpy(padding_, seed_pose, bytes); break;
             case PoseHistoryStart::identity: outputs_->identity_pose(padding_); break;
             case PoseHistoryStart::zeros: std::memset(padding_, 0, bytes); break;

@@ -35,15 +35,24 @@ NORMALISE: Mapping[str, Callable[[SquashedStatistics, type[np.floating]], Normal
     "raw": lambda _auxiliary, _dtype: lambda value: value,
 }
 DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
-FIRST_POSE: Mapping[str, int] = {"seed_pose": 0, "identity": 0, "zeros": 0, "first_target": 1}
+FIRST_POSE: Mapping[str, int] = {
+    "seed_pose": 0,
+    "identity": 0,
+    "zeros": 0,
+    "first_target": 1,
+    # a free run pushes what the network gives: the pose of frame 0 stood in the ring that is reset
+    "identity_after_seed": 1,
+}
 """The first frame whose own pose enters the history; earlier frames are padding."""
+AS_DRIVEN: Mapping[str, str] = {"identity_after_seed": "seed_pose"}
+"""Values that mean another one where a clip drives: only the free run of an engine resets its history."""
 
 
 class PoseHistory:
     """The history under one contract: the frames in it, and their normalisation."""
 
-    def __init__(self, contract: Contract) -> None:
-        """Look the conventions up once. UnusableInput if no file gives the number of frames."""
+    def __init__(self, contract: Contract, mode: str = "teacher") -> None:
+        """Look the conventions up once. mode: `free` for a free run. UnusableInput if no file gives the number of frames."""
         conventions = contract.conventions
         length = contract.pose_history_length
         if length is None:
@@ -52,7 +61,8 @@ class PoseHistory:
             )
         self._dtype = compute_dtype(conventions)
         self._codec = Rot6d(conventions)
-        self._start = conventions.pose_history_start
+        start = conventions.pose_history_start
+        self._start = start if mode == "free" else AS_DRIVEN.get(start, start)
         self._first = FIRST_POSE[self._start]
         order, delay = ORDERS[conventions.pose_history_order], DELAY[conventions.pose_history_phase]
         self._offsets = -np.array(ages(length, order, delay))  # relative to the current frame
@@ -70,7 +80,7 @@ class PoseHistory:
         identity = self._codec.identity(poses.shape[-1] // 6, np.float32)
         if self._start == "first_target" and len(poses) < 2:
             raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
-        chosen = {"identity": identity, "zeros": np.zeros_like(identity)}
+        chosen = {"identity": identity, "identity_after_seed": identity, "zeros": np.zeros_like(identity)}
         own: FloatArray = poses[min(self._first, len(poses) - 1)]
         return chosen.get(self._start, own)
 
@@ -98,3 +108,8 @@ class PoseHistory:
     def z(self, raw: FloatArray) -> FloatArray:
         """The same, for callers that already silence numpy's warnings, such as a loop."""
         return self._normalise(raw.astype(self._dtype)).astype(np.float32)
+
+
+def free_history(contract: Contract) -> PoseHistory:
+    """The history of a free run."""
+    return PoseHistory(contract, "free")

@@ -5,7 +5,7 @@ A defect that is not a convention gets the verdict `unexplained` with stage and 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict, Verdict
 from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.diagnosing.relations.search import find_relations
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
 
@@ -39,9 +41,19 @@ def diagnose(
     causes, unresolved = search(hypotheses, with_pairs=with_pairs)
     explained = not unresolved and not_finite is None
     accepted = {knob: value for cause in causes for knob, value in cause.changes.items()}
-    found = tuple(_cause(hypotheses, explanation) for explanation in causes)
+    found = [_cause(hypotheses, explanation) for explanation in causes]
     alike = tuple(_indistinguishable(hypotheses, accepted)) if explained else ()
-    return Diagnosis("explained" if explained else "unexplained", first, stages, found, alike)
+    relations = _relations(hypotheses, found, unresolved)
+    better = {relation.stage for relation in relations if relation.is_whole}
+    named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
+    return Diagnosis("explained" if explained else "unexplained", first, stages, named, alike, relations=relations)
+
+
+def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
+    """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
+    base = {knob: value for cause in causes if cause.stage not in unresolved for knob, value in cause.changes.items()}
+    at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
+    return tuple(find_relations(hypotheses, [stage for stage in unresolved if stage not in at_one_stage], base))
 
 
 def _verdict_without_failures(

@@ -10,6 +10,7 @@ from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PAS
 from rigpact.contract.systems.stage import Graph
 from rigpact.reports.comparing.address import Address
 from rigpact.reports.diagnosing.hypotheses import Changes
+from rigpact.reports.diagnosing.relations.relation import Relation
 
 Verdict = Literal["agrees", "explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
@@ -81,7 +82,10 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded."""
+    """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded.
+
+    relations: what a stage that no convention explains still is of what it should be. They change no verdict.
+    """
 
     verdict: Verdict
     first_divergence: Divergence | None
@@ -89,6 +93,7 @@ class Diagnosis:
     causes: tuple[Cause, ...]
     indistinguishable: tuple[tuple[str, Any], ...]
     contradictions: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -110,6 +115,7 @@ class Diagnosis:
             "causes": [_cause_to_json(cause) for cause in self.causes],
             "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
             "contradictions": list(self.contradictions),
+            "relations": [relation.to_json() for relation in self.relations],
         }  # fmt: skip
 
 
@@ -153,6 +159,7 @@ def together(
         tuple(causes.values()),
         tuple(choice for choice in dict.fromkeys(alike) if all(_is_open(part, choice, graph) for part in parts)),
         contradictions,
+        tuple({relation.sentence: relation for part in parts for relation in part.relations}.values()),
     )
 
 

@@ -31,6 +31,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     _print_divergence(diagnosis, console)
     for cause in diagnosis.causes:
         _print_cause(cause, console)
+    for relation in diagnosis.relations:
+        console.print(Text(f"Relation: {plain(relation.sentence)}"))
     for contradiction in diagnosis.contradictions:
         console.print(Text(f"Against the contract: {plain(contradiction)}", style="bold"))
     if diagnosis.indistinguishable:
@@ -38,7 +40,14 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
-    console.print(line.append(f": {_SENTENCE[diagnosis.verdict]}{rests}", style="default"))
+    console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
+
+
+def _sentence(diagnosis: Diagnosis) -> str:
+    related = {relation.stage for relation in diagnosis.relations}
+    if diagnosis.verdict == "unexplained" and related:
+        return f"no convention explains {', '.join(sorted(related))}: see what each relation above says of it"
+    return _SENTENCE[diagnosis.verdict]
 
 
 def _row(stage: StageVerdict) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ def _lines(diagnosis: Diagnosis) -> list[str]:
     if first is not None:
         size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
         lines.append(f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}.")
+    lines += [f"Relation: {plain(relation.sentence)}." for relation in diagnosis.relations]
     if diagnosis.indistinguishable:
         choices = ", ".join(f"{knob}={_shown(value)}" for knob, value in diagnosis.indistinguishable)
         lines.append(f"This data cannot tell apart: {choices}.")

@@ -23,7 +23,7 @@ NOT_EXPLAINED = Rule(
     code="RP962",
     name="difference-not-explained",
     severity=Severity.ERROR,
-    message="{recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it",
+    message="{recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it{relation}",
     hint="look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error",
     why="a defect that is no convention: a wrong index, a stale buffer, another weight",
 )

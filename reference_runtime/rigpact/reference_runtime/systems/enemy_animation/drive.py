@@ -21,7 +21,7 @@ from rigpact.reference_runtime.operations.angular_velocity import AngularVelocit
 from rigpact.reference_runtime.operations.condition import ConditionWindow, condition_rows
 from rigpact.reference_runtime.operations.contacts import contact_rows
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.operations.pose_history import PoseHistory
+from rigpact.reference_runtime.operations.pose_history import PoseHistory, free_history
 from rigpact.reference_runtime.operations.writeback import WriteBack
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 
@@ -161,7 +161,7 @@ class FreeRunInputs:
         self._normaliser = StateNormaliser(contract)
         self._angvel = AngularVelocityInput(contract)
         self._angvel_frames = FREE_RUN_FRAMES.get(contract.conventions.angvel_source, _current)
-        self._history = PoseHistory(contract)
+        self._history = free_history(contract)
         self._padding = self._history.padding(rows.poses)
         self._window = ConditionWindow(contract)
         self._writeback = WriteBack(contract, rows.fps)

@@ -180,7 +180,7 @@ class FaultyHistory(PoseHistory):
 
     def __init__(self, contract: Contract, squashing: _Squashing) -> None:
         """Replace the normalisation if the contract has one."""
-        super().__init__(contract)
+        super().__init__(contract, "free")
         if contract.conventions.pose_history_norm == "tanh_zscore":
             self._normalise = lambda value: squashing.auxiliary(value, self._statistics, 1e-6)
 

@@ -102,6 +102,10 @@ HINTS: Mapping[str, Mapping[str, Hint]] = {
         "identity": Hint("ResetPoseHistoryFromPose(Identity); // no seed given", "history = [identity] * H"),
         "zeros": Hint("Ring.Init(0.f, ...); // never reset", "history = torch.zeros(H, ...)"),
         "first_target": Hint("seeded with the frame after the first", "history = [pose[1]] * H  # its own target"),
+        "identity_after_seed": Hint(
+            "the free run resets the ring to identity after the seed: no pose-history statistics in its file",
+            "history = [identity] * H  # in free-run; [pose[0]] * H where a clip drives",
+        ),
     },
     "contacts_source": {
         "soft_scores": Hint("Contacts = SoftContactScore", "evidence.soft_contact_score"),

@@ -22,7 +22,7 @@ from rigpact.reference_runtime.operations.angular_velocity import AngularVelocit
 from rigpact.reference_runtime.operations.condition import WINDOW, ConditionWindow
 from rigpact.reference_runtime.operations.geometry import quaternion_angle_rad, rotation_angle_rad
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
-from rigpact.reference_runtime.operations.pose_history import PoseHistory
+from rigpact.reference_runtime.operations.pose_history import PoseHistory, free_history
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import ROTATION_RANGE
 from rigpact.reference_runtime.operations.writeback import WriteBack
@@ -98,7 +98,7 @@ def pose_history_raw(frames: ReplayedFrames) -> FloatArray:
     contract = frames.contract
     if contract.pose_history_length is None:
         raise NotKnown("pose_hist_len")
-    history, known = frames.built(PoseHistory), poses(frames)
+    history, known = frames.built(free_history if frames.mode == "free" else PoseHistory), poses(frames)
     padding = history.padding(known)
     if frames.mode == "free" and contract.conventions.pose_history_start == "first_target":
         padding = history.padding(frames.drive.poses)

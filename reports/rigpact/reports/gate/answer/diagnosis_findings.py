@@ -30,7 +30,7 @@ def about_diagnosis(diagnosis: Diagnosis | None, of: Recorded) -> Iterator[Findi
     for cause in diagnosis.causes:
         yield _cause(cause, of)
     if diagnosis.verdict == "unexplained" and diagnosis.first_divergence is not None:
-        yield _unexplained(diagnosis.first_divergence, of.file)
+        yield _unexplained(diagnosis, diagnosis.first_divergence, of.file)
 
 
 def _cause(cause: Cause, of: Recorded) -> Finding:
@@ -51,9 +51,11 @@ def _patch(knob: str, value: Any, of: Recorded) -> str:
     return f"{words}: change `{wrong}` to `{right}`" if wrong and right else f"{words}: {of_system.hint(value)}"
 
 
-def _unexplained(first: Divergence, file: Path) -> Finding:
+def _unexplained(diagnosis: Diagnosis, first: Divergence, file: Path) -> Finding:
+    """The first place without an explanation, with what is known of it: a relation."""
+    related = next((each.sentence for each in diagnosis.relations if each.stage == first.stage), "")
     size = "not finite" if first.error is None else f"{first.error:.3g} {first.unit}".removesuffix(" raw")
     return rules.NOT_EXPLAINED.at(
         file, f"/stages/{first.stage}", recording=file.name, frame=first.frame, stage=first.stage, address=first.address,
-        size=size,
+        size=size, relation=f", but {related}" if related else "",
     )  # fmt: skip

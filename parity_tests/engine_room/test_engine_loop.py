@@ -1,0 +1,87 @@
+"""An engine's own loop in C++ against the reference, and what is said of it when it makes a mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rigpact.contract.rules.files.structure import load_schema
+from rigpact.reports.command_line import run_command_line
+
+from ..scores.engine.defects import DEFECTS, FEW, FREE, TEACHER, names_in
+from ..scores.engine.engine_score import FREE_FRAMES, SETTINGS, answer_to, explained, recorder_lines, shortcomings
+from ..scores.engine.engine_side import SOURCE, Files
+
+MOST_LINES = 16
+"""Lines of a recorder that a team adds to its own loop."""
+
+
+@pytest.mark.parametrize("mode", [TEACHER, FREE])
+def test_a_right_engine_agrees_in_every_stage(engine, tmp_path, mode):
+    """A tool that alarms on a right engine is switched off in the first week."""
+    found = explained(engine, tmp_path, mode, FREE_FRAMES if mode == FREE else engine.clip_frames - 1)
+    assert found.verdict == "agrees"
+    assert len([stage for stage in found.stages if stage.ok]) == 15
+
+
+def test_an_engine_without_history_statistics_resets_its_history_in_a_free_run(engine_of, bundle, tmp_path):
+    """Its first frames see a T-pose; a reference that starts from the seed names a cause that is none."""
+    content = json.loads((bundle / "norm_template.json").read_bytes())
+    for name in ("MuPoseHist", "StdPoseHist", "tanh_scales_pose_hist"):
+        del content[name]
+    (tmp_path / "bundle.json").write_text(json.dumps(content), encoding="utf-8")
+    files = Files.of_demo(bundle, "Walk_Spin")
+    own = engine_of(Files(tmp_path / "bundle.json", None, files.model, files.clip))
+    for mode in (TEACHER, FREE):
+        found = explained(own, tmp_path, mode, 12)
+        beside_norm = {stage.stage for stage in found.stages if stage.ok is False}
+        assert beside_norm == set(), mode
+        assert next(stage for stage in found.stages if stage.stage == "pose_hist_raw").ok
+
+
+def test_the_loop_shares_nothing_with_the_twin_but_the_recorder():
+    """A loop that calls the code under test agrees with it whatever it computes."""
+    includes = re.findall(r'#include "(.*?)"', SOURCE.read_text(encoding="utf-8"))
+    assert includes == ["rigpact/trace.hpp"]
+    assert 0 < recorder_lines(SOURCE) <= MOST_LINES
+
+
+def test_the_table_has_every_mistake_of_the_loop():
+    """A mistake without a row is planted by nobody."""
+    assert [planted.name for planted in DEFECTS] == names_in(SOURCE)
+    assert len(DEFECTS) == 36
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
+    """ "It differs in next6d" sends a team searching for a day; "read one bone too late" is a line of code."""
+    planted = next(each for each in DEFECTS if each.name == name)
+    answer = answer_to(engine, tmp_path, planted)
+    assert answer.word == "named", answer.said
+
+
+@pytest.mark.slow
+def test_every_mistake_meets_the_bars(engine, tmp_path):
+    """What docs/engine-defects.md promises."""
+    assert shortcomings([answer_to(engine, tmp_path, planted) for planted in DEFECTS]) == []
+
+
+def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, capfd):
+    """A relation is no convention: nobody can `--set` it."""
+    late = next(each.number for each in DEFECTS if each.name == "published_late")
+    recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, late)
+    files = engine.files
+    words = ["explain", recording, "--bundle", files.bundle, "--companion", files.companion, "--clip", files.clip]
+    words += ["--onnx", files.model, "--set", SETTINGS[0]]
+    assert run_command_line(list(map(str, words))) == 1
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "Relation: quat is the answer of frame t-1: explains 20 of 20 frames" in printed
+    assert run_command_line([*map(str, words), "--format", "json"]) == 1
+    answer = json.loads(capfd.readouterr().out)
+    Draft202012Validator(load_schema("diagnosis")).validate(answer)
+    assert answer["causes"] == []
+    (relation,) = answer["relations"]
+    assert (relation["stage"], relation["kind"], relation["frames_explained"]) == ("quat", "frame", 20)

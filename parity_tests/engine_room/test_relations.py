@@ -1,0 +1,208 @@
+"""Relations on recordings of the demo character that are spoilt in numpy: none of this is in the engine's own loop.
+
+Every case spoils one stage; what is computed from it is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.fixtures.demo import demo_bundle
+from rigpact.reference_runtime import OnnxNetwork, read_clip, run_frames, start_run
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reports.diagnosing.diagnose import diagnose
+
+Stages = Mapping[str, np.ndarray]
+Spoil = Callable[[Stages], np.ndarray]
+ROTATIONS, ANGULAR = slice(6, 282), slice(282, 420)
+"""Slices of the demo's state."""
+FRAMES = 24
+
+
+def _clip():
+    return read_clip(demo_bundle() / "clips" / "Sneak_Turn.json")
+
+
+@cache
+def _run(mode: str):
+    folder = demo_bundle()
+    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    clip, network = _clip(), OnnxNetwork(folder / "model.onnx", contract)
+    trace = run_frames(start_run(contract, network, clip, mode), range(FRAMES), "Sneak_Turn", mode)
+    return contract, trace, drive_of(clip), network
+
+
+def _relations(stage: str, spoil: Spoil, mode: str = "teacher"):
+    contract, trace, drive, network = _run(mode)
+    after = contract.system.graph.after((stage,)) - {stage}
+    stages = {name: rows for name, rows in trace.stages.items() if name not in after}
+    spoilt = {**stages, stage: spoil(stages).astype(np.float32)}
+    found = diagnose(Evidence(trace.frame, trace.header.fps, mode, spoilt, drive, network), contract)
+    assert found.verdict == "unexplained"
+    assert found.causes == ()
+    return found.relations
+
+
+def _quats(stages: Stages) -> np.ndarray:
+    return stages["quat"].astype(np.float64).reshape(FRAMES, -1, 4)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    ax, ay, az, aw = np.moveaxis(a, -1, 0)
+    bx, by, bz, bw = np.moveaxis(b, -1, 0)
+    return np.stack(
+        (
+            aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz,
+        ),
+        axis=-1,
+    )  # fmt: skip
+
+
+def _about(axis: tuple[float, float, float], degrees: float) -> np.ndarray:
+    unit = np.asarray(axis) / np.linalg.norm(axis)
+    return np.append(np.sin(np.radians(degrees) / 2) * unit, np.cos(np.radians(degrees) / 2))
+
+
+def _flat(rows: np.ndarray) -> np.ndarray:
+    return rows.reshape(FRAMES, -1)
+
+
+def _of_bone(stages: Stages, bone: int, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    quats = _quats(stages)
+    quats[:, bone] = change(quats[:, bone])
+    return _flat(quats)
+
+
+def _of_slice(rows: np.ndarray, place: slice, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    changed = rows.astype(np.float64)
+    changed[:, place] = change(changed[:, place])
+    return changed
+
+
+def _late(rows: np.ndarray, frames: int) -> np.ndarray:
+    return rows[np.maximum(np.arange(len(rows)) - frames, 0)]
+
+
+def _pulled(quats: np.ndarray) -> np.ndarray:
+    towards = quats + np.array((0.0, 0.0, 0.0, 0.2))
+    return towards / np.linalg.norm(towards, axis=-1, keepdims=True)
+
+
+def _turned_once(quats: np.ndarray) -> np.ndarray:
+    return np.where(_only(7, slice(None), 4), _product(_about((0, 0, 1), 20.0), quats), quats)
+
+
+def _only(frame: int, channels: int | slice, width: int) -> np.ndarray:
+    place = np.zeros((FRAMES, width), bool)
+    place[frame, channels] = True
+    return place
+
+
+NAMED: dict[str, tuple[str, Spoil, str]] = {
+    "a turn in the bones' own axes": (
+        "quat",
+        lambda s: _flat(_product(_quats(s), _about((1, 2, 3), 37.0))),
+        "in its own axes, by 37° about (0.267, 0.535, 0.802)",
+    ),
+    "half a turn": ("quat", lambda s: _flat(_product(_about((1, 0, 0), 180.0), _quats(s))), "turned by 180° about x"),
+    "one hand turned": (
+        "quat",
+        lambda s: _of_bone(s, 9, lambda q: _product(_about((0, 1, 0), 90.0), q)),
+        "quat of hand_l is turned by 90° about y",
+    ),
+    "the root conjugated": (
+        "quat",
+        lambda s: _of_bone(s, 0, lambda q: q * (-1, -1, -1, 1)),
+        "quat of pelvis is the inverse",
+    ),
+    "the root two frames late": (
+        "quat",
+        lambda s: _of_bone(s, 0, lambda q: _late(q, 2)),
+        "quat of pelvis is the answer of frame t-2",
+    ),
+    "quaternions in float16": ("quat", lambda s: s["quat"].astype(np.float16), "rounded to float16"),
+    "root position in centimetres": (
+        "x_raw",
+        lambda s: _of_slice(s["x_raw"], slice(0, 3), lambda x: 100.0 * x),
+        "x_raw[RootPosition] is 100 times",
+    ),
+    "angular velocity in degrees": (
+        "x_raw",
+        lambda s: _of_slice(s["x_raw"], ANGULAR, np.degrees),
+        "x_raw[BoneAngularVelocities] is 180/π times",
+    ),
+    "doubled angular velocity": (
+        "state",
+        lambda s: _of_slice(s["state"], ANGULAR, lambda z: 2.0 * z),
+        "state[BoneAngularVelocities] is 2 times",
+    ),
+    "the heading one frame late": (
+        "state",
+        lambda s: _of_slice(s["state"], slice(5, 6), lambda z: _late(z, 1)),
+        "state[RootYaw] is the answer of frame t-1",
+    ),
+    "a z-score twice": ("state", lambda s: 0.5 * s["state"] - np.linspace(0.1, 0.2, 422), "as with other statistics"),
+    "a clamp": ("angvel", lambda s: np.clip(s["angvel"], -0.5, 0.5), "held between -0.5 and 0.5"),
+    "a rate as a step": ("angvel", lambda s: 60.0 * s["angvel"], "the frame rate, 60, times"),
+    "a sign": ("angvel", lambda s: -s["angvel"], "-1 times"),
+    "a shifted score": ("contacts", lambda s: s["contacts"] + 0.1, "0.1 more than it should be"),
+    "an odd gain": ("y_norm", lambda s: 0.98 * s["y_norm"], "0.98 times"),
+    "the answer in float16": ("y_norm", lambda s: s["y_norm"].astype(np.float16), "rounded to float16"),
+    "one bone too early": ("y_raw", lambda s: np.roll(s["y_raw"], 6, axis=1), "that of the part -1 places on"),
+    "a ring read from its start": (
+        "pose_hist_raw",
+        lambda s: np.roll(s["pose_hist_raw"], 276, axis=1),
+        "[276:828] from pose_hist_raw[0:552]",
+    ),
+}
+NOISE = np.random.default_rng(0)
+NOTHING: dict[str, tuple[str, Spoil]] = {
+    "noise on numbers": ("y_raw", lambda s: s["y_raw"] + NOISE.normal(0.0, 1e-3, s["y_raw"].shape)),
+    "noise on rotations": ("quat", lambda s: s["quat"] + NOISE.normal(0.0, 1e-3, s["quat"].shape)),
+    "a gain that drifts": ("state", lambda s: s["state"] * np.linspace(1.0, 1.1, FRAMES)[:, None]),
+    "a low-pass filter": ("y_out", lambda s: 0.7 * s["y_out"] + 0.3 * _late(s["y_out"], 1)),
+    "a bone pulled to the identity": ("quat", lambda s: _of_bone(s, 5, _pulled)),
+    "one bit of one number": ("state", lambda s: s["state"] * np.where(_only(9, 200, 422), 2.0, 1.0)),
+    "one bone turned in one frame": ("quat", lambda s: _of_bone(s, 20, _turned_once)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_simple_relation_is_said_with_its_fit(name):
+    """Without it a team knows the stage and not what to look for in it."""
+    stage, spoil, words = NAMED[name]
+    (relation,) = _relations(stage, spoil)
+    assert words in relation.sentence
+    assert relation.frames_explained >= 0.9 * relation.frames
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_is_no_simple_relation_gets_none(name):
+    """A relation that is not true sends people to the wrong line with a figure that looks like a proof."""
+    assert _relations(*NOTHING[name]) == ()
+
+
+def test_a_written_back_pose_that_is_scaled_is_read_as_a_wrong_input():
+    """The write-back copies: what it copies is wrong, and the rest of the state is right."""
+    relations = _relations("x_raw_next", lambda s: _of_slice(s["x_raw_next"], ROTATIONS, lambda x: 2.0 * x), "free")
+    assert "x_raw_next is computed from 2 times y_out" in [relation.sentence for relation in relations][-1]
+
+
+def test_a_long_recording_says_which_frames_were_looked_at():
+    """A figure that is taken for one of the whole recording proves more than was looked at."""
+    contract, _, drive, network = _run("teacher")
+    trace = run_frames(start_run(contract, network, _clip(), "free"), range(700), "Sneak_Turn", "free")
+    rows = trace.stages["quat"].copy()
+    rows[650:] = np.concatenate([rows[649:650], rows[650:-1]])
+    stages = {**{name: trace.stages[name] for name in ("y_out",)}, "quat": rows}
+    found = diagnose(Evidence(trace.frame, trace.header.fps, "free", stages, drive, network), contract)
+    (relation,) = found.relations
+    assert "frame t-1" in relation.sentence
+    assert relation.sentence.endswith("of 600 frames (frames 100 to 699 were looked at)")

@@ -1,0 +1,130 @@
+"""The stage is computed correctly, with other numbers of the contract: doubled, in degrees, with another floor, squared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.subject import Place, Subject
+
+
+def _at_least(floor: float, values: FloatArray) -> FloatArray:
+    return np.maximum(np.abs(values), floor)
+
+
+CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "doubled": lambda values: 2.0 * values,
+    "halved": lambda values: 0.5 * values,
+    "squared (a variance)": np.square,
+    "as its root": lambda values: np.sqrt(np.abs(values)),
+    "inverted": lambda values: np.divide(1.0, values, out=np.zeros_like(values), where=values != 0.0),
+    "in degrees": lambda values: values * (180.0 / math.pi),
+    "in radians": lambda values: values * (math.pi / 180.0),
+    "in centimetres": lambda values: 100.0 * values,
+    "as zeros": np.zeros_like,
+    "as ones": np.ones_like,
+    "with the opposite sign": np.negative,
+    "of the next channel": lambda values: np.roll(values, -1),
+    "of the channel before": lambda values: np.roll(values, 1),
+    **{f"no smaller than {floor:g}": partial(_at_least, floor) for floor in (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 1.0)},
+}
+"""What is done to an array of a contract by mistake."""
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array of a contract, and the contract with another in its place; None if there can be no such contract."""
+
+    name: str
+    values: FloatArray
+    put: Callable[[FloatArray], Any]
+
+
+def numbers(subject: Subject, place: Place) -> Iterator[Reading]:
+    """Every array of the contract, changed; the stage must have other rows then."""
+    if not place.is_whole or subject.stage.is_answer:
+        return
+    for array in arrays_of(subject.contract):
+        for word, changed in CHANGES.items():
+            other = changed(array.values)
+            if np.array_equal(other, array.values):
+                continue
+            try:
+                contract = array.put(other)
+            except UnusableInput:
+                continue
+            if contract is None:
+                continue
+            found = subject.recomputed("numbers", f"computed with {array.name} {word}", {}, contract)
+            if found is not None:
+                yield found
+
+
+def arrays_of(contract: Any) -> Iterator[Array]:
+    """Every array of numbers that a contract computes with: a bundle's, or those among the constants of a contract file."""
+    constants = getattr(contract, "constants", None)
+    if constants is None:
+        yield from _in_dataclass(contract, "", lambda changed: changed)
+    else:
+        yield from _in_constants(contract, constants)
+
+
+def _in_dataclass(value: Any, prefix: str, put: Callable[[Any], Any]) -> Iterator[Array]:
+    for field in fields(value):
+        part, name = getattr(value, field.name), f"{prefix}{field.name}"
+
+        def replaced(changed: Any, field: Any = field) -> Any:
+            return put(replace(value, **{field.name: changed}))
+
+        if isinstance(part, np.ndarray) and part.dtype.kind == "f" and part.ndim == 1:
+            yield Array(name, part.astype(np.float64), partial(_as_float32, replaced))
+        elif is_dataclass(part) and _holds_arrays(part):
+            yield from _in_dataclass(part, f"{name}.", replaced)
+
+
+def _as_float32(put: Callable[[Any], Any], values: FloatArray) -> Any:
+    return put(values.astype(np.float32))
+
+
+def _holds_arrays(part: Any) -> bool:
+    return any(
+        isinstance(getattr(part, field.name), np.ndarray) or is_dataclass(getattr(part, field.name))
+        for field in fields(part)
+    )
+
+
+def _in_constants(contract: Any, constants: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[Array]:
+    """Numbers and lists of numbers among the constants, and among the tables in them. Whole numbers are counts or indices."""
+    for name, value in constants.items():
+        place = (*path, name)
+        if isinstance(value, Mapping):
+            yield from _in_constants(contract, value, place)
+        elif isinstance(value, float) or _is_list_of_floats(value):
+            yield Array(".".join(place), np.atleast_1d(np.asarray(value)), partial(_with_constant, contract, place))
+
+
+def _is_list_of_floats(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, float) for each in value)
+
+
+def _with_constant(contract: Any, path: Sequence[str], values: FloatArray) -> Any:
+    """The contract with other numbers; None if they are such that it is no contract."""
+    constants = _with_value(contract.constants, path, values.tolist())
+    if any(True for _ in contract.system.problems_of(constants)):
+        return None
+    return replace(contract, constants=constants)
+
+
+def _with_value(table: Mapping[str, Any], path: Sequence[str], values: list[float]) -> dict[str, Any]:
+    name, *rest = path
+    old = table[name]
+    new = _with_value(old, rest, values) if rest else values if isinstance(old, list) else values[0]
+    return {**table, name: new}

@@ -1,0 +1,65 @@
+"""A relation as data, and a reading: the same before it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rigpact.contract.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a stage would hold if a simple relation were true: rows and their bound, both (T, width).
+
+    kind: of the relation, for programs; words: after "`place` is …", for people. fitted: numbers that were taken from
+    the recording itself for each channel; so many values of a channel prove nothing.
+    """
+
+    kind: str
+    words: str
+    rows: FloatArray
+    bound: FloatArray
+    fitted: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A relation that holds in `frames_explained` of the `frames` frames in which `place` of a stage was judged.
+
+    ratio: the largest error that is left in those frames, in tolerances. looked_at: which frames of a long
+    recording were looked at, in words.
+    """
+
+    stage: str
+    place: str
+    kind: str
+    words: str
+    frames_explained: int
+    frames: int
+    ratio: float
+    looked_at: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is one of the whole stage, in every frame."""
+        return self.place == self.stage and self.frames_explained == self.frames
+
+    @property
+    def sentence(self) -> str:
+        """The relation in words, with its fit."""
+        part = f" ({self.looked_at})" if self.looked_at else ""
+        return f"{self.place} is {self.words}: explains {self.frames_explained} of {self.frames} frames{part}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The relation as it stands in a `rigpact-diagnosis` document."""
+        return {**vars(self), "sentence": self.sentence}
+
+
+def frames_words(frames: Sequence[int], most: int = 6) -> str:
+    """Some frame numbers in words: `frames 3, 4 and 5`, or `12 frames, the first 43`."""
+    if len(frames) > most:
+        return f"{len(frames)} frames, the first of them {frames[0]}"
+    words = [str(frame) for frame in frames]
+    return f"frame {words[0]}" if len(words) == 1 else f"frames {', '.join(words[:-1])} and {words[-1]}"

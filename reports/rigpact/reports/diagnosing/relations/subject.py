@@ -1,0 +1,199 @@
+"""A stage that differs, ready to be read: its recorded rows, its replay, the places in it, its inputs to be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldKind, FieldLayout
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reports.diagnosing.explanation import NEARLY
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.stage_error import StageError
+
+Channels = NDArray[np.intp]
+NUMBERS_OF_A_ROTATION = {
+    FieldKind.QUATERNION_XYZW: 4,
+    FieldKind.QUATERNION_WXYZ: 4,
+    FieldKind.ROT6D: 6,
+    FieldKind.MATRIX: 9,
+}
+FEW = 6
+"""Frames on which a reading is tried first: most readings fail there."""
+ROUGHLY = 1e-3
+"""The first trial asks for a thousandth of a channel's size: the bound of a reading is derived only if it passes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Some channels of a stage, by a name. is_whole: all of them."""
+
+    name: str
+    channels: Channels
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Neighbouring fields of one name and one kind: a slice of an engine's vector. part: numbers of one bone, or of one field."""
+
+    name: str
+    start: int
+    stop: int
+    kind: FieldKind
+    part: int
+
+    @property
+    def range(self) -> slice:
+        """The group as Python's own index object."""
+        return slice(self.start, self.stop)
+
+
+class Subject:
+    """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the values beyond their tolerance."""
+
+    def __init__(self, evidence: Evidence, contract: Any, error: StageError) -> None:
+        """Keep what was measured. contract: under the conventions that are named already."""
+        self.evidence, self.contract, self.error = evidence, contract, error
+        self.stage: Stage = contract.system.graph[error.stage]
+        self.recorded, self.replayed = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
+        self.bound = np.asarray(error.tolerance, np.float64)
+        with np.errstate(invalid="ignore"):
+            self.failing: NDArray[np.bool_] = error.excess > 1.0
+        self.frames = ReplayedFrames(evidence, contract)
+        self.groups = groups_of(self.stage.fields(contract))
+
+    @property
+    def worst_row(self) -> int:
+        """The row of the value that is worst in tolerances."""
+        return int(np.argmax(np.nan_to_num(self.error.excess).max(axis=1)))
+
+    def places(self, is_open: NDArray[np.bool_]) -> list[Place]:
+        """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
+        width = self.recorded.shape[1]
+        found = [Place(self.stage.name, np.arange(width), is_whole=True)] if is_open.all() else []
+        differs = self.failing.any(axis=0) & is_open
+        layout = self.stage.fields(self.contract)
+        for group in self.groups:
+            channels = np.arange(group.start, group.stop)
+            if differs[channels].any() and len(channels) < width:
+                found.append(Place(f"{self.stage.name}[{group.name or self.stage.name}]", channels))
+            parts = [part for part in channels.reshape(-1, group.part) if differs[part].any()]
+            if parts and len(parts) * group.part < len(channels):
+                names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
+                found.append(Place(f"{self.stage.name} of {_some(list(names))}", np.concatenate(parts)))
+        return found
+
+    def spread(self, place: Place, rows: FloatArray, bound: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows and bound of a place, put into those of the stage."""
+        if place.is_whole:
+            return rows, bound
+        all_rows, all_bounds = self.replayed.copy(), self.bound.copy()
+        all_rows[:, place.channels], all_bounds[:, place.channels] = rows, bound
+        return all_rows, all_bounds
+
+    def reading(
+        self, place: Place, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
+    ) -> Reading:
+        """A reading of a place."""
+        return Reading(kind, words, *self.spread(place, rows, bound), fitted)
+
+    def shifted(self, rows: FloatArray, lag: int) -> FloatArray:
+        """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
+        moved = self.frames.shifted(rows.astype(np.float32), lag).astype(np.float64)
+        return np.where(np.isnan(moved), rows, moved)
+
+    @cached_property
+    def inputs(self) -> Mapping[str, FloatArray]:
+        """The stages that this one is computed from, where they are known, (T, width)."""
+        known = {name: self.frames.get(name) for name in (*self.stage.needs, *self.stage.may_use)}
+        return {name: rows for name, rows in known.items() if rows is not None}
+
+    @cached_property
+    def others(self) -> Mapping[str, FloatArray]:
+        """Every other recorded stage, (T, width)."""
+        return {name: rows for name, rows in self.evidence.recorded.items() if name != self.stage.name}
+
+    def may_be_read(self, stage: str, lag: int) -> bool:
+        """Whether a defect can take numbers from a stage: from one before it in the loop, or from any of an earlier frame."""
+        return lag < 0 or stage not in self.contract.system.graph.after((self.stage.name,))
+
+    @cached_property
+    def _few(self) -> list[int] | None:
+        count = len(self.evidence.frame)
+        if count <= 2 * FEW or self.contract.system.windowed:
+            return None
+        worst = min(max(self.worst_row, 1), count - 1)
+        return sorted({0, 1, worst - 1, worst, count - 2, count - 1})
+
+    def recomputed(
+        self, kind: str, words: str, changed: Mapping[str, FloatArray], contract: Any = None
+    ) -> Reading | None:
+        """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
+        contract = contract or self.contract
+        stored = {name: rows.astype(np.float32) for name, rows in changed.items()}
+        evidence = replace(self.evidence, recorded={**self.evidence.recorded, **stored})
+        if self._few is not None and not self._is_near(evidence, contract, self._few):
+            return None
+        frames = ReplayedFrames(evidence, contract)
+        rows = self._rows(frames)
+        if rows is None or not self._fits_roughly(rows, slice(None)):
+            return None
+        bound = np.maximum(replay_bound(frames, self.stage.name, rows), self.bound)
+        lost = {name: np.abs(rows - stored[name]) for name, rows in changed.items()}
+        if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
+            nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
+            bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
+        return Reading(kind, words, rows.astype(np.float64), bound)
+
+    def _is_near(self, evidence: Evidence, contract: Any, few: Sequence[int]) -> bool:
+        rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))
+        return rows is None or self._fits_roughly(rows, few)
+
+    def _rows(self, frames: ReplayedFrames) -> FloatArray | None:
+        try:
+            rows = frames.computed(self.stage.name)
+        except UnusableInput:
+            return None
+        return None if rows is None or rows.shape[1] != self.recorded.shape[1] else rows
+
+    def _fits_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> bool:
+        recorded = self.recorded[few]
+        near = np.maximum(self.bound[few], ROUGHLY * np.nanmax(np.abs(self.recorded), axis=0))
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(rows - recorded) > near
+            if self.stage.measure.has_signless_quaternions:
+                apart &= np.abs(rows + recorded) > near
+        return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
+
+
+def groups_of(layout: FieldLayout) -> list[Group]:
+    """The slices of a vector: neighbouring fields of one name; a field of several rotations has parts too."""
+    found: list[Group] = []
+    for (name, kind), same in groupby(layout, key=lambda field: (field.name, field.kind)):
+        fields = list(same)
+        per_rotation = NUMBERS_OF_A_ROTATION.get(kind)
+        size = fields[0].size
+        part = per_rotation if per_rotation and size % per_rotation == 0 else size
+        whole = (fields[-1].stop - fields[0].start) % part == 0
+        found.append(Group(name, fields[0].start, fields[-1].stop, kind, part if whole else 1))
+    return found
+
+
+def _named(layout: FieldLayout, channel: int) -> str:
+    field = layout.field_at(channel)
+    return f"channel {channel}" if field is None else field.bone or field.name
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"

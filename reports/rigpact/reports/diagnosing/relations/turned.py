@@ -1,0 +1,170 @@
+"""Rotations that are turned: by one rotation, by a heading, into another basis, inverted, or given in another space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
+from rigpact.reports.diagnosing.relations.subject import Group, Place, Subject
+
+_OPERATIONS = 48
+"""Two products of matrices, a change of representation and back: each number is a sum of nine products at most, and stored."""
+_AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+class _Rotations:
+    """The rotations of a place: recorded and as they should be, (T, N, 3, 3)."""
+
+    def __init__(self, subject: Subject, place: Place, group: Group, codec: Codec) -> None:
+        self.subject, self.place, self.codec = subject, place, codec
+        self.group = group
+        self.recorded = codec.decode(subject.recorded[:, place.channels])
+        self.own = codec.decode(subject.replayed[:, place.channels])
+        self._bound = subject.bound[:, place.channels]
+
+    @property
+    def every_one_differs(self) -> bool:
+        """Whether there is no rotation in the place that is as it should be."""
+        differs = self.subject.failing[:, self.place.channels].any(axis=0)
+        return bool(differs.reshape(-1, self.codec.size).any(axis=1).all())
+
+    def reading(self, kind: str, words: str, matrices: FloatArray, factors: float = 1.0, fitted: int = 0) -> Reading:
+        """A turn mixes the numbers of a rotation: each may be off by the sum of their bounds."""
+        rows = self.codec.encode(matrices)
+        parts = self._bound.reshape(len(rows), -1, self.codec.size)
+        mixed = np.broadcast_to(parts.sum(axis=-1, keepdims=True), parts.shape).reshape(rows.shape)
+        return self.subject.reading(
+            self.place, kind, words, rows, (1.0 + factors) * mixed + gamma(_OPERATIONS * factors), fitted
+        )
+
+
+def turned(subject: Subject, place: Place) -> Iterator[Reading]:
+    """Every reading of the rotations of a place."""
+    found = _rotations(subject, place)
+    if found is None:
+        return
+    yield found.reading("inverse", "the inverse (transposed, conjugated) of what it should be", transposed(found.own))
+    yield from _in_another_space(found)
+    yield from _by_one_turn(found)
+    yield from _by_a_heading(found)
+    yield from _in_another_basis(found)
+
+
+def _rotations(subject: Subject, place: Place) -> _Rotations | None:
+    first = int(place.channels[0])
+    group = next((each for each in subject.groups if each.start <= first < each.stop), None)
+    if group is None or not (group.start <= place.channels.min() and place.channels.max() < group.stop):
+        return None
+    codec = codec_of(group, subject.contract)
+    return None if codec is None or len(place.channels) % codec.size else _Rotations(subject, place, group, codec)
+
+
+def _in_another_space(found: _Rotations) -> Iterator[Reading]:
+    """Of the whole skeleton: rotations against the root where each should be against its parent, or the other way round."""
+    skeleton = getattr(found.subject.contract, "skeleton", None)
+    if skeleton is None or found.own.shape[1] != len(skeleton.parents):
+        return
+    _, in_component = skeleton.forward_kinematics(found.own)
+    yield found.reading(
+        "space", "in component space; it should be against the parent bone", in_component, len(skeleton.parents)
+    )
+    against = found.own.copy()
+    for bone, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            against[:, bone] = transposed(found.own[:, parent]) @ found.own[:, bone]
+    yield found.reading("space", "divided by the parent bone's rotation once more than it should be", against, 2.0)
+
+
+def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
+    """The same turn in every frame: of all bones, or of each bone its own. Taken from the best known frame."""
+    row = _surest_row(found)
+    if row is None:
+        return
+    for words, turns, applied in (
+        ("turned by", found.recorded @ transposed(found.own), partial(_matmul, found.own)),
+        ("turned, in its own axes, by", transposed(found.own) @ found.recorded, partial(np.matmul, found.own)),
+    ):
+        one = turns[row, :1]
+        if turn_words(one[0]):
+            yield found.reading("turned", f"{words} {turn_words(one[0])}", applied(one[None]), 3.0, 1)
+        if turns.shape[1] > 1 and found.every_one_differs:
+            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(turns[row][None]), 3.0, 3)
+
+
+def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:
+    return np.asarray(left @ right)
+
+
+def _surest_row(found: _Rotations) -> int | None:
+    finite = np.isfinite(found.recorded).all(axis=(1, 2, 3)) & np.isfinite(found.own).all(axis=(1, 2, 3))
+    failing = found.subject.failing[:, found.place.channels].any(axis=1)
+    rows = np.flatnonzero(finite & failing)
+    return int(rows[0]) if len(rows) else None
+
+
+def turn_words(turn: FloatArray) -> str:
+    """A rotation as degrees about an axis: `90° about z`; nothing for one that float32 does not know from none."""
+    vector = rotation_vector(turn)
+    angle = float(np.degrees(np.linalg.norm(vector)))
+    if angle < np.degrees(gamma(_OPERATIONS)):
+        return ""
+    axis = vector / np.linalg.norm(vector)
+    for name, unit in _AXES.items():
+        along = float(np.dot(axis, unit))
+        if abs(along) > 1.0 - 1e-6:
+            return f"{angle * np.sign(along):.4g}° about {name}"
+    return f"{angle:.4g}° about ({', '.join(f'{part:.3g}' for part in axis)})"
+
+
+def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
+    """Turned about an axis by an angle that the recording holds elsewhere, such as the root's yaw."""
+    turns = found.recorded @ transposed(found.own)
+    for name, angle in _angles(found.subject).items():
+        for axis_name, axis in _AXES.items():
+            for sign, word in ((1.0, ""), (-1.0, "minus ")):
+                by = _about(np.asarray(axis, float), sign * angle)[:, None]
+                near = np.abs(turns - by)[np.isfinite(turns).all(axis=(2, 3))]
+                if near.size and np.mean(near < 1e-3) > 0.9:
+                    yield found.reading("heading", f"turned about {axis_name} by {word}{name}", by @ found.own, 2.0)
+
+
+def _angles(subject: Subject) -> Mapping[str, FloatArray]:
+    """Every recorded angle, (T,) radians, by name."""
+    found: dict[str, FloatArray] = {}
+    for stage, rows in subject.others.items():
+        for field in subject.contract.fields(stage):
+            if field.unit in ("rad", "deg") and field.size == 1:
+                values = rows[:, field.start].astype(np.float64)
+                found.setdefault(f"{stage}[{field.name}]", np.radians(values) if field.unit == "deg" else values)
+    return {name: wrap_to_pi(values) for name, values in found.items() if np.ptp(values) > 0.0}
+
+
+def _about(axis: FloatArray, angle: FloatArray) -> FloatArray:
+    """Rotations (T, 3, 3) about a unit axis."""
+    x, y, z = axis
+    across = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
+    sine, versine = np.sin(angle)[:, None, None], (1.0 - np.cos(angle))[:, None, None]
+    return np.asarray(np.eye(3) + sine * across + versine * (across @ across))
+
+
+def _in_another_basis(found: _Rotations) -> Iterator[Reading]:
+    """C·R·C⁻¹ with one C: the rotation vectors are turned by it. C is fitted to all of them (Kabsch)."""
+    finite = np.isfinite(found.own).all(axis=(2, 3)) & np.isfinite(found.recorded).all(axis=(2, 3))
+    own, recorded = (rotation_vector(side[finite]) for side in (found.own, found.recorded))
+    # a rotation by half a turn has two vectors
+    tame = (np.linalg.norm(own, axis=-1) < 3.0) & (np.linalg.norm(recorded, axis=-1) < 3.0)
+    if np.count_nonzero(tame) < 4:
+        return
+    u, _, vt = np.linalg.svd(recorded[tame].T @ own[tame])
+    basis = u @ np.diag((1.0, 1.0, np.linalg.det(u @ vt))) @ vt
+    if not turn_words(basis):
+        return
+    words = f"in another basis, C·R·C⁻¹ with C = {turn_words(basis)}"
+    yield found.reading("basis", words, basis @ found.own @ basis.T, 4.0, 1)
