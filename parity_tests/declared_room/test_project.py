@@ -13,6 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reports.sweep.plan import plan_sweep
+
 Command = Callable[..., Any]
 CONTRACT = """format = "rigpact-contract"
 version = 1
@@ -138,3 +141,14 @@ def test_init_knows_the_models_that_the_contract_names(project: Path, command: C
     (project / "contract.toml").write_text(two, encoding="utf-8")
     (project / "second.onnx").write_bytes((project / "models" / "policy.onnx").read_bytes())
     assert "second.onnx is passed over: of which network is it?" in command("init", "--force").out
+
+
+def test_a_sweep_measures_again_when_a_number_of_the_contract_changes(project: Path) -> None:
+    """The contract's own file is the same; the results of yesterday would be shown as today's."""
+    identities = []
+    for pose in ([0.1, -0.4], [0.1, -0.5]):
+        (project / "numbers" / "pose.json").write_text(json.dumps({"pose": pose}), encoding="utf-8")
+        contract = open_contract(ContractFiles(project / "contract.toml"))
+        plan = plan_sweep(contract, None, ["models/policy.onnx"], ["run.csv"], modes=["teacher"])
+        identities += [cell.identity for cell in plan]
+    assert len(set(identities)) == 2

@@ -18,7 +18,7 @@ OTHER = replace(FILE, sha256="1" * 64)
 CELL = Cell(FILE, None, FILE, FILE, (("mirror", "x"),), "free", 10, "1.0")
 CHANGES = {
     "bundle": OTHER, "companion": OTHER, "model": OTHER, "clip": OTHER, "changes": (("mirror", "y"),), "mode": "teacher",
-    "frames": 11, "version": "1.1", "operations": (OTHER,),
+    "frames": 11, "version": "1.1", "operations": (OTHER,), "sources": (OTHER,),
 }  # fmt: skip
 
 

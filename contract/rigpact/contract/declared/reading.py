@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.meaning import Meaning
 from rigpact.contract.systems.system import SystemContract
@@ -17,6 +18,13 @@ from rigpact.contract.systems.system import SystemContract
 def declaration_of(document: Document) -> Declaration:
     """What a document declares; its shape must follow the schema."""
     return read_declaration(document.data, document.path.parent)
+
+
+def sources_of(document: Document) -> tuple[Path, ...]:
+    """The files that the numbers of a contract come from; none for a contract of another kind."""
+    if document.kind is not Kind.DECLARATION:
+        return ()
+    return tuple(document.path.parent / name for name in declaration_of(document).read)
 
 
 def declared_contract(document: Document) -> SystemContract:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.declared.reading import declaration_of
+from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
@@ -59,11 +59,8 @@ class Project:
     @cached_property
     def beside(self) -> tuple[Path, ...]:
         """The files that a contract of one's own takes its numbers from, and its models, in its folder or below."""
-        if self.document.kind is not Kind.DECLARATION:
-            return ()
-        sources = [self.bundle_path.parent / name for name in declaration_of(self.document).read]
         models = [network.path for network in self.system.networks.values() if network.path is not None]
-        return tuple(dict.fromkeys([*sources, *models]))
+        return tuple(dict.fromkeys([*sources_of(self.document), *models]))
 
     @cached_property
     def companion(self) -> Document | None:

@@ -109,6 +109,7 @@ def _measured(cell: Cell) -> Measured:
             "rigpact", f"version {rigpact_version()} on the worker", cell.version, "install the same one"
         )
     _bring(cell.operations)
+    _compare(cell.sources)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
     subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode)
@@ -187,6 +188,13 @@ def _bring(operations: tuple[SweptFile, ...]) -> None:
     """Load the modules that the command line of the sweep named, in this process too."""
     if operations:
         use_operations([str(_checked(file)) for file in operations])
+
+
+@lru_cache(maxsize=1)
+def _compare(sources: tuple[SweptFile, ...]) -> None:
+    """Refuse a file of numbers that is another one than was planned with."""
+    for file in sources:
+        _checked(file)
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.conventions import Conventions, Knob
+from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.declared.vocabulary import files_of_operations
+from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
@@ -40,7 +42,7 @@ class SweptFile:
 class Cell:
     """One measurement. changes: conventions that replace the bundle's. frames: None for the whole clip.
 
-    operations: modules that bring operations of the contract.
+    operations: modules that bring operations of the contract. sources: files that its numbers come from.
     """
 
     bundle: SweptFile
@@ -52,11 +54,12 @@ class Cell:
     frames: int | None
     version: str = field(default_factory=rigpact_version)
     operations: tuple[SweptFile, ...] = ()
+    sources: tuple[SweptFile, ...] = ()
 
     @cached_property
     def identity(self) -> str:
         """32 hexadecimal digits of a SHA-256 over everything that affects the result."""
-        files = (self.bundle, self.companion, self.model, self.clip, *self.operations)
+        files = (self.bundle, self.companion, self.model, self.clip, *self.operations, *self.sources)
         facts = [entry and entry.sha256 for entry in files], self.changes, self.mode, self.frames, self.version
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
@@ -78,6 +81,7 @@ class SweepPlan:
     modes: tuple[str, ...]
     frames: int | None
     operations: tuple[SweptFile, ...] = ()
+    sources: tuple[SweptFile, ...] = ()
 
     def __len__(self) -> int:
         """Number of cells."""
@@ -87,7 +91,8 @@ class SweepPlan:
         """The cells, ordered by clip, so that each clip is read once for all checkpoints."""
         grid = itertools.product(self.clips, self.settings, self.models, self.modes)
         for clip, changes, model, mode in grid:
-            yield Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames, operations=self.operations)
+            cell = Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
+            yield replace(cell, operations=self.operations, sources=self.sources)
 
     def distinct(self) -> Iterator[Cell]:
         """The cells without repetition: a copy of a clip or model is not measured twice."""
@@ -122,6 +127,7 @@ def plan_sweep(
         modes=modes_of(contract, modes),
         frames=frames,
         operations=tuple(swept_file(Path(file), file) for file in files_of_operations()),
+        sources=tuple(swept_file(path, path.name) for path in sources_of(read_document(contract.path))),
     )
 
 
