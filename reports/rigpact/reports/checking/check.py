@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
@@ -19,7 +20,7 @@ class CheckRequest:
     """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
 
     model_beside: a model that belongs to them and is judged elsewhere. with_own_models: judge the models that a contract names,
-    where no other is given.
+    where no other is given. declared: conventions of both sides: a finding that says no more is left out.
     """
 
     documents: Sequence[Document]
@@ -29,6 +30,7 @@ class CheckRequest:
     canary: Path | None = None
     model_beside: Path | None = None
     with_own_models: bool = True
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check_files(request: CheckRequest) -> FindingsReport:
@@ -36,6 +38,17 @@ def check_files(request: CheckRequest) -> FindingsReport:
 
     Raises UnusableInput for files that do not belong together.
     """
+    report = _checked(request)
+    bundles = [each for each in request.documents if each.kind is Kind.BUNDLE or each.kind.is_of_a_system]
+    if not request.declared or not bundles:
+        return report
+    from rigpact.contract.systems.reading import system_of
+    from rigpact.reports.checking.as_declared import without_declared
+
+    return without_declared(report, system_of(bundles[0]), request.declared)
+
+
+def _checked(request: CheckRequest) -> FindingsReport:
     contracts = [document for document in request.documents if document.kind.is_of_a_system]
     if not contracts:
         return _check_bundle_files(request)

@@ -154,17 +154,19 @@ def check_motion(motion: Motion) -> Iterator[Finding]:
     best = own if own.rest <= _FITS else min(_readings(motion), key=lambda reading: reading.rest)
     values = {"array": motion.array, "slope": best.slope, "rest": best.rest, "parent_rest": own.rest}
     values |= {"moment": _MOMENTS[best.lag], "frame": best.frame, "count": best_count(motion)}
+    angle = {"angvel_angle": "half"} if abs(best.slope - 0.5) <= _EXACT else {}
+    lag = {"angvel_lag": f"{int(best.lag - 0.5):+d}"} if best.lag % 1.0 == 0.5 and best.lag != 0.5 else {}
     if best.rest > _FITS:
         yield DISAGREES.at(motion.path, motion.pointer, **values)
         return
     if best.frame != "parent":
-        yield OTHER_FRAME.at(motion.path, motion.pointer, **values)
+        yield OTHER_FRAME.at(motion.path, motion.pointer, says={"angvel_frame": "local"}, **values)
     if best.lag != 0.0:
-        yield OTHER_MOMENT.at(motion.path, motion.pointer, **values)
+        yield OTHER_MOMENT.at(motion.path, motion.pointer, says=lag, **values)
     if abs(best.slope / np.degrees(1.0) - 1) <= _EXACT:
         yield IN_DEGREES.at(motion.path, motion.pointer, **values)
     elif abs(best.slope - 1) > _EXACT:
-        yield ANGLE_SCALED.at(motion.path, motion.pointer, guess=_guess(best.slope, motion.fps), **values)
+        yield ANGLE_SCALED.at(motion.path, motion.pointer, guess=_guess(best.slope, motion.fps), says=angle, **values)
 
 
 def best_count(motion: Motion) -> int:

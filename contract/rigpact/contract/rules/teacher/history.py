@@ -140,7 +140,8 @@ def _check_order(rows: Rows, history: _History) -> Iterator[Finding]:
     newest = history.length - 1
     if newest and history.share(0, 0) >= _MOST and history.share(newest, -newest) >= _MOST:
         share = min(history.share(0, 0), history.share(newest, -newest))
-        yield HISTORY_REVERSED.at(rows.path, history.pointer, array=history.array, last=newest, share=share)
+        says = {"pose_history_order": "newest_first"}
+        yield HISTORY_REVERSED.at(rows.path, history.pointer, array=history.array, last=newest, share=share, says=says)
         return
     lags = {lag: history.share(newest, lag) for lag in (-1, 1, -2, 2)}
     lag = max(lags, key=lambda candidate: lags[candidate])
@@ -149,7 +150,8 @@ def _check_order(rows: Rows, history: _History) -> Iterator[Finding]:
         angle = float(np.degrees(np.mean(nearest)))
         yield HISTORY_UNRELATED.at(rows.path, history.pointer, array=history.array, angle_deg=angle)
         return
-    yield HISTORY_PHASE.at(rows.path, history.pointer, array=history.array, lag=lag, share=lags[lag])
+    says = {"pose_history_phase": "excludes_current"} if lag == -1 else {}
+    yield HISTORY_PHASE.at(rows.path, history.pointer, array=history.array, lag=lag, share=lags[lag], says=says)
     if lag == 1:
         yield from _check_target(rows, history)
 
@@ -161,8 +163,15 @@ def _check_start(rows: Rows, history: _History) -> Iterator[Finding]:
             apart = float(_apart(history.history[row, entry][None], history.poses[:1])[0])
             if apart > history.nearest:
                 values = {"array": history.array, "row": row, "entry": entry, "angle_deg": np.degrees(apart)}
+                values["says"] = _start_said(history)
                 yield HISTORY_START.at(rows.path, f"{history.pointer}/{row}", **values)
                 return
+
+
+def _start_said(history: _History) -> dict[str, str]:
+    """The convention that fills what stands before the clip with its second pose, if this one does."""
+    is_second = _apart(history.history[0], history.poses[1][None]) < history.nearest
+    return {"pose_history_start": "first_target"} if is_second.all() else {}
 
 
 def _check_target(rows: Rows, history: _History) -> Iterator[Finding]:
@@ -172,7 +181,8 @@ def _check_target(rows: Rows, history: _History) -> Iterator[Finding]:
     bad = np.flatnonzero((target < history.nearest) & (current > history.nearest) & (step > history.nearest))
     if len(bad):
         row = int(bad[0])
-        values = {"array": history.array, "row": row, "angle_deg": np.degrees(target[row])}
+        says = _start_said(history) if bad[-1] < history.length else {}
+        values = {"array": history.array, "row": row, "angle_deg": np.degrees(target[row]), "says": says}
         more = and_more(len(bad) - 1, "rows")
         step_deg = float(np.degrees(step[row]))
         yield HISTORY_HOLDS_TARGET.at(rows.path, f"{history.pointer}/{row}", step_deg=step_deg, more=more, **values)

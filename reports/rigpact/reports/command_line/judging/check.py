@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from rigpact.reports.command_line.making.known_findings import (
     configured,
     save_baseline,
 )
-from rigpact.reports.command_line.options import Companion, Strict
+from rigpact.reports.command_line.options import Companion, Settings, Strict
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def check(
             "--canary", metavar="FILE", help="Prediction, clip or trace: run the model on it in all 120 input orders."
         ),
     ] = None,
+    settings: Settings = None,
     config: ConfigFile = None,
     write_baseline: WriteBaseline = None,
     owner: Owner = None,
@@ -56,13 +58,16 @@ def check(
 
     Exit status 0: no error (nor warning with --strict); 1: findings; 2: something could not be judged.
     """
+    from rigpact.contract.conventions import split_settings
+    from rigpact.reports.checking.as_declared import declared_text
     from rigpact.reports.checking.check import check_files
     from rigpact.reports.engine.canary_report import print_canary
-    from rigpact.reports.terminal import print_json, print_report, stdout
+    from rigpact.reports.terminal import plain, print_json, print_report, stdout
 
-    request = _read_request(paths or [], companion, onnx, canary)
     configuration = configuration_from_option(config)
-    report = check_files(request)
+    gate = configuration.gate if configuration is not None else None
+    declared = {**(gate.conventions if gate is not None else {}), **split_settings(settings or ())}
+    report = check_files(replace(_read_request(paths or [], companion, onnx, canary), declared=declared))
     if write_baseline is not None:
         save_baseline(write_baseline, report, configuration, {"owner": owner, "reason": reason, "expires": expires})
         raise typer.Exit
@@ -72,6 +77,8 @@ def check(
     elif output_format == TEXT:
         print_canary(report, stdout())
         print_report(report)
+        if said := declared_text(report):
+            stdout().print(plain(said), markup=False, highlight=False)
     else:
         print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))

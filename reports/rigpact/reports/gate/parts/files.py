@@ -31,7 +31,13 @@ def _read(project: Project) -> object:
 def _files(project: Project) -> Measured:
     documents = (*project.contract_documents, *project.documents)
     report = check_files(
-        CheckRequest(documents, project.recordings, model_beside=project.model_path, with_own_models=not project.models)
+        CheckRequest(
+            documents,
+            project.recordings,
+            model_beside=project.model_path,
+            with_own_models=not project.models,
+            declared=project.settings.conventions,
+        )
     )
     return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
 

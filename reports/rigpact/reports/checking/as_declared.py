@@ -1,0 +1,45 @@
+"""Findings that say what the user declares: a convention of a file is no defect where the project declares it for both sides.
+
+A finding that amounts to a convention carries it in its values: `says = {"angvel_angle": "half"}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rigpact.contract.findings import Finding, FindingsReport
+from rigpact.contract.systems.system import System
+
+SAYS, SUMMARY = "says", "as_declared"
+
+
+def without_declared(report: FindingsReport, system: System, declared: Mapping[str, Any]) -> FindingsReport:
+    """The report without the findings that say no more than what is declared; its summary names them.
+
+    UnusableInput for a convention or a value that the system does not have.
+    """
+    if not declared:
+        return report
+    own = {name: str(value) for name, value in system.conventions(declared).items()}
+    said = [finding for finding in report.findings if _says(finding, own, declared)]
+    kept = tuple(finding for finding in report.findings if finding not in said)
+    named = [{"code": each.rule.code, "file": each.file, SAYS: dict(each.values[SAYS])} for each in said]
+    return replace(report, findings=kept, summary={**report.summary, SUMMARY: named} if named else report.summary)
+
+
+def _says(finding: Finding, own: Mapping[str, str], declared: Mapping[str, Any]) -> bool:
+    says = finding.values.get(SAYS) or {}
+    return bool(says) and all(name in declared and own[name] == value for name, value in says.items())
+
+
+def _words(says: Mapping[str, str]) -> str:
+    return ", ".join(f"{knob}={value}" for knob, value in says.items())
+
+
+def declared_text(report: FindingsReport) -> str:
+    """A line that names what was left out; '' where nothing was."""
+    named = report.summary.get(SUMMARY, ())
+    words = dict.fromkeys(f"{each['code']} in {each['file']} ({_words(each[SAYS])})" for each in named)
+    return f"as declared, no finding: {'; '.join(words)}" if words else ""
