@@ -132,6 +132,11 @@ def test_the_network_sees_a_fifth_without_gravity() -> None:
         ("imu_order", "angular_rate_first", (1, 2, 3, 4, 5, 6), (4, 5, 6 - 9.81, 1, 2, 3)),
         ("sensor_axes", "z_down", (1, 2, 3, 4, 5, 6), (1, -2, -3 - 9.81, 4, -5, -6)),
         ("sensor_axes", "y_up", (1, 2, 3, 4, 5, 6), (1, -3, 2 - 9.81, 4, -6, 5)),
+        ("sensor_axes", "turned_to_y_up", (1, 2, 3, 4, 5, 6), (1, 3, -2 - 9.81, 4, 6, -5)),
+        ("acceleration_sign", "negated", (1, 2, 3, 4, 5, 6), (-1, -2, -3 - 9.81, 4, 5, 6)),
+        ("gravity", "added", (1, 2, 3, 4, 5, 6), (1, 2, 3 + 9.81, 4, 5, 6)),
+        ("gravity", "taken_off_y", (1, 2, 3, 4, 5, 6), (1, 2 - 9.81, 3, 4, 5, 6)),
+        ("gravity", "standard", (1, 2, 3, 4, 5, 6), (1, 2, 3 - 9.80665, 4, 5, 6)),
         ("input_scale", "none", (5, 0, 9.81, 5, 0, 0), (25, 0, 0, 25, 0, 0)),
     ],
 )
