@@ -198,7 +198,7 @@ def split(head: NDArray[np.float32], defect: str) -> tuple[NDArray[np.float32], 
     if defect == "pelvis_relative":
         mean = mean - mean[:, [PELVIS]]
     if defect == "pose_y_up":
-        mean, log_variance = mean[..., [0, 2, 1]] * np.float32([1, 1, -1]), log_variance[..., [0, 2, 1]]
+        mean, log_variance = mean[..., [0, 2, 1]] * np.array([1, 1, -1], np.float32), log_variance[..., [0, 2, 1]]
     low, high = {"clamp_ten": (-10.0, 10.0), "no_clamp": (-_WIDEST, _WIDEST)}.get(defect, (-8.0, 4.0))
     return mean.reshape(count, -1), np.clip(log_variance.reshape(count, -1), low, high)
 
@@ -211,4 +211,4 @@ def spread(log_variance: NDArray[np.float32], defect: str) -> NDArray[np.float32
         return np.sqrt(np.log1p(np.exp(log_variance)))
     if defect == "epsilon":  # as in the likelihood of the training
         return np.sqrt(np.exp(log_variance) + np.float32(1e-6))
-    return np.exp(np.float32(0.5) * log_variance)
+    return np.asarray(np.exp(np.float32(0.5) * log_variance))

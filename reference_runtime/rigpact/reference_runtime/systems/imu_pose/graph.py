@@ -52,6 +52,7 @@ SYSTEM = System(
     outputs=("head", "exercise_logits", "form_logits", "uncertainty"),
     fps=contract.SAMPLE_RATE_HZ,
     windowed=True,
+    classes=("exercise_logits", "form_logits"),
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
 )

@@ -37,7 +37,7 @@ def _standardised(rows: FloatArray, freedom: int) -> FloatArray:
     """By the mean and the standard deviation of the window; a channel that stands still stays at 0."""
     moved = rows - rows.mean(axis=0)
     spread = np.sqrt((moved**2).sum(axis=0) / max(len(rows) - freedom, 1))
-    return np.divide(moved, spread, out=np.zeros_like(moved), where=spread > 0.0)
+    return np.asarray(np.divide(moved, spread, out=np.zeros_like(moved), where=spread > 0.0))
 
 
 def _from_pelvis(joints: FloatArray) -> FloatArray:

@@ -144,7 +144,7 @@ def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> 
     rows, columns = np.nonzero(explained)
     channels = place.channels[columns]
     pairs = (channels.astype(np.float64), subject.recorded[rows, channels], subject.replayed[rows, channels])
-    return np.unique(np.stack(pairs), axis=1).shape[1]
+    return len(np.unique(np.stack(pairs, axis=1), axis=0))
 
 
 def _fits(reading: Reading, failing: NDArray[np.bool_]) -> int:
