@@ -34,6 +34,9 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     ten_classes = Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=10)
     assert parameter_count(ImuPoseNetwork(one_class)) == 6_107_117
     assert parameter_count(ImuPoseNetwork(ten_classes)) == 6_108_278
+    # one more row of the last layer and its bias: 128 + 1 for an exercise, 64 + 1 for a form
+    more = Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)
+    assert parameter_count(ImuPoseNetwork(more)) == 6_107_375 + 129 + 2 * 65
 
 
 @pytest.mark.parametrize("shape", [(1, 60), (3, 37), (2, 100)])

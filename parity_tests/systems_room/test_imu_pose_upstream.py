@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
+from rigpact.reference_runtime.systems.imu_pose.positions import without_positions
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from ..scores.engine.engine_score import judged
 from ..scores.upstream import imu_pose_side
-from ..scores.upstream.imu_pose import Upstream
+from ..scores.upstream.imu_pose import FOLDER, Upstream
 from ..scores.upstream.imu_pose_defects import DEFECTS
 
 BY_NAME = {planted.name: planted for planted in DEFECTS}
 FEW = (
     "ios_sign", "sensor_y_up", "y_up_late", "gravity_added", "standard_gravity", "window_standardised", "window_late",
-    "swapped", "axes_first", "pelvis_relative", "clamp_ten", "epsilon",
+    "swapped", "no_positions", "axes_first", "pelvis_relative", "clamp_ten", "epsilon",
 )  # fmt: skip
 """Those that no convention and no relation named before."""
-LOCATED = ("no_positions", "training_mode", "causal_mask", "gelu_by_tanh")
+LOCATED = ("training_mode", "causal_mask", "gelu_by_tanh")
 """Mistakes inside the network: only the network's own code tells them apart."""
 
 
@@ -76,3 +80,22 @@ def test_a_sensor_that_lies_still_is_not_explained_by_the_statistics_of_its_wind
     )
     assert still.explained().verdict == "agrees"
     assert still.explained("gravity_added").causes[0].changes == {"gravity": "added"}
+
+
+def test_a_model_without_a_table_of_positions_is_not_rewritten(tmp_path: Path) -> None:
+    """Another network's tables may be sines too; a name for what is not there sends people to the wrong line."""
+    model = onnx.load(str(FOLDER / "model.onnx"))
+    table = next(each for each in model.graph.initializer if each.name == "positions")
+    learned = np.random.default_rng(1).normal(size=tuple(table.dims)).astype(np.float32)
+    table.CopyFrom(numpy_helper.from_array(learned, "positions"))
+    onnx.save(model, str(tmp_path / "learned.onnx"))
+    assert without_positions(tmp_path / "learned.onnx") is None
+    rewritten = onnx.load_from_string(without_positions(FOLDER / "model.onnx"))
+    changed = [
+        one.name
+        for one, other in zip(model.graph.initializer, rewritten.graph.initializer, strict=True)
+        if one.name != "positions" and one != other
+    ]
+    assert changed == []
+    found = next(each for each in rewritten.graph.initializer if each.name == "positions")
+    assert not numpy_helper.to_array(found).any()

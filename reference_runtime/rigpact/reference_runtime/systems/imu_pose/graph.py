@@ -18,7 +18,7 @@ _HEAD_KNOBS = (stages.HEAD_LAYOUT, stages.JOINT_ORDER, stages.WORLD_AXES)
 
 
 def _answer(name: str, layout: FieldLayout) -> Stage:
-    return Stage(name, layout, ("model_input",), answer_of(name), network.bound, is_answer=True)
+    return Stage(name, layout, ("model_input",), answer_of(name), network.bound, (stages.POSITIONS,), is_answer=True)
 
 
 STAGES = (

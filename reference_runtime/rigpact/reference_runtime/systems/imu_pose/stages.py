@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rigpact.contract.conventions import CodeHint, Knob
+from rigpact.contract.conventions import CodeHint, Knob, ModelKnob
 from rigpact.contract.skeleton import left_right_permutation
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.imu_pose import JOINTS, LOG_VARIANCE_RANGE, STANDARD_GRAVITY_M_S2
@@ -15,6 +15,7 @@ from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, FUNCTIONS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.systems.imu_pose.positions import without_positions
 
 INPUT_SCALE = 5.0
 LIKELIHOOD_FLOOR = 1e-6
@@ -126,6 +127,15 @@ INPUT_SCALING = Knob(
             "sqrtf(sum / (count - 1))", "(x - x.mean(0)) / x.std(0), in torch",
             "divide both by 5; a window's own statistics take away how strong a movement is, and which way is up",
         ),
+    },
+)  # fmt: skip
+POSITIONS = ModelKnob(
+    "positional_encoding", {"added": None, "missing": without_positions}, "whether the network knows when a sample was",
+    {
+        "missing": CodeHint(
+            "x[t][c] += positions[t][c] is left out", "x = self.positional_encoding(x) is left out",
+            "the table of positions is a buffer, not a parameter: a loader that copies parameters leaves zeros there",
+        )
     },
 )  # fmt: skip
 HEAD_LAYOUT = Knob(
