@@ -34,6 +34,9 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     ten_classes = Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=10)
     assert parameter_count(ImuPoseNetwork(one_class)) == 6_107_117
     assert parameter_count(ImuPoseNetwork(ten_classes)) == 6_108_278
+    # one more row of the last layer and its bias: 128 + 1 for an exercise, 64 + 1 for a form
+    more = Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)
+    assert parameter_count(ImuPoseNetwork(more)) == 6_107_375 + 129 + 2 * 65
 
 
 @pytest.mark.parametrize("shape", [(1, 60), (3, 37), (2, 100)])
@@ -132,6 +135,11 @@ def test_the_network_sees_a_fifth_without_gravity() -> None:
         ("imu_order", "angular_rate_first", (1, 2, 3, 4, 5, 6), (4, 5, 6 - 9.81, 1, 2, 3)),
         ("sensor_axes", "z_down", (1, 2, 3, 4, 5, 6), (1, -2, -3 - 9.81, 4, -5, -6)),
         ("sensor_axes", "y_up", (1, 2, 3, 4, 5, 6), (1, -3, 2 - 9.81, 4, -6, 5)),
+        ("sensor_axes", "turned_to_y_up", (1, 2, 3, 4, 5, 6), (1, 3, -2 - 9.81, 4, 6, -5)),
+        ("acceleration_sign", "negated", (1, 2, 3, 4, 5, 6), (-1, -2, -3 - 9.81, 4, 5, 6)),
+        ("gravity", "added", (1, 2, 3, 4, 5, 6), (1, 2, 3 + 9.81, 4, 5, 6)),
+        ("gravity", "taken_off_y", (1, 2, 3, 4, 5, 6), (1, 2 - 9.81, 3, 4, 5, 6)),
+        ("gravity", "standard", (1, 2, 3, 4, 5, 6), (1, 2, 3 - 9.80665, 4, 5, 6)),
         ("input_scale", "none", (5, 0, 9.81, 5, 0, 0), (25, 0, 0, 25, 0, 0)),
     ],
 )

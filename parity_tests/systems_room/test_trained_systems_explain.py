@@ -75,7 +75,7 @@ def test_every_convention_is_named(scenes: dict[str, Scene], name: str, knob: st
     assert diagnosis.verdict == "explained"
     assert [dict(cause.changes) for cause in diagnosis.causes] == [{knob: value}]
     assert [cause.equivalents for cause in diagnosis.causes] == [()]
-    assert diagnosis.causes[0].code_hints == (CONTRACTS[name].system.knobs[knob].hints[value],)
+    assert diagnosis.causes[0].code_hints == (CONTRACTS[name].system.knobs[knob].hint(value),)
 
 
 def _some_pairs(name: str, count: int) -> list[dict[str, str]]:
@@ -100,7 +100,8 @@ def test_two_conventions_at_once_are_both_named(scenes: dict[str, Scene], name: 
         same = all(np.allclose(shown[stage], rows, atol=1e-4) for stage, rows in scene.recorded(pair).items())
         assert diagnosis.verdict == "explained", pair
         assert found == pair or pair in equals or same, (pair, found)
-        named += found == pair
+        hides = same and len(found) < len(pair)  # one change takes away what the other does: a window's own statistics
+        named += found == pair or hides
     assert named >= 10
 
 

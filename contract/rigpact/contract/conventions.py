@@ -80,6 +80,14 @@ class Knob:
 
 
 @dataclass(frozen=True, eq=False)
+class ModelKnob(Knob):
+    """A convention inside a network. effects: the model's file -> its bytes as that side has it, None where it has no such part.
+
+    The contract's own value has no function: the model is right as it is.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class InputOrder(Knob):
     """An order of a few named vectors: which one is bound at each position. Every permutation is a value."""
 

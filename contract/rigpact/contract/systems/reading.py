@@ -59,14 +59,15 @@ def _declared(document: Document) -> SystemContract:
 
 
 def _contract(root: Mapping[str, Any], path: Path, sha256: str) -> SystemContract:
-    system = find_system(root["system"])
+    vectors = {name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()}
+    system = find_system(root["system"]).with_classes(vectors)
     fps = root.get("fps", system.fps)
     return _with_meaning(
         SystemContract(
             system=system,
             path=path,
             sha256=sha256,
-            vectors={name: json_to_fields(entry["fields"]) for name, entry in root["vectors"].items()},
+            vectors=vectors,
             conventions=system.conventions(root.get("conventions")),
             constants=root.get("constants", {}),
             fps=None if fps is None else float(fps),

@@ -54,6 +54,7 @@ class System:
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
     benign_knobs: choices that belong to no stage and are never a defect.
+    classes: vectors of one number for each class: how many there are and what they are called stands in the contract.
     posed: the stage whose rotations move a skeleton, if any. description: what `rigpact describe` adds about its contracts.
     """
 
@@ -70,6 +71,7 @@ class System:
     data_problems: Callable[[Any, Mapping[str, Any]], Iterator[Problem]] = _no_problems
     files: Any = None
     benign_knobs: tuple[Knob, ...] = ()
+    classes: tuple[str, ...] = ()
     posed: str = ""
     description: Description = field(default_factory=Description)
     networks: Mapping[str, NetworkBinding] = field(default_factory=dict)
@@ -95,6 +97,27 @@ class System:
     def vectors(self) -> Mapping[str, FieldLayout]:
         """The layouts that do not depend on a contract, by stage."""
         return {stage.name: stage.layout for stage in self.stages if isinstance(stage.layout, FieldLayout)}
+
+    def expected_fields(self, vector: str, declared: FieldLayout) -> FieldLayout:
+        """What a contract that declares these fields must mean by a vector: classes are its own, all else is the system's."""
+        own = self.vectors[vector]
+        if vector not in self.classes or not declared.fields:
+            return own
+        named = (replace(own.fields[0], name=each.name, start=place) for place, each in enumerate(declared))
+        return FieldLayout(tuple(named))
+
+    def with_classes(self, declared: Mapping[str, FieldLayout]) -> Self:
+        """The system with the classes of a contract."""
+        own = {
+            name: declared[name]
+            for name in self.classes
+            if declared.get(name, self.vectors[name]) != self.vectors[name]
+        }
+        if not own:
+            return self
+        return replace(
+            self, stages=tuple(replace(each, layout=own.get(each.name, each.layout)) for each in self.stages)
+        )
 
     def problems_of(self, constants: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong with a contract file's constants; one that the system cannot read at all is a problem too."""

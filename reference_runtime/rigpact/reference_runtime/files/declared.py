@@ -23,6 +23,7 @@ from rigpact.reference_runtime.files.numbers import json_numbers, with_json_numb
 from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary, ordinary_of_rows
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
@@ -60,6 +61,7 @@ class DeclaredFiles:
         if unknown:
             known = ", ".join(contract.system.graph.names)
             raise UnusableInput(f"{path}#/stages", f"the stage {unknown[0]!r}", f"one of {known}")
+        check_widths(contract, trace.stages, path)
         return Recording(path, "trace", trace, frozenset(contract.system.graph.names))
 
     def clip(self, path: Path, contract: Any) -> Any:

@@ -156,10 +156,11 @@ class ReplayedFrames:
 
     @property
     def network(self) -> Any:
-        """The network; `NotKnown` if there is none."""
+        """The network, as the conventions have it; `NotKnown` if there is none."""
         if self.evidence.network is None:
             raise NotKnown("network")
-        return self.evidence.network
+        under = getattr(self.evidence.network, "under", None)
+        return self.evidence.network if under is None else under(self.contract.conventions)
 
     @property
     def has_drive(self) -> bool:

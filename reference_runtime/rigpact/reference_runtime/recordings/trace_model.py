@@ -132,8 +132,8 @@ def _stage_widths(name: str | None) -> dict[str, int | None] | None:
     if name is not None and name not in known_systems():
         return None
     system = find_system(name or ENEMY_ANIMATION)
-    own = system.vectors
-    return {stage: own[stage].width if stage in own else None for stage in system.graph.names}
+    own = {name: layout.width for name, layout in system.vectors.items() if name not in system.classes}
+    return {stage: own.get(stage) for stage in system.graph.names}
 
 
 def _widths(stages: Any, place: str, known: dict[str, int | None] | None) -> dict[str, int]:

@@ -5,6 +5,7 @@ Recorded outputs need no network: they are recorded stages.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rigpact.contract.conventions import ModelKnob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.stage import Compute, Frames
+from rigpact.contract.systems.stage import Compute, Frames, NotKnown
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
@@ -71,7 +73,36 @@ class OnnxSystemNetwork:
         self._wholes = set() if system.windowed else whole
         self._takes_one = bool(self._wholes) or any(entry.shape[:1] == (1,) for entry in self.signature.inputs)
         self._last: tuple[list[FloatArray], list[FloatArray]] | None = None
+        self._path, self._others = Path(path), dict[tuple[str, str], OnnxSystemNetwork | None]()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._bounded = BoundedModel(path, self._run_own, takes_one_row=self._takes_one and not self._wholes)
+
+    def under(self, conventions: Mapping[str, Any]) -> OnnxSystemNetwork:
+        """The network as a side with these conventions has it; NotKnown where the model has no part that they are about."""
+        network = self
+        for knob in self.system.knobs.values():
+            rewritten = knob.effects[conventions[knob.name]] if isinstance(knob, ModelKnob) else None
+            if rewritten is not None:
+                network = network._rewritten((knob.name, conventions[knob.name]), rewritten)
+        return network
+
+    def _rewritten(self, key: tuple[str, str], rewritten: Callable[[Path], bytes | None]) -> OnnxSystemNetwork:
+        if key not in self._others:
+            content = rewritten(self._path)
+            self._others[key] = None if content is None else self._of(content)
+        other = self._others[key]
+        if other is None:
+            raise NotKnown("network")
+        return other
+
+    def _of(self, content: bytes) -> OnnxSystemNetwork:
+        """Another model in a file of its own, which lives as long as its network."""
+        folder = tempfile.TemporaryDirectory()
+        path = Path(folder.name) / self.name
+        path.write_bytes(content)
+        found = OnnxSystemNetwork(path, self.system)
+        found._folder = folder
+        return found
 
     def bounded(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
         """The exact answers to inputs that are known up to `moved`, and the bounds of their rounding."""

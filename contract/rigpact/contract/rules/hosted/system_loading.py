@@ -135,8 +135,9 @@ def _check_vectors(document: Document, system: System) -> Iterator[Finding]:
                 document.path, f"{place}/layout_hash", vector=name, found=declared[name]["layout_hash"][:12],
                 expected=layout.layout_hash[:12],
             )  # fmt: skip
-        if not tiling and layout.layout_hash != expected.layout_hash:
-            yield _moved(document, place, name, layout, expected)
+        meant = system.expected_fields(name, layout)
+        if not tiling and layout.layout_hash != meant.layout_hash:
+            yield _moved(document, place, name, layout, meant)
 
 
 def _check_tiling(document: Document, place: str, vector: str, layout: FieldLayout) -> Iterator[Finding]:

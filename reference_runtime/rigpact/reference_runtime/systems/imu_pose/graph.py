@@ -18,7 +18,7 @@ _HEAD_KNOBS = (stages.HEAD_LAYOUT, stages.JOINT_ORDER, stages.WORLD_AXES)
 
 
 def _answer(name: str, layout: FieldLayout) -> Stage:
-    return Stage(name, layout, ("model_input",), answer_of(name), network.bound, is_answer=True)
+    return Stage(name, layout, ("model_input",), answer_of(name), network.bound, (stages.POSITIONS,), is_answer=True)
 
 
 STAGES = (
@@ -26,15 +26,15 @@ STAGES = (
     Stage(
         "model_input", contract.MODEL_INPUT, ("imu",), stages.model_input, stages.input_bound,
         (
-            stages.ACCELERATION_UNIT, stages.ANGULAR_RATE_UNIT, stages.GRAVITY, stages.IMU_ORDER, stages.SENSOR_AXES,
-            stages.INPUT_DIVISOR,
+            stages.ACCELERATION_UNIT, stages.ACCELERATION_SIGN, stages.ANGULAR_RATE_UNIT, stages.GRAVITY, stages.IMU_ORDER,
+            stages.SENSOR_AXES, stages.INPUT_SCALING,
         ),
     ),
     _answer("head", contract.HEAD),
     _answer("exercise_logits", contract.EXERCISE_LOGITS),
     _answer("form_logits", contract.FORM_LOGITS),
     _answer("uncertainty", contract.UNCERTAINTY),
-    Stage("pose", contract.POSE, ("head",), stages.pose, knobs=_HEAD_KNOBS, measure=_METRES),
+    Stage("pose", contract.POSE, ("head",), stages.pose, knobs=(*_HEAD_KNOBS, stages.POSE_ORIGIN), measure=_METRES),
     Stage(
         "log_variance", contract.LOG_VARIANCE, ("head",), stages.log_variance, knobs=(*_HEAD_KNOBS, stages.LOG_VARIANCE_CLAMP)
     ),
@@ -52,6 +52,7 @@ SYSTEM = System(
     outputs=("head", "exercise_logits", "form_logits", "uncertainty"),
     fps=contract.SAMPLE_RATE_HZ,
     windowed=True,
+    classes=("exercise_logits", "form_logits"),
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
 )

@@ -121,7 +121,9 @@ def _judged(subject: Subject, place: Place, reading: Reading) -> Relation | None
     would_fit = np.abs(subject.recorded - subject.replayed)[:, place.channels] <= reading.bound[:, place.channels]
     explained = failing & (after <= 1.0) & ~would_fit
     wanted = np.count_nonzero(failing)
-    if np.count_nonzero(explained) < max(NEARLY * wanted, PROOF + (PROOF + reading.fitted) * _fits(reading, failing)):
+    if np.count_nonzero(explained) < NEARLY * wanted:
+        return None
+    if _different(subject, place, explained) < PROOF + (PROOF + reading.fitted) * _fits(reading, failing):
         return None
     frames = ~np.isnan(after).all(axis=1)
     within = frames & ~(after > 1.0).any(axis=1)
@@ -135,6 +137,14 @@ def _judged(subject: Subject, place: Place, reading: Reading) -> Relation | None
         subject.stage.name, place.name, reading.kind, reading.words, int(np.count_nonzero(within)),
         int(np.count_nonzero(frames)), ratio,
     )  # fmt: skip
+
+
+def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:
+    """The explained values that are not copies of one another: a window's answer stands in every row, and proves as one."""
+    rows, columns = np.nonzero(explained)
+    channels = place.channels[columns]
+    pairs = (channels.astype(np.float64), subject.recorded[rows, channels], subject.replayed[rows, channels])
+    return len(np.unique(np.stack(pairs, axis=1), axis=0))
 
 
 def _fits(reading: Reading, failing: NDArray[np.bool_]) -> int:
