@@ -249,6 +249,8 @@ MESH_OF: dict[tuple[str, str], Any] = {
     ("rotation_sense", "clockwise"): lambda v: (CUBE * v[3:]) @ _turn(-v).T,
     ("vertex_table", "missing_corner_mended"): lambda v: (np.vstack([CUBE[:7], np.ones(3)]) * v[3:]) @ _turn(v).T,
 }
+
+
 def _layer_norm(centred: np.ndarray) -> list[float]:
     """By hand, over 24 numbers whose mean is zero; 1e-5 is what PyTorch adds to the variance."""
     values = centred.ravel().tolist()
@@ -269,6 +271,8 @@ INPUT_OF: dict[tuple[str, str], Any] = {
     ("mesh_origin", "centroid_and_unit_deviation"): lambda mesh: _layer_norm(mesh - mesh.sum(axis=0) / 8.0),
     ("mesh_origin", "neutral_mesh"): lambda mesh: (mesh - CUBE).ravel(),
 }
+
+
 def _half_but(axis: int) -> np.ndarray:
     return np.array([0.0 if place == axis else 0.5 for place in range(3)])
 

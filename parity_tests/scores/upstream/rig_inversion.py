@@ -62,7 +62,12 @@ MISTAKES = (
     _says("half_precision", "the mesh goes through half precision", "model_input", "float16"),
     _says("mesh_late", "the mesh of the frame before is given", "model_input", "frame t-1"),
     _says("relu", "ReLU for LeakyReLU", "rig_parameters", "Relu in place of LeakyRelu"),
-    _says("slope_of_tensorflow", "the slope of LeakyReLU is 0.2", "rig_parameters", "a slope of 0.2 in place of 0.01 in LeakyRelu"),
+    _says(
+        "slope_of_tensorflow",
+        "the slope of LeakyReLU is 0.2",
+        "rig_parameters",
+        "a slope of 0.2 in place of 0.01 in LeakyRelu",
+    ),
     _says("tanh", "tanh for the sigmoid", "rig_parameters", "Tanh in place of Sigmoid"),
     _says("no_sigmoid", "the sigmoid is left out", "rig_parameters", "without Sigmoid"),
     _knob("second_sigmoid", "a second sigmoid behind the model", "transform", "output_activation=applied_again"),
