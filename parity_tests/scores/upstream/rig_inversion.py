@@ -1,7 +1,8 @@
 """docs/systems-defects-rig_inversion.md: what `rigpact explain` says of the upstream's formulas with one mistake in them.
 
-`python -m parity_tests.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md` plants every mistake and writes the page;
-without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in rig_inversion_side.py, a row here.
+`python -m parity_tests.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md` plants every mistake and writes the
+page; without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in rig_inversion_side.py and
+a row here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
+from rigpact.contract.systems import rig_inversion as rig
 from rigpact.contract.systems.reading import read_system_contract
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
@@ -28,12 +30,12 @@ NAMED, LOCATED = 0.8, 1.0
 FOLDER = Path(__file__).parents[3] / "fixtures" / "bundles" / "rig_inversion"
 _HEAD = """# Mistakes in the formulas of rig inversion
 
-The published scripts are written again in plain numpy (`rig_inversion_side.py` under parity_tests/scores/upstream/), without a line
-of rigpact. Without a mistake, every stage that they record agrees with the committed contract and model. Each row plants one mistake,
-records the committed clip, and asks `rigpact explain`.
+The published scripts are written again in plain numpy (`rig_inversion_side.py` under parity_tests/scores/upstream/), without a
+line of rigpact. Without a mistake, every stage that they record agrees with the committed contract and model. Each row plants one
+mistake, records the committed clip, and asks `rigpact explain`.
 
-A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a relation
-says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
+A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
+relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
 
 This page is generated: `python -m parity_tests.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md`.
 """
@@ -106,7 +108,7 @@ class Scene:
     def explained(self, mistake: str = "") -> Diagnosis:
         """What `rigpact explain` says of a recording of the upstream."""
         rows = self.upstream.record(mistake)
-        evidence = Evidence(np.arange(len(rows["mesh"])), self.contract.fps, "teacher", rows, network=self._network)
+        evidence = Evidence(np.arange(len(rows["mesh"])), rig.FPS, "teacher", rows, network=self._network)
         return diagnose(evidence, self.contract)
 
     def answers(self, chosen: Sequence[Planted] = MISTAKES) -> Iterator[Answer]:
@@ -132,8 +134,8 @@ def page(answers: Sequence[Answer], honest: Diagnosis) -> str:
     words = [answer.word for answer in answers]
     located = sum(answer.is_located for answer in answers)
     counts = (
-        f"**Of {len(answers)} mistakes {words.count('named')} are named and {located} located; {words.count('silent')} are silent, "
-        f"{words.count('misleading')} misleading.** Without a mistake: {honest.verdict}."
+        f"**Of {len(answers)} mistakes {words.count('named')} are named and {located} located; "
+        f"{words.count('silent')} are silent, {words.count('misleading')} misleading.** Without a mistake: {honest.verdict}."
     )
     table = ["| mistake | first divergence | | what `rigpact explain` says |", "|---|---|---|---|"]
     return "\n".join((_HEAD, counts, "", *table, *map(_row, answers), ""))

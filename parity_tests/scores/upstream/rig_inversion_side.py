@@ -1,6 +1,6 @@
 """What electronicarts/rig-inversion computes, in plain numpy: its toy rig, its encoder and its error; and mistakes in them.
 
-Nothing here uses rigpact. The weights come from the ONNX file by their shapes; every other number stands in the published scripts.
+Nothing here uses rigpact. The weights come from the ONNX file by their shapes; the other numbers stand in the published scripts.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def encoded(weights: list[tuple[Rows, Rows]], flat: Rows, mistake: str) -> Rows:
     if mistake == "no_sigmoid":
         return np.asarray(logits)
     if mistake == "tanh":
-        return np.tanh(logits)
-    return np.exp(-np.logaddexp(0.0, -logits))
+        return np.asarray(np.tanh(logits))
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
 
 
 def transform_of(parameters: Rows, mistake: str) -> Rows:

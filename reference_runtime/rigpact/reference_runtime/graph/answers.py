@@ -74,7 +74,7 @@ def other_answers(
     chosen: only those; every one if it is None.
     """
     network = _network_of(stage, frames) if stage.is_answer else None
-    if not hasattr(network, "variants"):
+    if network is None or not hasattr(network, "variants"):
         return
     nothing: Bounds = {}
     try:

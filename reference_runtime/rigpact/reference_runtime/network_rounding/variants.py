@@ -19,7 +19,7 @@ SLOPES = (0.01, 0.1, 0.2, 0.3)
 
 
 def variants_of(program: Program) -> Iterator[tuple[str, Program]]:
-    """The program with another activation, or without one: everywhere, and in its last place alone. With what was done, in words."""
+    """The program with another activation, or without: everywhere, and in its last place. With what was done, in words."""
     active = [place for place, node in enumerate(program.operations) if not node.domain and node.op in ACTIVATIONS]
     for op in dict.fromkeys(program.operations[place].op for place in active):
         places = [place for place in active if program.operations[place].op == op]
