@@ -75,7 +75,6 @@ MESH_AXES = Knob(
         "y_up": "the mesh comes y up: turn it before the network",
     },
 )
-"""Rows are the axes in the other convention."""
 MESH_ORIGIN = Knob(
     "mesh_origin",
     {
