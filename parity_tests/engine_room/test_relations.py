@@ -150,6 +150,7 @@ NAMED: dict[str, tuple[str, Spoil, str]] = {
     ),
     "a z-score twice": ("state", lambda s: 0.5 * s["state"] - np.linspace(0.1, 0.2, 422), "as with other statistics"),
     "a clamp": ("angvel", lambda s: np.clip(s["angvel"], -0.5, 0.5), "held between -0.5 and 0.5"),
+    "a clamp from below": ("angvel", lambda s: np.maximum(s["angvel"], -0.5), "held at -0.5 and above"),
     "a rate as a step": ("angvel", lambda s: 60.0 * s["angvel"], "the frame rate, 60, times"),
     "a sign": ("angvel", lambda s: -s["angvel"], "-1 times"),
     "a shifted score": ("contacts", lambda s: s["contacts"] + 0.1, "0.1 more than it should be"),
@@ -206,3 +207,22 @@ def test_a_long_recording_says_which_frames_were_looked_at():
     (relation,) = found.relations
     assert "frame t-1" in relation.sentence
     assert relation.sentence.endswith("of 600 frames (frames 100 to 699 were looked at)")
+
+
+def test_a_network_with_another_activation_is_said_to_have_it(tmp_path):
+    """Layers written by hand take one activation for another: every answer is off, and none is out of range."""
+    import onnx
+
+    model = onnx.load(str(demo_bundle() / "model.onnx"))
+    for node in model.graph.node:
+        node.op_type = "Tanh" if node.op_type == "Sigmoid" else node.op_type
+    onnx.save(model, str(tmp_path / "changed.onnx"))
+    contract, trace, drive, network = _run("teacher")
+    changed = OnnxNetwork(tmp_path / "changed.onnx", contract)
+    other = run_frames(start_run(contract, changed, _clip(), "teacher"), range(FRAMES), "Sneak_Turn", "teacher")
+    found = diagnose(Evidence(trace.frame, trace.header.fps, "teacher", other.stages, drive, network), contract)
+    assert found.first_divergence is not None
+    assert found.first_divergence.stage == "y_norm"
+    assert [relation.sentence for relation in found.relations] == [
+        f"y_norm is computed with Tanh in place of Sigmoid: explains {FRAMES} of {FRAMES} frames"
+    ]

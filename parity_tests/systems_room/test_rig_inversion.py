@@ -231,12 +231,32 @@ def _turn(values: np.ndarray) -> np.ndarray:
     return Rotation.from_euler("xyz", values[:3]).as_matrix()
 
 
+def _turned_one_wrong(values: np.ndarray, axis: int) -> np.ndarray:
+    angles = np.array([-value if place == axis else value for place, value in enumerate(values[:3])])
+    return (CUBE * values[3:]) @ _turn(angles).T
+
+
 MESH_OF: dict[tuple[str, str], Any] = {
+    ("rotation_sense", "clockwise_about_x"): lambda v: _turned_one_wrong(v, 0),
+    ("rotation_sense", "clockwise_about_y"): lambda v: _turned_one_wrong(v, 1),
+    ("rotation_sense", "clockwise_about_z"): lambda v: _turned_one_wrong(v, 2),
+    ("reconstruction_axes", "y_mirrored"): lambda v: (CUBE * v[3:]) @ _turn(v).T * (1, -1, 1),
+    ("reconstruction_axes", "y_up"): lambda v: [
+        value for x, y, z in (CUBE * v[3:]) @ _turn(v).T for value in (x, z, -y)
+    ],
     ("vertex_side", "row"): lambda v: (CUBE * v[3:]) @ _turn(v),
     ("scale_place", "behind_rotations"): lambda v: CUBE @ _turn(v).T * v[3:],
     ("rotation_sense", "clockwise"): lambda v: (CUBE * v[3:]) @ _turn(-v).T,
     ("vertex_table", "missing_corner_mended"): lambda v: (np.vstack([CUBE[:7], np.ones(3)]) * v[3:]) @ _turn(v).T,
 }
+
+
+def _layer_norm(centred: np.ndarray) -> list[float]:
+    """By hand, over 24 numbers whose mean is zero; 1e-5 is what PyTorch adds to the variance."""
+    values = centred.ravel().tolist()
+    return [value / math.sqrt(math.fsum(each * each for each in values) / 24 + 1e-5) for value in values]
+
+
 INPUT_OF: dict[tuple[str, str], Any] = {
     ("flattening", "axis_by_axis"): lambda mesh: [mesh[vertex, axis] for axis in range(3) for vertex in range(8)],
     ("vertex_order", "reversed"): lambda mesh: [mesh[vertex, axis] for vertex in range(7, -1, -1) for axis in range(3)],
@@ -247,8 +267,28 @@ INPUT_OF: dict[tuple[str, str], Any] = {
         mesh[vertex, axis] * (1, -1, 1)[axis] for vertex in range(8) for axis in range(3)
     ],
     ("mesh_axes", "y_up"): lambda mesh: [value for x, y, z in mesh for value in (x, z, -y)],
+    ("mesh_origin", "centroid"): lambda mesh: (mesh - mesh.sum(axis=0) / 8.0).ravel(),
+    ("mesh_origin", "centroid_and_unit_deviation"): lambda mesh: _layer_norm(mesh - mesh.sum(axis=0) / 8.0),
+    ("mesh_origin", "neutral_mesh"): lambda mesh: (mesh - CUBE).ravel(),
 }
+
+
+def _half_but(axis: int) -> np.ndarray:
+    return np.array([0.0 if place == axis else 0.5 for place in range(3)])
+
+
 TRANSFORM_OF: dict[tuple[str, str], Any] = {
+    ("parameter_order", "angles_y_x_z"): lambda p: ((p[[1, 0, 2]] - 0.5) * 90, 2.5 * p[3:] - 0.5),
+    ("parameter_order", "angles_z_y_x"): lambda p: ((p[[2, 1, 0]] - 0.5) * 90, 2.5 * p[3:] - 0.5),
+    ("parameter_order", "angles_x_z_y"): lambda p: ((p[[0, 2, 1]] - 0.5) * 90, 2.5 * p[3:] - 0.5),
+    ("parameter_order", "scales_y_x_z"): lambda p: ((p[:3] - 0.5) * 90, 2.5 * p[[4, 3, 5]] - 0.5),
+    ("parameter_order", "scales_z_y_x"): lambda p: ((p[:3] - 0.5) * 90, 2.5 * p[[5, 4, 3]] - 0.5),
+    ("parameter_order", "scales_x_z_y"): lambda p: ((p[:3] - 0.5) * 90, 2.5 * p[[3, 5, 4]] - 0.5),
+    ("angle_origin", "zero_about_x"): lambda p: ((p[:3] - _half_but(0)) * 90, 2.5 * p[3:] - 0.5),
+    ("angle_origin", "zero_about_y"): lambda p: ((p[:3] - _half_but(1)) * 90, 2.5 * p[3:] - 0.5),
+    ("angle_origin", "zero_about_z"): lambda p: ((p[:3] - _half_but(2)) * 90, 2.5 * p[3:] - 0.5),
+    ("scale_limit", "not_below_zero"): lambda p: ((p[:3] - 0.5) * 90, [max(0.0, 2.5 * s - 0.5) for s in p[3:]]),
+    ("scale_limit", "absolute"): lambda p: ((p[:3] - 0.5) * 90, [abs(2.5 * s - 0.5) for s in p[3:]]),
     ("parameter_order", "scales_first"): lambda p: ((p[3:] - 0.5) * 90, 2.5 * p[:3] - 0.5),
     ("parameter_order", "interleaved"): lambda p: ((p[[0, 2, 4]] - 0.5) * 90, 2.5 * p[[1, 3, 5]] - 0.5),
     ("output_activation", "applied_again"): lambda p: (
@@ -273,7 +313,7 @@ def test_conventions_do_what_their_names_say(
     given_too = {"mesh": mesh, "rig_parameters": run["rig_parameters"]}
     other = declared_runs.run(CONTRACT, given_too, **{knob: value})
     if (knob, value) in MESH_OF:
-        expected = MESH_OF[knob, value](run["transform"][frame].astype(float)).ravel()
+        expected = np.ravel(MESH_OF[knob, value](run["transform"][frame].astype(float)))
         assert other["reconstruction"][frame] == pytest.approx(expected, abs=1e-6)
     elif (knob, value) in INPUT_OF:
         expected = INPUT_OF[knob, value](mesh[frame].astype(float).reshape(8, 3))

@@ -1,1 +1,1 @@
-"""Upstream's formulas of hosted systems, transcribed, with mistakes that real ports had, and what `rigpact explain` says."""
+"""The formulas of the hosted systems' upstreams, written again without rigpact, with the mistakes that people make."""

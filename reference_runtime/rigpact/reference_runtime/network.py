@@ -8,7 +8,8 @@ or cuts a vector of the wrong width (`AlignInputVec`). This module does the same
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,6 +78,13 @@ class OnnxNetwork:
     def bounded(self, inputs: Vectors, moved: Vectors) -> Answer:
         """The exact answer to inputs that are known up to `moved`, and the bound of its rounding."""
         return self._bounded.answer(inputs, moved)
+
+    def variants(self) -> Iterator[tuple[str, OnnxNetwork]]:
+        """The model with other activations, each with what was changed, in words. They have only `bounded`."""
+        for words, bounded in self._bounded.variants():
+            other = copy(self)
+            other._bounded = bounded
+            yield words, other
 
     def run(self, inputs: Vectors, frame: int) -> FloatArray:
         """Inference of every row, one by one if the export fixed the batch to 1. Output 0 is the answer."""

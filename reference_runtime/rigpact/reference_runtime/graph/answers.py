@@ -7,7 +7,7 @@ arrangement is the stage's own, in every system.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,27 @@ def exact_answer(stage: Stage, frames: Any) -> FloatArray | None:
     """The stage's rows by the model in float64, rounded once; None without the model or its inputs."""
     answer = _answer(stage, frames, {})
     return None if answer is None else _rows(stage, frames, answer.exact)
+
+
+def other_answers(
+    stage: Stage, frames: Any, chosen: Container[str] | None = None
+) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+    """The stage's rows and their bound by the model with other activations, each with what was changed, in words.
+
+    chosen: only those; every one if it is None.
+    """
+    network = _network_of(stage, frames) if stage.is_answer else None
+    if network is None or not hasattr(network, "variants"):
+        return
+    nothing: Bounds = {}
+    try:
+        inputs, moved = (_given(stage, frames, network, values) for values in (None, nothing))
+        for words, other in network.variants():
+            if chosen is None or words in chosen:
+                answer: Answer = other.bounded(inputs, moved)
+                yield words, _rows(stage, frames, answer.exact), _rows(stage, frames, answer.bound)
+    except NotKnown:
+        return
 
 
 def _answer(stage: Stage, frames: Any, upstream: Bounds) -> Answer | None:

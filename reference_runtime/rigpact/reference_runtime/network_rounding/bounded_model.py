@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 
 import numpy as np
 
+from rigpact.contract.systems.stage import NotKnown
 from rigpact.reference_runtime.network_rounding.arithmetic import Array
 from rigpact.reference_runtime.network_rounding.rounding_of_network import (
     PROBES,
@@ -24,6 +26,10 @@ STEPS = 16.0
 rounding of the model itself, which is measured with it."""
 
 
+def _cannot_run(_inputs: Sequence[Array]) -> Sequence[Array]:
+    raise NotKnown("network")
+
+
 class BoundedModel:
     """The model of a file, and a function that runs it."""
 
@@ -39,6 +45,13 @@ class BoundedModel:
         if self._rounding is None:
             self._rounding = NetworkRounding(self._path)
         return self._rounding
+
+    def variants(self) -> Iterator[tuple[str, BoundedModel]]:
+        """The model with other activations, each with what was changed, in words. A variant cannot be run, only evaluated."""
+        for words, rounding in self.rounding.variants():
+            other = copy(self)
+            other._run, other._rounding, other._kept = _cannot_run, rounding, []
+            yield words, other
 
     def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer:
         """The answer to inputs that are known up to `moved`, with its bounds."""

@@ -18,7 +18,8 @@ multiply-adds and the fused kernels of onnxruntime are all orders of the same ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ from rigpact.reference_runtime.network_rounding.arithmetic import (
 )
 from rigpact.reference_runtime.network_rounding.shaping import MOVING, NotEvaluated, split
 from rigpact.reference_runtime.network_rounding.sums import SUMMING
+from rigpact.reference_runtime.network_rounding.variants import variants_of
 from rigpact.reference_runtime.operations.rounding import gamma
 
 PROBES, SIGMAS, STORED = 8, 6.0, 2
@@ -64,6 +66,13 @@ class NetworkRounding:
             self._program = prepared(read_program(path))
         except UnusableInput as error:
             self.reason = error.found
+
+    def variants(self) -> Iterator[tuple[str, NetworkRounding]]:
+        """The model with other activations, each with what was changed, in words; none where it cannot be evaluated."""
+        for words, program in () if self.reason else variants_of(self._program):
+            other = copy(self)
+            other._program = program
+            yield words, other
 
     def answer(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer | None:
         """Evaluate inputs whose uncertainties are `moved`, in the order of binding; None if it is not possible."""

@@ -6,7 +6,8 @@ Recorded outputs need no network: they are recorded stages.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -115,6 +116,13 @@ class OnnxSystemNetwork:
             for every in ([each.exact for each in answers], [each.bound for each in answers])
         )
         return Answer(exact, bound)
+
+    def variants(self) -> Iterator[tuple[str, OnnxSystemNetwork]]:
+        """The model with other activations, each with what was changed, in words. They have only `bounded`."""
+        for words, bounded in self._bounded.variants():
+            other = copy(self)
+            other._bounded = bounded
+            yield words, other
 
     def _bounded_rows(self, inputs: Sequence[FloatArray], moved: Sequence[FloatArray]) -> Answer:
         """The same, in the model's own order and shapes, and back."""

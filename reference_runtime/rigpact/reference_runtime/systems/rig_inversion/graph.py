@@ -15,8 +15,8 @@ from rigpact.reference_runtime.systems.rig_inversion.data_gate import recording_
 STAGES = (
     Stage("mesh", contract.MESH, carried="reconstruction", reach=(1, 0)),
     Stage(
-        "model_input", contract.MESH, ("mesh",), stages.model_input,
-        knobs=(stages.FLATTENING, stages.VERTEX_ORDER, stages.MESH_AXES),
+        "model_input", contract.MESH, ("mesh",), stages.model_input, stages.input_bound,
+        (stages.FLATTENING, stages.VERTEX_ORDER, stages.MESH_AXES, stages.MESH_ORIGIN),
     ),
     Stage(
         "rig_parameters", contract.RIG_PARAMETERS, ("model_input",), answer_of("rig_parameters"), stages.network_bound,
@@ -26,12 +26,15 @@ STAGES = (
         "transform", contract.TRANSFORM, ("rig_parameters",), stages.transform, stages.transform_bound,
         (
             stages.PARAMETER_ORDER, stages.OUTPUT_ACTIVATION, stages.ANGLE_RANGE, stages.ANGLE_ORIGIN, stages.ANGLE_UNIT,
-            stages.SCALE_MAPPING,
+            stages.SCALE_MAPPING, stages.SCALE_LIMIT,
         ),
     ),
     Stage(
         "reconstruction", contract.MESH, ("transform",), stages.reconstruction, stages.reconstruction_bound,
-        (stages.ROTATION_ORDER, stages.ROTATION_SENSE, stages.SCALE_PLACE, stages.VERTEX_TABLE, stages.VERTEX_SIDE),
+        (
+            stages.ROTATION_ORDER, stages.ROTATION_SENSE, stages.SCALE_PLACE, stages.VERTEX_TABLE, stages.VERTEX_SIDE,
+            stages.RECONSTRUCTION_AXES,
+        ),
     ),
     Stage(
         "vertex_error", contract.VERTEX_ERROR, ("mesh", "reconstruction"), stages.vertex_error, stages.error_bound,

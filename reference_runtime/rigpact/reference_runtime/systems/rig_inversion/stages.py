@@ -21,12 +21,22 @@ from rigpact.reference_runtime.systems.rig_inversion.rig import rotated, rotatio
 _ANGLE_OPERATIONS, _MESH_OPERATIONS, _ERROR_OPERATIONS = 6, 32, 8
 """Operations of the longest chains: difference, two products and a store; sine, cosine and three turns of a scaled
 vertex; a distance."""
+_STORES, _ORIGIN_OPERATIONS = 2, 40
 
 
 def _mended(vertices: FloatArray) -> FloatArray:
     table = vertices.copy()
     table[-1] = 1.0
     return table
+
+
+def _centred(mesh: FloatArray) -> FloatArray:
+    return np.asarray(mesh - mesh.mean(axis=1, keepdims=True))
+
+
+def _normalised(mesh: FloatArray) -> FloatArray:
+    """As a layer norm does it, over all 24 numbers, with the summand of PyTorch."""
+    return np.asarray(mesh / np.sqrt(mesh.var(axis=(1, 2), keepdims=True) + 1e-5))
 
 
 FLATTENING = Knob(
@@ -51,27 +61,56 @@ VERTEX_ORDER = Knob(
         "x_fastest": "the declared order counts z fastest; the mesh was built with x fastest",
     },
 )
+_AXES = {
+    "right_handed": np.eye(3),
+    "y_mirrored": np.diag([1.0, -1.0, 1.0]),
+    "y_up": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+}
 MESH_AXES = Knob(
     "mesh_axes",
-    {
-        "right_handed": np.eye(3),
-        "y_mirrored": np.diag([1.0, -1.0, 1.0]),
-        "y_up": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-    },
+    _AXES,
     "the axes of the mesh that comes in",
     {
         "y_mirrored": "the mesh comes from a left-handed engine: turn y around on the way in",
         "y_up": "the mesh comes y up: turn it before the network",
     },
 )
-"""Rows are the axes in the other convention."""
+MESH_ORIGIN = Knob(
+    "mesh_origin",
+    {
+        "rig": lambda mesh, _neutral: mesh,
+        "centroid": lambda mesh, _neutral: _centred(mesh),
+        "centroid_and_unit_deviation": lambda mesh, _neutral: _normalised(_centred(mesh)),
+        "neutral_mesh": lambda mesh, neutral: mesh - neutral,
+    },
+    "what is subtracted from the mesh before the network",
+    {
+        "centroid": "the network takes the rig's own coordinates: look for a mean over the vertices",
+        "centroid_and_unit_deviation": "no layer norm, mean or deviation of the mesh: the network takes raw coordinates",
+        "neutral_mesh": "the network takes positions, not offsets from the neutral mesh",
+    },
+)
+_SWAPPED = "the parameters are rx, ry, rz, sx, sy, sz: look for two exchanged indices"
 PARAMETER_ORDER = Knob(
     "parameter_order",
-    {"rotations_first": [0, 1, 2, 3, 4, 5], "scales_first": [3, 4, 5, 0, 1, 2], "interleaved": [0, 2, 4, 1, 3, 5]},
+    {
+        "rotations_first": [0, 1, 2, 3, 4, 5],
+        "scales_first": [3, 4, 5, 0, 1, 2],
+        "interleaved": [0, 2, 4, 1, 3, 5],
+        "angles_y_x_z": [1, 0, 2, 3, 4, 5],
+        "angles_z_y_x": [2, 1, 0, 3, 4, 5],
+        "angles_x_z_y": [0, 2, 1, 3, 4, 5],
+        "scales_y_x_z": [0, 1, 2, 4, 3, 5],
+        "scales_z_y_x": [0, 1, 2, 5, 4, 3],
+        "scales_x_z_y": [0, 1, 2, 3, 5, 4],
+    },
     "where the answer's three angles and three scales are looked for",
     {
         "scales_first": "the parameters are rx, ry, rz, sx, sy, sz",
         "interleaved": "the parameters are rx, ry, rz, sx, sy, sz, not pairs of an axis",
+        **dict.fromkeys(
+            (f"{part}_{order}" for part in ("angles", "scales") for order in ("y_x_z", "z_y_x", "x_z_y")), _SWAPPED
+        ),
     },
 )
 OUTPUT_ACTIVATION = Knob(
@@ -91,8 +130,13 @@ ANGLE_RANGE = Knob(
     },
 )  # fmt: skip
 ANGLE_ORIGIN = Knob(
-    "angle_origin", {"middle": 0.5, "zero": 0.0}, "the parameter of no rotation",
-    {"zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are no zeros"},
+    "angle_origin",
+    {"middle": 0.5, "zero": 0.0, **{f"zero_about_{axis}": 0.5 * (np.eye(3)[place] == 0.0) for place, axis in enumerate("xyz")}},
+    "the parameter of no rotation",
+    {
+        "zero": "no rotation is p = 0.5, not p = 0: the neutral parameters are no zeros",
+        **{f"zero_about_{axis}": f"the angle about {axis} lacks the - 0.5 that the other two have" for axis in "xyz"},
+    },
 )  # fmt: skip
 ANGLE_UNIT = Knob(
     "angle_unit", {"radians": float(np.pi / 180.0), "degrees": 1.0}, "the unit in which angles go into sine and cosine",
@@ -113,6 +157,15 @@ SCALE_MAPPING = Knob(
         "half_to_three": "0.5 is subtracted, not added: p = 0.6 is scale 1",
     },
 )
+SCALE_LIMIT = Knob(
+    "scale_limit",
+    {"none": lambda scales: scales, "not_below_zero": lambda scales: np.maximum(scales, 0.0), "absolute": np.abs},
+    "what becomes of a negative scale",
+    {
+        "not_below_zero": "a negative scale is legal and mirrors the mesh: take the limit away",
+        "absolute": "a negative scale is legal and mirrors the mesh: keep its sign",
+    },
+)
 _X_FIRST = "about fixed axes: x, then y, then z"
 ROTATION_ORDER = Knob(
     "rotation_order",
@@ -124,8 +177,16 @@ ROTATION_ORDER = Knob(
     },
 )
 ROTATION_SENSE = Knob(
-    "rotation_sense", {"counter_clockwise": 1.0, "clockwise": -1.0}, "the way in which a positive angle turns",
-    {"clockwise": "a positive angle about z takes x to y; a left-handed engine turns the other way"},
+    "rotation_sense",
+    {
+        "counter_clockwise": 1.0, "clockwise": -1.0,
+        **{f"clockwise_about_{axis}": 1.0 - 2.0 * np.eye(3)[place] for place, axis in enumerate("xyz")},
+    },
+    "the way in which a positive angle turns",
+    {
+        "clockwise": "a positive angle about z takes x to y; a left-handed engine turns the other way",
+        **{f"clockwise_about_{axis}": f"only the turn about {axis} is inverted: look for its sine's sign" for axis in "xyz"},
+    },
 )  # fmt: skip
 SCALE_PLACE = Knob(
     "scale_place",
@@ -140,6 +201,15 @@ VERTEX_TABLE = Knob(
     "vertex_table", {"as_declared": lambda vertices: vertices, "missing_corner_mended": _mended}, "the neutral mesh",
     {"missing_corner_mended": "vertex 7 repeats vertex 4; a mended table is another contract"},
 )  # fmt: skip
+RECONSTRUCTION_AXES = Knob(
+    "reconstruction_axes",
+    _AXES,
+    "the axes of the mesh that the rig makes",
+    {
+        "y_mirrored": "the rig's mesh is compared in the rig's axes: turn it for a left-handed engine behind that",
+        "y_up": "the rig's mesh is compared in the rig's axes: turn it y up behind that",
+    },
+)
 VERTEX_SIDE = Knob(
     "vertex_side",
     {"column": lambda matrix: matrix, "row": lambda matrix: np.swapaxes(matrix, -1, -2)},
@@ -158,9 +228,19 @@ ERROR_MEASURE = Knob(
 
 
 def model_input(frames: Frames) -> FloatArray:
-    """The mesh as the network's input, (N, 24): reordered by matrices of zeros and ones."""
-    mesh = _vertices(frames["mesh"]) @ frames.pick(MESH_AXES).T
+    """The mesh as the network's input, (N, 24): moved to its origin, reordered by matrices of zeros and ones."""
+    mesh = frames.pick(MESH_ORIGIN)(_vertices(frames["mesh"]), frames.numbers.vertices) @ frames.pick(MESH_AXES).T
     return stored(frames.pick(FLATTENING)(mesh[:, frames.pick(VERTEX_ORDER)]))
+
+
+def input_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """A mesh that is only reordered is stored twice. A mean of eight, a variance of 24 and a division are 40 operations, on
+    numbers as large as the mesh's largest or as the result; a division by the deviation enlarges both alike."""
+    if frames.pick(MESH_ORIGIN) is MESH_ORIGIN.effects[MESH_ORIGIN.default]:
+        return gamma(_STORES) * np.abs(rows, dtype=np.float64)
+    mesh = np.abs(_vertices(frames["mesh"])).max(axis=(1, 2))[:, None]
+    largest = np.abs(rows, dtype=np.float64).max(axis=1, keepdims=True)
+    return np.broadcast_to(gamma(_ORIGIN_OPERATIONS) * np.maximum(mesh, largest), rows.shape)
 
 
 def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
@@ -177,7 +257,8 @@ def transform(frames: Frames) -> FloatArray:
     answer = answer[:, frames.pick(PARAMETER_ORDER)]
     width = rig.angle_range_deg * frames.pick(ANGLE_RANGE) * frames.pick(ANGLE_UNIT)
     angles = (answer[:, :3] - frames.pick(ANGLE_ORIGIN)) * width
-    return stored(np.hstack([angles, frames.pick(SCALE_MAPPING)(answer[:, 3:], *rig.scale_range)]))
+    scales = frames.pick(SCALE_LIMIT)(frames.pick(SCALE_MAPPING)(answer[:, 3:], *rig.scale_range))
+    return stored(np.hstack([angles, scales]))
 
 
 def transform_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
@@ -196,7 +277,7 @@ def reconstruction(frames: Frames) -> FloatArray:
     table = frames.pick(VERTEX_TABLE)(frames.numbers.vertices)
     neutral = np.broadcast_to(table, (len(values), len(VERTICES), 3))
     mesh = frames.pick(SCALE_PLACE)(neutral, scales, partial(rotated, matrix=matrix))
-    return stored(mesh.reshape(len(mesh), -1))
+    return stored((mesh @ frames.pick(RECONSTRUCTION_AXES).T).reshape(len(mesh), -1))
 
 
 def reconstruction_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:

@@ -97,17 +97,20 @@ def added(subject: Subject, place: Place) -> Iterator[Reading]:
 
 
 def clamped(subject: Subject, place: Place) -> Iterator[Reading]:
-    """Held between the smallest and the largest value that was recorded; several values must stand at such a limit."""
+    """Held at the smallest or the largest value that was recorded, or between them; several values must stand at a limit."""
     recorded = subject.recorded[:, place.channels]
     if not np.isfinite(recorded).all():
         return
+    failing = subject.failing[:, place.channels]
     low, high = float(recorded.min()), float(recorded.max())
-    rows = np.clip(subject.replayed[:, place.channels], low, high)
-    at_limit = (recorded == low) | (recorded == high)
-    if np.count_nonzero(at_limit & subject.failing[:, place.channels]) < 4:
+    at_low, at_high = (np.count_nonzero((recorded == limit) & failing) for limit in (low, high))
+    if at_low + at_high < 4:
         return
-    moved = subject.bound[:, place.channels]
-    yield subject.reading(place, "clamped", f"held between {low:.6g} and {high:.6g}", rows, moved, 1)
+    words = f"held between {low:.6g} and {high:.6g}"
+    if not (at_low and at_high):
+        words = f"held at {low:.6g} and above" if at_low else f"held at {high:.6g} and below"
+    rows = np.clip(subject.replayed[:, place.channels], low, high)
+    yield subject.reading(place, "clamped", words, rows, subject.bound[:, place.channels], 1)
 
 
 def fewer_bits(subject: Subject, place: Place) -> Iterator[Reading]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.relations.activations import activations
 from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhere
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.numbers import numbers
@@ -35,7 +36,8 @@ from rigpact.reports.diagnosing.stage_error import error_between
 
 Family = Callable[[Subject, Place], Iterator[Reading]]
 SAY_MUCH: tuple[Family, ...] = (
-    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, another_bone, inputs, numbers, elsewhere,
+    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, another_bone, activations, inputs, numbers,
+    elsewhere,
 )  # fmt: skip
 """Readings that fit nothing, or a few numbers, to the whole recording."""
 SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, other_statistics)

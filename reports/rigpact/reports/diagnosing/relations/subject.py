@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -15,6 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reports.diagnosing.explanation import NEARLY
@@ -155,6 +156,16 @@ class Subject:
             nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
             bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
         return Reading(kind, words, rows.astype(np.float64), bound)
+
+    def other_answers(self) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+        """The network's answers with other activations that are near: what was changed, rows, bound."""
+        near = None
+        if self._few is not None:
+            trial = ReplayedFrames(self.evidence.at_rows(self._few), self.contract)
+            every = other_answers(self.stage, trial)
+            near = {words for words, rows, _ in every if self._fits_roughly(rows, self._few)}
+        if near is None or near:
+            yield from other_answers(self.stage, self.frames, near)
 
     def _is_near(self, evidence: Evidence, contract: Any, few: Sequence[int]) -> bool:
         rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))

@@ -1,0 +1,164 @@
+"""docs/systems-defects-rig_inversion.md: what `rigpact explain` says of the upstream's formulas with one mistake in them.
+
+`python -m parity_tests.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md` plants every mistake and writes the
+page; without an argument it prints it. It exits with 1 if a bar is missed. To add a mistake: a line in rig_inversion_side.py and
+a row here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from rigpact.contract.systems import rig_inversion as rig
+from rigpact.contract.systems.reading import read_system_contract
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
+from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+
+from ..engine.defects import Planted, Truth
+from ..engine.engine_score import Answer, judged
+from .rig_inversion_side import Upstream, encoder_weights
+
+NAMED, LOCATED = 0.8, 1.0
+"""The bars: so many are named, so many located; none is silent, and none gets an answer that is not true of it."""
+FOLDER = Path(__file__).parents[3] / "fixtures" / "bundles" / "rig_inversion"
+_HEAD = """# Mistakes in the formulas of rig inversion
+
+The published scripts are written again in plain numpy (`rig_inversion_side.py` under parity_tests/scores/upstream/), without a
+line of rigpact. Without a mistake, every stage that they record agrees with the committed contract and model. Each row plants one
+mistake, records the committed clip, and asks `rigpact explain`.
+
+A mistake is *located* when the first divergence is in the stage where it shows first. It is *named* when a convention or a
+relation says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
+
+This page is generated: `python -m parity_tests.scores.upstream.rig_inversion docs/systems-defects-rig_inversion.md`.
+"""
+
+
+def _knob(name: str, what: str, stage: str, change: str) -> Planted:
+    return Planted(name, what, (stage,), (Truth(convention=change),))
+
+
+def _says(name: str, what: str, stage: str, *words: str) -> Planted:
+    return Planted(name, what, (stage,), (Truth(relation=words),))
+
+
+_LIMITS = tuple(
+    Truth(relation=(words,))
+    for words in ("held between -0.349066 and 0.349066", "held at -0.349066 and above", "held at 0.349066 and below")
+)
+"""20 degrees in radians. An angle that reaches one of the limits only is held there."""
+MISTAKES = (
+    _knob("column_major", "the mesh is flattened by axes", "model_input", "flattening=axis_by_axis"),
+    _knob("x_fastest", "the mesh comes with x as the fastest axis", "model_input", "vertex_order=x_fastest"),
+    _knob("centred", "the mesh's centre is subtracted", "model_input", "mesh_origin=centroid"),
+    _knob("layer_norm", "a layer norm on the centred mesh", "model_input", "mesh_origin=centroid_and_unit_deviation"),
+    _knob("from_neutral", "offsets from the neutral mesh are given", "model_input", "mesh_origin=neutral_mesh"),
+    _says("centimetres", "the mesh is given in centimetres", "model_input", "100 times"),
+    _says("half_precision", "the mesh goes through half precision", "model_input", "float16"),
+    _says("mesh_late", "the mesh of the frame before is given", "model_input", "frame t-1"),
+    _says("relu", "ReLU for LeakyReLU", "rig_parameters", "Relu in place of LeakyRelu"),
+    _says(
+        "slope_of_tensorflow",
+        "the slope of LeakyReLU is 0.2",
+        "rig_parameters",
+        "a slope of 0.2 in place of 0.01 in LeakyRelu",
+    ),
+    _says("tanh", "tanh for the sigmoid", "rig_parameters", "Tanh in place of Sigmoid"),
+    _says("no_sigmoid", "the sigmoid is left out", "rig_parameters", "without Sigmoid"),
+    _knob("second_sigmoid", "a second sigmoid behind the model", "transform", "output_activation=applied_again"),
+    _knob("scales_swapped", "the scales of x and y are swapped", "transform", "parameter_order=scales_y_x_z"),
+    _knob("angles_swapped", "the angles about y and z are swapped", "transform", "parameter_order=angles_x_z_y"),
+    _knob("one_origin", "no rotation about x is taken for p = 0", "transform", "angle_origin=zero_about_x"),
+    _knob("whole_range", "the range of angles is 180 degrees", "transform", "angle_range=180_deg"),
+    _knob("degrees", "sine and cosine get degrees", "transform", "angle_unit=degrees"),
+    Planted("limited_turns", "turns stop at 20 degrees", ("transform",), _LIMITS),
+    _knob("scale_without_offset", "scale = 2.5 p", "transform", "scale_mapping=zero_to_two_and_a_half"),
+    _knob("no_negative_scale", "a negative scale becomes zero", "transform", "scale_limit=not_below_zero"),
+    _knob("capital_letters", "the turns are made in the order z, y, x", "reconstruction", "rotation_order=z_y_x"),
+    _knob("one_inverse", "the turn about y is inverted", "reconstruction", "rotation_sense=clockwise_about_y"),
+    _knob("left_handed", "every turn is inverted", "reconstruction", "rotation_sense=clockwise"),
+    _knob("row_vectors", "vertices are rows beside R = Rz Ry Rx", "reconstruction", "vertex_side=row"),
+    _knob("scaled_last", "the mesh is turned first, then scaled", "reconstruction", "scale_place=behind_rotations"),
+    _knob("mended_cube", "the missing corner is put back", "reconstruction", "vertex_table=missing_corner_mended"),
+    _knob("y_up", "the rebuilt mesh is y up", "reconstruction", "reconstruction_axes=y_up"),
+    _knob("squared_error", "the error is the squared distance", "vertex_error", "error_measure=squared"),
+    _says("error_late", "the error against the mesh of the frame before", "vertex_error", "mesh of frame t-1"),
+)
+FEW = ("layer_norm", "relu", "tanh", "scales_swapped", "one_origin", "no_negative_scale", "one_inverse", "y_up")
+"""Mistakes of the small version in the ordinary suite: those that once had no name."""
+
+
+class Scene:
+    """The committed contract, model and clip, and the upstream's formulas on them."""
+
+    def __init__(self) -> None:
+        """Read the committed files."""
+        self.contract = read_system_contract(FOLDER / "rig_inversion.json")
+        self._network = OnnxSystemNetwork(FOLDER / "model.onnx", self.contract.system)
+        anim = load_file(FOLDER / "clip.trace.safetensors")["mesh"].reshape(-1, 8, 3)
+        self.upstream = Upstream(encoder_weights(FOLDER / "model.onnx"), anim)
+
+    def explained(self, mistake: str = "") -> Diagnosis:
+        """What `rigpact explain` says of a recording of the upstream."""
+        rows = self.upstream.record(mistake)
+        evidence = Evidence(np.arange(len(rows["mesh"])), rig.FPS, "teacher", rows, network=self._network)
+        return diagnose(evidence, self.contract)
+
+    def answers(self, chosen: Sequence[Planted] = MISTAKES) -> Iterator[Answer]:
+        """The answer to each mistake."""
+        for planted in chosen:
+            yield judged(planted, self.explained(planted.name))
+
+
+def shortcomings(answers: Sequence[Answer], honest: Diagnosis) -> list[str]:
+    """The bars that are missed, in words."""
+    count = len(answers)
+    named, located = sum(each.is_named for each in answers), sum(each.is_located for each in answers)
+    found = [] if honest.verdict == "agrees" else [f"without a mistake: {honest.verdict}"]
+    if named < NAMED * count:
+        found.append(f"named {named} of {count}, required {NAMED:.0%}")
+    if located < LOCATED * count:
+        found.append(f"located {located} of {count}, required {LOCATED:.0%}")
+    return found + [f"{each.planted.name} is {each.word}" for each in answers if each.word in ("misleading", "silent")]
+
+
+def page(answers: Sequence[Answer], honest: Diagnosis) -> str:
+    """docs/systems-defects-rig_inversion.md."""
+    words = [answer.word for answer in answers]
+    located = sum(answer.is_located for answer in answers)
+    counts = (
+        f"**Of {len(answers)} mistakes {words.count('named')} are named and {located} located; "
+        f"{words.count('silent')} are silent, {words.count('misleading')} misleading.** Without a mistake: {honest.verdict}."
+    )
+    table = ["| mistake | first divergence | | what `rigpact explain` says |", "|---|---|---|---|"]
+    return "\n".join((_HEAD, counts, "", *table, *map(_row, answers), ""))
+
+
+def _row(answer: Answer) -> str:
+    shown = "; ".join(words.replace("|", "/") for words in answer.said[:2]) + (" …" if len(answer.said) > 2 else "")
+    return f"| {answer.planted.what} | {answer.first or '-'} | {answer.word} | {shown} |"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write or print the page; 1 if a bar is missed."""
+    scene = Scene()
+    honest, answers = scene.explained(), list(scene.answers())
+    text = page(answers, honest)
+    if arguments:
+        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
+    else:
+        sys.stdout.write(text)
+    missed = shortcomings(answers, honest)
+    sys.stderr.write("".join(f"{words}\n" for words in missed))
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

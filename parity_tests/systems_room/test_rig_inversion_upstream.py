@@ -1,0 +1,58 @@
+"""Rig inversion against the published scripts, written again without rigpact: they agree, and their mistakes are named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..scores.upstream import rig_inversion, rig_inversion_side
+
+
+@pytest.fixture(scope="module")
+def scene() -> rig_inversion.Scene:
+    """The committed files, read once."""
+    return rig_inversion.Scene()
+
+
+def test_the_published_scripts_agree_in_every_stage(scene: rig_inversion.Scene) -> None:
+    """A tool that alarms on the upstream itself is not tried twice."""
+    found = scene.explained()
+    assert found.verdict == "agrees"
+    assert [stage.stage for stage in found.stages if stage.ok] == list(scene.contract.system.graph.names)[1:]
+
+
+@pytest.mark.parametrize("name", rig_inversion.FEW)
+def test_a_mistake_in_the_published_scripts_is_named(scene: rig_inversion.Scene, name: str) -> None:
+    """ "It differs in transform" sends a rigger searching for a day; "the scales of x and y are swapped" is a line of code."""
+    planted = next(each for each in rig_inversion.MISTAKES if each.name == name)
+    (answer,) = scene.answers([planted])
+    assert (answer.word, answer.first) == ("named", planted.stages[0]), answer.said
+
+
+def test_every_mistake_of_the_table_changes_the_recording(scene: rig_inversion.Scene) -> None:
+    """A misspelt name plants nothing, and its row says so of nothing."""
+    honest = scene.upstream.record()
+    for planted in rig_inversion.MISTAKES:
+        rows = scene.upstream.record(planted.name)
+        first = next((stage for stage in rows if not np.array_equal(rows[stage], honest[stage])), "")
+        assert first == planted.stages[0], planted.name
+    assert len(rig_inversion.MISTAKES) >= 14
+
+
+def test_the_scripts_share_no_code_with_rigpact() -> None:
+    """A transcription that calls the code under test agrees with it whatever it computes."""
+    source = Path(rig_inversion_side.__file__).read_text(encoding="utf-8")
+    assert not re.findall(r"^(?:from|import) (?:rigpact|\.)", source, re.MULTILINE)
+
+
+def test_the_score_misses_no_bar(scene: rig_inversion.Scene) -> None:
+    """A page that says "named" of what is only located is an advertisement."""
+    planted = [each for each in rig_inversion.MISTAKES if each.name in rig_inversion.FEW[:1]]
+    (good,) = scene.answers(planted)
+    assert rig_inversion.shortcomings([good], scene.explained()) == []
+    bad = rig_inversion.judged(planted[0], scene.explained("relu"))
+    assert bad.word == "misleading"
+    assert len(rig_inversion.shortcomings([bad], scene.explained("relu"))) == 4
