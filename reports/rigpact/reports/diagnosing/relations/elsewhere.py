@@ -72,8 +72,9 @@ def _runs_of(channels: NDArray[np.intp], chosen: Sequence[tuple[_Vector, NDArray
 
 
 def _vectors(subject: Subject) -> Iterator[_Vector]:
-    """The stage itself, the other stages, one frame's row of them."""
+    """The stage itself, nothing, the other stages, one frame's row of them."""
     yield _Vector(subject.stage.name, "", subject.replayed, subject.bound)
+    yield _Vector("zeros", "", np.zeros(subject.recorded.shape), np.zeros(subject.recorded.shape))
     for name, rows in {**subject.inputs, **subject.others}.items():
         exact, nothing = rows.astype(np.float64), np.zeros(rows.shape)
         for lag in (each for each in _LAGS if subject.may_be_read(name, each)):
