@@ -7,7 +7,7 @@ contract says; `AS_PUBLISHED` are the four choices of the public server that the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,7 @@ def leg_of(leg: int, pose: Vector, reply: Vector, mistakes: Collection[str]) -> 
     if "rounded_lengths" in mistakes:
         femur, tibia = 45.75, 41.70
     axis = np.array((0.0, 0.0, -1.0) if "axis_minus_z" in mistakes else AXES[leg])
-    turn = turned
+    turn: Callable[[Vector, Vector], Vector] = turned
     if "inverse_rotation" in mistakes:
         turn = lambda r, v: turned(inverse(r), v)  # noqa: E731 - three ways of one formula
     if "w_first_in_formula" in mistakes:

@@ -194,14 +194,12 @@ def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArr
     bounds = []
     for side in SIDES:
         start = 3 * JOINTS.index(f"foot_{side}")
-        target = frame[:, _FRAME[f"foot_{side}_target"].range].sum(axis=1)
-        target = target + frame[:, _PELVIS].sum(
-            axis=1
-        )  # a target that is turned back into the world is moved by the pelvis
+        # a target that is turned back into the world is moved by the pelvis
+        target = (frame[:, _FRAME[f"foot_{side}_target"].range] + frame[:, _PELVIS]).sum(axis=1)
         bounds.append(gamma(_ROTATE) * (places[:, start : start + 3].sum(axis=1) + target))
-    bound = np.stack(bounds, axis=1)
+    bound: FloatArray = np.stack(bounds, axis=1)
     if frames.pick(knobs.ERROR_LENGTH) is LENGTHS["squared"]:
-        return (2.0 * np.sqrt(rows.astype(np.float64)) + bound) * bound + gamma(1) * rows
+        return np.asarray((2.0 * np.sqrt(rows.astype(np.float64)) + bound) * bound + gamma(1) * rows)
     return bound
 
 
