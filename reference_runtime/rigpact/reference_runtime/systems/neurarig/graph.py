@@ -28,7 +28,7 @@ STAGES = (
     ),
     Stage(
         "raw_rotations", contract.RAW_ROTATIONS, ("model_input",), answer_of("raw_rotations"), stages.network_bound,
-        is_answer=True,
+        is_answer=True, source="--onnx with the model, and record packet",
     ),
     Stage(
         "rotations", contract.ROTATIONS, ("raw_rotations",), stages.rotations, stages.rotations_bound,
