@@ -168,6 +168,16 @@ NAMED: dict[str, tuple[str, Spoil, str]] = {
         lambda s: _interpolated(s["y_out"], 0.3),
         "smoothed: 0.3 of the way",
     ),
+    "the root's position with y and z swapped": (
+        "x_raw",
+        lambda s: _of_slice(s["x_raw"], slice(0, 3), lambda x: x[:, [0, 2, 1]]),
+        "x_raw[RootPosition] is what it should be with x, z, y in place of x, y, z",
+    ),
+    "one quaternion with w first": (
+        "quat",
+        lambda s: _of_bone(s, 9, lambda q: np.roll(q, 1, axis=-1)),
+        "quat of hand_l is what it should be with w, x, y, z in place of x, y, z, w",
+    ),
     "a ring read from its start": (
         "pose_hist_raw",
         lambda s: np.roll(s["pose_hist_raw"], 276, axis=1),

@@ -18,6 +18,7 @@ from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhe
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.numbers import numbers
 from rigpact.reports.diagnosing.relations.relation import Reading, Relation
+from rigpact.reports.diagnosing.relations.reordered import reordered
 from rigpact.reports.diagnosing.relations.scaled import (
     added,
     clamped,
@@ -35,7 +36,7 @@ from rigpact.reports.diagnosing.stage_error import error_between
 
 Family = Callable[[Subject, Place], Iterator[Reading]]
 SAY_MUCH: tuple[Family, ...] = (
-    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, another_bone, inputs, numbers, elsewhere,
+    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, reordered, another_bone, inputs, numbers, elsewhere,
 )  # fmt: skip
 """Readings that fit nothing, or a few numbers, to the whole recording."""
 SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, smoothed, other_statistics)
