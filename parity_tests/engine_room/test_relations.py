@@ -90,6 +90,13 @@ def _late(rows: np.ndarray, frames: int) -> np.ndarray:
     return rows[np.maximum(np.arange(len(rows)) - frames, 0)]
 
 
+def _interpolated(rows: np.ndarray, share: float) -> np.ndarray:
+    result = rows.astype(np.float64)
+    for frame in range(1, len(rows)):
+        result[frame] = (result[frame - 1] + share * (rows[frame] - result[frame - 1])).astype(np.float32)
+    return result
+
+
 def _pulled(quats: np.ndarray) -> np.ndarray:
     towards = quats + np.array((0.0, 0.0, 0.0, 0.2))
     return towards / np.linalg.norm(towards, axis=-1, keepdims=True)
@@ -157,6 +164,21 @@ NAMED: dict[str, tuple[str, Spoil, str]] = {
     "an odd gain": ("y_norm", lambda s: 0.98 * s["y_norm"], "0.98 times"),
     "the answer in float16": ("y_norm", lambda s: s["y_norm"].astype(np.float16), "rounded to float16"),
     "one bone too early": ("y_raw", lambda s: np.roll(s["y_raw"], 6, axis=1), "that of the part -1 places on"),
+    "an interpolation to the new answer": (
+        "y_out",
+        lambda s: _interpolated(s["y_out"], 0.3),
+        "smoothed: 0.3 of the way",
+    ),
+    "the root's position with y and z swapped": (
+        "x_raw",
+        lambda s: _of_slice(s["x_raw"], slice(0, 3), lambda x: x[:, [0, 2, 1]]),
+        "x_raw[RootPosition] is what it should be with x, z, y in place of x, y, z",
+    ),
+    "one quaternion with w first": (
+        "quat",
+        lambda s: _of_bone(s, 9, lambda q: np.roll(q, 1, axis=-1)),
+        "quat of hand_l is what it should be with w, x, y, z in place of x, y, z, w",
+    ),
     "a ring read from its start": (
         "pose_hist_raw",
         lambda s: np.roll(s["pose_hist_raw"], 276, axis=1),

@@ -37,9 +37,11 @@ AXIS = {"r": np.array([1.0, 0.0, 0.0]), "l": np.array([-1.0, 0.0, 0.0])}
 
 
 def run(seed: int, count: int = 40, **changes: str) -> Rows:
-    """Every stage on random poses and random raw answers."""
+    """Every stage on random poses, the right foot in the air in every second one, and random raw answers."""
     raw = np.random.default_rng(seed + 100).normal(0.0, 3.0, (count, 24)).astype(np.float32)
-    given_rows = {"engine_pose": random_rows(seed, count), "raw_rotations": raw}
+    poses = random_rows(seed, count)
+    poses[::2, FRAME["has_hit_r"].start] = 0.0
+    given_rows = {"engine_pose": poses, "raw_rotations": raw}
     return declared_runs.run(CONTRACT, given_rows, **changes)
 
 

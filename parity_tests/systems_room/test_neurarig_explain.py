@@ -102,4 +102,14 @@ def test_a_stage_without_its_inputs_is_not_judged() -> None:
 
     assert diagnosis.verdict == "undetermined"
     assert diagnosis.exit_code == 2
-    assert diagnosis.stages[0].needs == "record rotations"
+    assert diagnosis.stages[0].needs == "record rotations or --onnx with the model, and record packet"
+
+
+def test_a_reply_is_judged_from_the_packet_and_the_model_where_nothing_between_was_recorded() -> None:
+    """A client at the end of a wire sees two datagrams; what the server did between them must not stay unjudged."""
+    sent = {name: rows for name, rows in recorded({}).items() if name in ("engine_pose", "packet", "reply")}
+    wrong = {**sent, "reply": recorded({"reply_legs": "left_first"})["reply"]}
+    alone, named = explain(sent), explain(wrong)
+
+    assert (alone.verdict, [each.ok for each in alone.stages if each.stage == "reply"]) == ("agrees", [True])
+    assert [dict(cause.changes) for cause in named.causes] == [{"reply_legs": "left_first"}]

@@ -38,6 +38,7 @@ from rigpact.training.neurarig.walk import walk_rows
 BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundles" / "neurarig"
 PEER, OTHER_PEER = ("127.0.0.1", 40_001), ("127.0.0.1", 40_002)
 HELLO = encode_handshake(LEGS.bones)
+SOUND_REPLY = encode_reply(np.arange(24.0))
 
 
 def sound_packet() -> np.ndarray:
@@ -95,7 +96,7 @@ def test_a_reply_is_97_bytes_and_one_of_25_is_refused() -> None:
     assert isinstance(whole, Reply)
     assert whole.values.tolist() == list(range(24))
     assert isinstance(short, Refusal)
-    assert short.reason is Reason.FRAME_LENGTH
+    assert short.reason is Reason.REPLY_LENGTH
 
 
 def test_the_committed_datagrams_are_those_of_the_committed_clip() -> None:
@@ -183,6 +184,14 @@ def test_a_frame_before_the_handshake_is_refused() -> None:
     assert session.counts.refused == {Reason.NO_HANDSHAKE: 1}
 
 
+def test_a_server_without_a_handshake_takes_frames_at_once() -> None:
+    """The public builds of 63 floats have no handshake: refused frames would leave a working engine without an answer."""
+    session = Session(Teacher(), LEGS, needs_handshake=False)
+
+    assert session.receive(SOUND, PEER) == encode_reply(np.arange(24.0))
+    assert session.counts.refused == {}
+
+
 def test_it_solves_only_after_the_loss_stayed_low() -> None:
     """One lucky frame saved the weights of a network that had learned nothing."""
     losses = [9.0, 0.5, 9.0, *[0.5] * STEADY_FRAMES]
@@ -237,6 +246,60 @@ def served() -> object:
     server.stop()
     thread.join(timeout=5.0)
     server.close()
+
+
+class _Answers:
+    """A server in a thread that answers a frame with bytes, `most` times, and takes all others."""
+
+    def __init__(self, answer: bytes, most: int) -> None:
+        import socket
+
+        self.wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.wire.bind(("127.0.0.1", 0))
+        self.wire.settimeout(3.0)
+        self.address, self.answer, self.most, self.first = self.wire.getsockname(), answer, most, b""
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                datagram, sender = self.wire.recvfrom(1000)
+            except OSError:
+                return
+            self.first = self.first or datagram
+            if datagram[0] == 2 and self.most:
+                self.most -= 1
+                self.wire.sendto(self.answer, sender)
+
+
+def test_a_client_says_what_it_refused_and_why() -> None:
+    """The public server answers every frame with 25 bytes; `240 refused` alone does not tell that it counts floats as bytes."""
+    server = _Answers(SOUND_REPLY[:25], 100)
+    played = play(np.tile(sound_packet(), (8, 1)), *server.address, rate_hz=200.0)
+    server.wire.close()
+
+    assert played.refused == 8
+    assert played.refusals == {
+        "a reply of another length: 25 bytes, expected 97, as if its floats were counted as bytes": 8
+    }
+
+
+def test_the_answers_of_a_server_that_stops_belong_to_the_frames_that_it_took() -> None:
+    """Given to the last frames of the clip, right answers look like wrong ones."""
+    server = _Answers(SOUND_REPLY, 5)
+    played = play(np.tile(sound_packet(), (40, 1)), *server.address, rate_hz=200.0)
+    server.wire.close()
+
+    assert played.frame_of == [0, 1, 2, 3, 4]
+
+
+def test_a_client_without_a_handshake_begins_with_a_frame() -> None:
+    """A build without 0x01 refuses it, or takes it as a frame."""
+    server = _Answers(SOUND_REPLY, 100)
+    played = play(np.tile(sound_packet(), (3, 1)), *server.address, rate_hz=200.0, shakes_hands=False)
+    server.wire.close()
+
+    assert (server.first[0], len(server.first), len(played.replies)) == (2, 253, 3)
 
 
 def test_a_client_at_60_hz_loses_nothing(served: Server) -> None:

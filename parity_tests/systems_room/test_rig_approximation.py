@@ -34,7 +34,7 @@ def rigpact(capsys: pytest.CaptureFixture[str]) -> Command:
 @pytest.fixture(scope="module")
 def contract(checkout: Path) -> Path:
     """The committed contract of the approximation, beside its model."""
-    return checkout / "fixtures" / "bundles" / "rig_inversion" / "rig_approximation.toml"
+    return checkout / "fixtures" / "bundles" / "rig_inversion" / "rig_inversion_approximation.toml"
 
 
 def data_set(folder: Path, mistake: str = "") -> Path:

@@ -38,8 +38,9 @@ def packets_of(clip: Path, bundle: Path) -> tuple[SystemContract, Trace, FloatAr
 def write_played(out: Path, contract: SystemContract, trace: Trace, packets: FloatArray, played: Played) -> None:
     """Write the answered frames: the engine's pose, the packet sent, the reply, and the resulting legs."""
     if not played.replies:
+        refused = "".join(f"; refused {count} times: {words}" for words, count in played.refusals.items())
         raise UnusableInput(
-            out, "no reply", "a server that answers", "it answers once its loss stays low, or with --onnx"
+            out, f"no reply{refused}", "a server that answers", "it answers once its loss stays low, or with --onnx"
         )
     frames = np.array(played.frame_of)
     rows = frames % len(packets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,7 +16,9 @@ from rigpact.reference_runtime.systems.neurarig.server import DEFAULT_HOST, DEFA
 from rigpact.reference_runtime.systems.neurarig.wire import (
     LARGEST_DATAGRAM,
     LEGS,
+    Message,
     Profile,
+    Refusal,
     Reply,
     decode_at_client,
     encode_frame,
@@ -27,25 +30,34 @@ LAST_REPLY_S = 0.5
 
 @dataclass
 class Played:
-    """Data of a client's session. replies (N, reply floats); `frame_of` (N,): the assumed frame of each reply."""
+    """Data of a client's session.
+
+    replies (N, reply floats); frame_of (N,): the assumed frame of each reply; refusals: datagrams that are no reply, by what is
+    wrong with them.
+    """
 
     sent: int = 0
-    refused: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     replies: list[FloatArray] = field(default_factory=list)
     frame_of: list[int] = field(default_factory=list)
 
+    @property
+    def refused(self) -> int:
+        """Number of datagrams that are no reply."""
+        return self.refusals.total()
+
 
 def play(
     frames: FloatArray, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, rate_hz: float = 60.0,
-    profile: Profile = LEGS, sleep: Callable[[float], None] = time.sleep,
+    profile: Profile = LEGS, sleep: Callable[[float], None] = time.sleep, *, shakes_hands: bool = True,
 ) -> Played:  # fmt: skip
     """Shake hands, send rows (T, frame floats) at a rate and collect the replies.
 
-    The protocol has no message numbers. Replies are assigned to frames in order, beginning with the first answered
-    frame.
+    The protocol has no message numbers. Replies are assigned to frames in order, beginning with the first answered frame:
+    no reply belongs to a frame that was sent after it came.
     """
-    played = Played()
+    played, latest = Played(), len(frames)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
         try:
             wire.connect((host, port))
@@ -53,18 +65,21 @@ def play(
             raise UnusableInput(f"{host}:{port}", f"an address that cannot be reached ({error})", "a server") from None
         wire.settimeout(0.0)  # receiving never blocks
         start = time.monotonic()
-        _send(wire, encode_handshake(profile.bones), (host, port))
+        if shakes_hands:
+            _send(wire, encode_handshake(profile.bones), (host, port))
         for index, row in enumerate(frames):
             ahead = start + index / rate_hz - time.monotonic()
             if ahead > 0.0:
                 sleep(ahead)
+            _collect(wire, played, profile)
+            if played.replies:
+                latest = min(latest, played.sent - len(played.replies))
             _send(wire, encode_frame(row), (host, port))
             played.sent += 1
-            _collect(wire, played, profile)
         _collect_last(wire, played, profile)
         played.seconds = time.monotonic() - start
-    first = played.sent - len(played.replies)
-    played.frame_of = list(range(max(first, 0), max(first, 0) + len(played.replies)))
+    first = max(min(latest, played.sent - len(played.replies)), 0)
+    played.frame_of = list(range(first, first + len(played.replies)))
     return played
 
 
@@ -91,7 +106,11 @@ def _collect(wire: socket.socket, played: Played, profile: Profile) -> bool:
         if isinstance(message, Reply):
             played.replies.append(message.values)
         else:
-            played.refused += 1
+            played.refusals[_words(message)] += 1
+
+
+def _words(message: Message) -> str:
+    return f"{message.reason.value}: {message.detail}" if isinstance(message, Refusal) else "a message that is no reply"
 
 
 def _collect_last(wire: socket.socket, played: Played, profile: Profile) -> None:

@@ -10,7 +10,7 @@ from rigpact.contract.systems import neurarig as contract
 from rigpact.contract.systems.stage import Measure, Stage
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.systems.network import answer_of
-from rigpact.reference_runtime.systems.neurarig import stages
+from rigpact.reference_runtime.systems.neurarig import knobs, stages
 
 _CM = Measure("cm")
 STAGES = (
@@ -18,33 +18,37 @@ STAGES = (
     Stage(
         "packet", contract.PACKET, ("engine_pose",), stages.packet, stages.packet_bound,
         (
-            stages.TARGET_SPACE, stages.NORMAL_SPACE, stages.QUATERNION_ORDER, stages.HANDEDNESS, stages.UNIT, stages.TAIL_ORDER,
-            stages.CHAIN_ORDER,
+            knobs.TARGET_SPACE, knobs.NORMAL_SPACE, knobs.QUATERNION_ORDER, knobs.HANDEDNESS, knobs.UNIT, knobs.TAIL_ORDER,
+            knobs.CHAIN_ORDER,
         ),
     ),
     Stage(
         "model_input", contract.MODEL_INPUT, ("packet",), stages.model_input, stages.copied_bound,
-        (stages.INPUT_COPY, stages.INPUT_SCALE),
+        (knobs.INPUT_COPY, knobs.INPUT_SCALE),
     ),
     Stage(
         "raw_rotations", contract.RAW_ROTATIONS, ("model_input",), answer_of("raw_rotations"), stages.network_bound,
-        is_answer=True,
+        is_answer=True, source="--onnx with the model, and record packet",
     ),
     Stage(
         "rotations", contract.ROTATIONS, ("raw_rotations",), stages.rotations, stages.rotations_bound,
-        (stages.NORMALISATION, stages.QUATERNION_SIGN),
+        (knobs.NORMALISATION, knobs.QUATERNION_SIGN),
     ),
     Stage(
         "reply", contract.RAW_ROTATIONS, ("rotations",), stages.reply, stages.copied_bound,
-        (stages.REPLY_LENGTH, stages.REPLY_ORDER),
+        (knobs.REPLY_LENGTH, knobs.REPLY_ORDER, knobs.REPLY_LEGS),
     ),
     Stage(
         "joints", contract.LEG_JOINTS, ("engine_pose", "reply"), stages.joints, stages.joints_bound,
-        (stages.BONE_AXIS, stages.MULTIPLICATION, stages.FK_SPACE, stages.LEG_LENGTHS), _CM,
+        (
+            knobs.BONE_AXIS, knobs.MULTIPLICATION, knobs.BONE_TURN, knobs.TURNING, knobs.HIP_OFFSET, knobs.FK_SPACE,
+            knobs.LEG_LENGTHS,
+        ),
+        _CM,
     ),
     Stage(
         "foot_error", contract.FOOT_ERROR, ("engine_pose", "packet", "joints"), stages.foot_error, stages.error_bound,
-        (stages.ERROR_TARGET,), _CM,
+        (knobs.ERROR_TARGET, knobs.ERROR_LENGTH), _CM,
     ),
     Stage("engine_pose_next", contract.ENGINE_POSE, ("engine_pose", "reply"), stages.engine_pose_next),
 )  # fmt: skip

@@ -77,15 +77,19 @@ class Session:
 
     def __init__(
         self, learner: Learner, profile: Profile = LEGS, solve_below: float | None = None,
-        on_frame: Callable[[int, float], None] | None = None,
+        on_frame: Callable[[int, float], None] | None = None, *, needs_handshake: bool = True,
     ) -> None:  # fmt: skip
-        """solve_below: the loss below which frames are answered; None: answer from the first frame and do not learn."""
+        """solve_below: the loss below which frames are answered; None: answer from the first frame and do not learn.
+
+        needs_handshake: refuse frames of a client that did not name its bones; the public builds of 63 floats take them.
+        """
         self.profile, self.counts = profile, Counts()
         self.solving = solve_below is None
         self.switched_at: int | None = None
         self.last_loss: float | None = None
         self._learner, self._solve_below, self._on_frame = learner, solve_below, on_frame
         self._peers: OrderedDict[Address, None] = OrderedDict()
+        self._needs_handshake = needs_handshake
         self._steady: deque[bool] = deque(maxlen=STEADY_FRAMES)
         self._before: FloatArray | None = None
 
@@ -130,9 +134,10 @@ class Session:
 
     def _frame_refusal(self, message: Frame, sender: Address) -> Refusal | None:
         """The reason to refuse a frame, or None."""
-        if sender not in self._peers:
+        if sender in self._peers:
+            self._peers.move_to_end(sender)
+        elif self._needs_handshake:
             return Refusal(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
-        self._peers.move_to_end(sender)
         return frame_refusal(message.values, self.profile)
 
     def _frame(self, values: FloatArray) -> bytes | None:

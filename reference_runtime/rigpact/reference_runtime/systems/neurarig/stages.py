@@ -1,4 +1,4 @@
-"""The stages of NeuraRig, each with the variants of other conventions.
+"""The stages of NeuraRig; knobs.py has the variants of other conventions.
 
 Every function takes frames and returns float32 rows (N, width); the arithmetic in between is float64. Centimetres.
 """
@@ -6,156 +6,30 @@ Every function takes frames and returns float32 rows (N, width); the arithmetic 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.neurarig import BONES, ENGINE_POSE, JOINTS, SIDES
 from rigpact.contract.systems.neurarig import PACKET as _FRAME
 from rigpact.contract.systems.stage import Bounds, Frames
-from rigpact.reference_runtime.operations.definitions.quaternions import (
-    FRAMES,
-    FROM_XYZW,
-    PRODUCTS,
-    TURNS,
-    product,
-    rotated,
-    unit_or_identity,
-)
+from rigpact.reference_runtime.operations.definitions.quaternions import product, rotated, unit_or_identity
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.systems.neurarig import knobs
+from rigpact.reference_runtime.systems.neurarig.knobs import LEG_BEGIN, LEG_END
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 
 _POSITIONS = np.array([field.unit == "cm" for field in _FRAME for _ in range(field.size)])
 _QUATERNIONS = [field.start for field in _FRAME if field.name.endswith("_quat")]
 _PELVIS, _PELVIS_QUAT = _FRAME["pelvis_pos"].range, _FRAME["pelvis_quat"].range
-_LEG_BEGIN, _LEG_END = _FRAME["thigh_r_pos"].start, _FRAME["ground_normal_r"].start
 TURNED_FIELDS = tuple(f"{bone}_quat" for bone in BONES)
 """The fields of the engine's pose that receive the reply's rotations, in the reply's order."""
 _TURNED = [channel for name in TURNED_FIELDS for channel in range(ENGINE_POSE[name].start, ENGINE_POSE[name].stop)]
 _ROTATE, _KINEMATICS, _NORMALISE = 24, 96, 12
 """Operations of the longest chains: a rotated difference; two joints of a leg; a length, its root, a quotient."""
-
-
-def _tail(*names: str) -> list[int]:
-    return [channel for name in names for channel in range(_FRAME[name].start, _FRAME[name].stop)]
-
-
-def _by_side(*names: str) -> list[int]:
-    return _tail(*(name.format(side) for side in SIDES for name in names))
-
-
-TARGET_SPACE = Knob(
-    "target_space",
-    {
-        "pelvis": FRAMES["into_frame"],
-        "world": lambda target, _p, _q: target,
-        "forward_transform": FRAMES["into_frame_turned_forward"],
-        "relative_not_turned": FRAMES["into_frame_not_turned"],
-    },
-    "the space in which foot targets are sent",
-    {
-        "world": "targets are sent in the pelvis' space: R(q)^-1 (target - p)",
-        "forward_transform": "into the pelvis' space is the inverse rotation, not the rotation",
-        "relative_not_turned": "the pelvis' rotation is missing: R(q)^-1 (target - p)",
-    },
-)
-NORMAL_SPACE = Knob(
-    "normal_space",
-    {"pelvis": TURNS["inverse"], "world": TURNS["none"]},
-    "the space in which ground normals are sent",
-    {"world": "ground normals are sent in the pelvis' space, turned and not moved"},
-)
-QUATERNION_ORDER = Knob(
-    "quaternion_order", FROM_XYZW, "the order of a quaternion's components in the packet",
-    {"wxyz": "w is last; glm and Eigen constructors take it first"},
-)  # fmt: skip
-HANDEDNESS = Knob(
-    "handedness", {"unreal": 1.0, "right_handed": -1.0}, "the sign of x and y of every quaternion that is sent",
-    {"right_handed": "Unreal's rotator to quaternion has x and y negated against the right-handed formula"},
-)  # fmt: skip
-UNIT = Knob(
-    "unit", {"cm": 1.0, "m": 0.01}, "the unit of positions in the packet", {"m": "positions are sent in centimetres"}
-)
-TAIL_ORDER = Knob(
-    "tail_order",
-    {
-        "normals_hits_targets": list(range(_LEG_END, _FRAME.width)),
-        "targets_normals_hits_by_side": _by_side("foot_{}_target", "ground_normal_{}", "has_hit_{}"),
-    },
-    "the order of the ground and the targets behind the bones",
-    {"targets_normals_hits_by_side": "an older schema of as many floats: normals and hits come before both targets"},
-)
-CHAIN_ORDER = Knob(
-    "chain_order", {"right_first": 0, "left_first": (_LEG_END - _LEG_BEGIN) // 2}, "the leg whose bones are sent first",
-    {"left_first": "the right leg is first, in what is sent and in the reply"},
-)  # fmt: skip
-INPUT_COPY = Knob(
-    "input_copy", {"whole": 4 * _FRAME.width, "63_bytes": 63}, "how many bytes of the packet the server copies",
-    {"63_bytes": "memcpy counts bytes: 63 floats are 252; the rest stays zero, and training 'converges' at once"},
-)  # fmt: skip
-INPUT_SCALE = Knob(
-    "input_scale", {"hundredth": lambda scale: scale, "none": lambda _scale: 1.0}, "the factor of positions before the network",
-    {"none": "the network was trained on metres: positions times 0.01"},
-)  # fmt: skip
-NORMALISATION = Knob(
-    "normalisation", {"unit": unit_or_identity, "none": lambda raw: raw}, "whether the network's quaternions are made unit",
-    {"none": "the network's quaternions are not unit: normalise before any use"},
-)  # fmt: skip
-QUATERNION_SIGN = Knob(
-    "quaternion_sign",
-    {"w_not_negative": lambda unit: np.where(unit[..., 3:] < 0.0, -unit, unit), "as_it_comes": lambda unit: unit},
-    "which of q and -q is sent back",
-    {"as_it_comes": "q and -q are one rotation: flip where w < 0, or interpolation takes the long way"},
-)
-REPLY_LENGTH = Knob(
-    "reply_length", {"97_bytes": 24, "25_bytes": 6}, "how many of the reply's numbers arrive",
-    {"25_bytes": "the reply is 1 + 24 * 4 bytes; size() counts floats, so only six arrive"},
-)  # fmt: skip
-REPLY_ORDER = Knob(
-    "reply_order", FROM_XYZW, "the order of a quaternion's components in the reply",
-    {"wxyz": "the reply has w last"},
-)  # fmt: skip
-BONE_AXIS = Knob(
-    "bone_axis",
-    {
-        "x_mirrored": lambda axes: axes,
-        "x_both": lambda axes: np.stack([axes[0], axes[0]]),
-        "minus_z": lambda axes: np.broadcast_to(np.array([0.0, 0.0, -1.0]), axes.shape),
-    },
-    "the axis of its parent along which a leg's next bone lies",
-    {"x_both": "the left leg's bones run along -x", "minus_z": "this rig's bones run along x, not along -z"},
-)
-MULTIPLICATION = Knob(
-    "multiplication", {"parent_child": product, "child_parent": PRODUCTS["second_first"]},
-    "the order in which a parent's rotation and a local one are multiplied",
-    {"child_parent": "world = parent * local; for quaternions too"},
-)  # fmt: skip
-FK_SPACE = Knob(
-    "fk_space",
-    {
-        "world": lambda p, q: (p, q),
-        "pelvis": lambda p, q: (np.zeros_like(p), np.broadcast_to((0.0, 0.0, 0.0, 1.0), q.shape)),
-    },
-    "the space in which kinematics place the joints",
-    {"pelvis": "positions are in world space: p + R(q) v"},
-)
-LEG_LENGTHS = Knob(
-    "leg_lengths",
-    {
-        "declared": lambda femur, tibia: (femur, tibia),
-        "rounded": lambda femur, tibia: (np.round(femur - 0.0021, 2), np.round(tibia - 0.0055, 2)),
-        "swapped": lambda femur, tibia: (tibia, femur),
-    },
-    "the lengths of thigh and calf that kinematics take",
-    {"rounded": "45.75 and 41.70 are rounded; use the contract's lengths", "swapped": "femur first, tibia second"},
-)
-ERROR_TARGET = Knob(
-    "error_target", {"world": "engine_pose", "pelvis_target_as_world": "packet"}, "the stage that holds the feet's targets",
-    {"pelvis_target_as_world": "compare with the target in world space: p + R(q) target"},
-)  # fmt: skip
 
 
 def packet(frames: Frames) -> FloatArray:
@@ -165,14 +39,14 @@ def packet(frames: Frames) -> FloatArray:
     sent: FloatArray = frame.copy()
     for side in SIDES:
         target, normal = _FRAME[f"foot_{side}_target"].range, _FRAME[f"ground_normal_{side}"].range
-        sent[:, target] = frames.pick(TARGET_SPACE)(frame[:, target], p, q)
-        sent[:, normal] = rotated(frames.pick(NORMAL_SPACE)(q), frame[:, normal])
+        sent[:, target] = frames.pick(knobs.TARGET_SPACE)(frame[:, target], p, q)
+        sent[:, normal] = rotated(frames.pick(knobs.NORMAL_SPACE)(q), frame[:, normal])
     for start in _QUATERNIONS:
-        sent[:, start : start + 2] *= frames.pick(HANDEDNESS)
-    sent = _reordered(sent, _QUATERNIONS, frames.pick(QUATERNION_ORDER))
-    sent[:, _POSITIONS] *= frames.pick(UNIT)
-    sent[:, _LEG_BEGIN:_LEG_END] = np.roll(sent[:, _LEG_BEGIN:_LEG_END], frames.pick(CHAIN_ORDER), axis=1)
-    sent[:, _LEG_END:] = sent[:, frames.pick(TAIL_ORDER)]
+        sent[:, start : start + 2] *= frames.pick(knobs.HANDEDNESS)
+    sent = _reordered(sent, _QUATERNIONS, frames.pick(knobs.QUATERNION_ORDER))
+    sent[:, _POSITIONS] *= frames.pick(knobs.UNIT)
+    sent[:, LEG_BEGIN:LEG_END] = np.roll(sent[:, LEG_BEGIN:LEG_END], frames.pick(knobs.CHAIN_ORDER), axis=1)
+    sent[:, LEG_END:] = sent[:, frames.pick(knobs.TAIL_ORDER)]
     return stored(sent)
 
 
@@ -190,14 +64,14 @@ def packet_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatAr
     largest = frame[:, _PELVIS].sum(axis=1, keepdims=True)
     reach = np.maximum(*(frame[:, _FRAME[f"foot_{side}_target"].range].sum(axis=1, keepdims=True) for side in SIDES))
     bound = gamma(2) * np.abs(rows.astype(np.float64))
-    turned = np.arange(rows.shape[1]) >= _LEG_END
+    turned = np.arange(rows.shape[1]) >= LEG_END
     return np.where(turned, bound + gamma(_ROTATE) * np.where(_POSITIONS, largest + reach, 2.0), bound)
 
 
 def model_input(frames: Frames) -> FloatArray:
     """The network's inputs from the packet, (N, 63)."""
-    rows = first_bytes(frames["packet"], frames.pick(INPUT_COPY))
-    scale = frames.pick(INPUT_SCALE)(frames.numbers.position_scale)
+    rows = first_bytes(frames["packet"], frames.pick(knobs.INPUT_COPY))
+    scale = frames.pick(knobs.INPUT_SCALE)(frames.numbers.position_scale)
     return stored(np.where(_POSITIONS, scale, 1.0) * rows.astype(np.float64))
 
 
@@ -215,8 +89,8 @@ copied_bound = of_result(3)
 def rotations(frames: Frames) -> FloatArray:
     """The network's quaternions as the runtime uses them, (N, 24): unit, w not negative."""
     raw = frames["raw_rotations"].astype(np.float64)
-    unit = frames.pick(NORMALISATION)(raw.reshape(len(raw), -1, 4))
-    return stored(frames.pick(QUATERNION_SIGN)(unit).reshape(len(raw), -1))
+    unit = frames.pick(knobs.NORMALISATION)(raw.reshape(len(raw), -1, 4))
+    return stored(frames.pick(knobs.QUATERNION_SIGN)(unit).reshape(len(raw), -1))
 
 
 def rotations_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
@@ -230,24 +104,43 @@ def rotations_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> Flo
 def reply(frames: Frames) -> FloatArray:
     """The reply as the engine reads it, (N, 24)."""
     rows = frames["rotations"]
-    rows = _reordered(rows, range(0, rows.shape[1], 4), frames.pick(REPLY_ORDER))
-    rows[:, frames.pick(REPLY_LENGTH) :] = 0.0
+    rows = _reordered(rows, range(0, rows.shape[1], 4), frames.pick(knobs.REPLY_ORDER))
+    rows = np.roll(rows, frames.pick(knobs.REPLY_LEGS), axis=1)
+    rows[:, frames.pick(knobs.REPLY_LENGTH) :] = 0.0
     return rows
 
 
 def joints(frames: Frames) -> FloatArray:
     """Hip, knee and foot of both legs under the reply, (N, 18) in world space."""
     frame, answer, rig = frames["engine_pose"].astype(np.float64), frames["reply"].astype(np.float64), frames.numbers
-    pelvis = frames.pick(FK_SPACE)(frame[:, _PELVIS], unit_or_identity(frame[:, _PELVIS_QUAT]))
-    lengths = frames.pick(LEG_LENGTHS)(rig.femur_cm, rig.tibia_cm)
-    axes = frames.pick(BONE_AXIS)(rig.bone_axes)
+    pelvis = frames.pick(knobs.FK_SPACE)(frame[:, _PELVIS], unit_or_identity(frame[:, _PELVIS_QUAT]))
+    lengths = frames.pick(knobs.LEG_LENGTHS)(rig.femur_cm, rig.tibia_cm)
+    axes = frames.pick(knobs.BONE_AXIS)(rig.bone_axes)
+    offset, ways = frames.pick(knobs.HIP_OFFSET), _ways(frames)
     legs = []
     for leg, side in enumerate(SIDES):
-        hip = frame[:, _FRAME[f"thigh_{side}_pos"].range]
-        turns = [unit_or_identity(answer[:, 4 * place : 4 * place + 4]) for place in (3 * leg, 3 * leg + 1)]
+        start = _FRAME[f"thigh_{side}_pos"].start + offset
+        hip = frame[:, start : start + 3]
+        turns = [unit_or_identity(answer[:, 4 * place : 4 * place + 4]) for place in range(3 * leg, 3 * leg + 3)]
         bones = [axes[leg] * float(length[leg]) for length in lengths]
-        legs.append(leg_joints(pelvis, hip, turns, bones, frames.pick(MULTIPLICATION)))
+        legs.append(leg_joints(pelvis, hip, turns, bones, ways))
     return stored(np.hstack(legs))
+
+
+def _ways(frames: Frames) -> Ways:
+    return Ways(frames.pick(knobs.MULTIPLICATION), frames.pick(knobs.TURNING), frames.pick(knobs.BONE_TURN))
+
+
+class Ways(NamedTuple):
+    """How kinematics of a leg are done.
+
+    multiply: parent and local; read: a quaternion as the formula that turns a vector reads it; placed_by: the bones whose
+    rotations place knee and foot, counted from the thigh; -1 is the pelvis.
+    """
+
+    multiply: Callable[[FloatArray, FloatArray], FloatArray] = product
+    read: Callable[[FloatArray], FloatArray] = lambda q: q
+    placed_by: Sequence[int] = (0, 1)
 
 
 def leg_joints(
@@ -255,18 +148,21 @@ def leg_joints(
     hip_cm: FloatArray,
     turns: Sequence[FloatArray],
     bones_cm: Sequence[FloatArray],
-    multiply: Callable[[FloatArray, FloatArray], FloatArray] = product,
+    ways: Ways | None = None,
 ) -> FloatArray:
     """Hip, knee and foot (N, 9) of one leg: pelvis (p, q), the hip in its space, local rotations of thigh and calf.
 
     hip = p + R(q) h; each next joint = the one before + R(Q) b with Q = parent times local, b along the bone.
     """
+    ways = ways or Ways()
     (place, turn), found = pelvis, []
-    place = place + rotated(turn, hip_cm)
+    chain = [turn]
+    for local in turns:
+        chain.append(unit_or_identity(ways.multiply(chain[-1], local)))
+    place = place + rotated(ways.read(turn), hip_cm)
     found.append(place)
-    for local, bone in zip(turns, bones_cm, strict=True):
-        turn = unit_or_identity(multiply(turn, local))
-        place = place + rotated(turn, bone)
+    for bone, placed_by in zip(bones_cm, ways.placed_by, strict=True):
+        place = place + rotated(ways.read(chain[placed_by + 1]), bone)
         found.append(place)
     return np.concatenate(found, axis=-1)
 
@@ -282,24 +178,29 @@ def joints_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatAr
 
 def foot_error(frames: Frames) -> FloatArray:
     """Distance of each foot from its target, (N, 2)."""
-    places, source = (frames[name].astype(np.float64) for name in ("joints", frames.pick(ERROR_TARGET)))
+    frame, sent, places = (frames[name].astype(np.float64) for name in ("engine_pose", "packet", "joints"))
+    p, q = frame[:, _PELVIS], unit_or_identity(frame[:, _PELVIS_QUAT])
     errors = []
     for side in SIDES:
-        start = 3 * JOINTS.index(f"foot_{side}")
-        difference = places[:, start : start + 3] - source[:, _FRAME[f"foot_{side}_target"].range]
-        errors.append(LENGTHS["euclidean"](difference))
+        start, target = 3 * JOINTS.index(f"foot_{side}"), _FRAME[f"foot_{side}_target"].range
+        wanted = frames.pick(knobs.ERROR_TARGET)(frame[:, target], sent[:, target], p, q)
+        errors.append(frames.pick(knobs.ERROR_LENGTH)(places[:, start : start + 3] - wanted))
     return stored(np.stack(errors, axis=1))
 
 
-def error_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """The distance of two stored positions has the rounding error of the larger one."""
+def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+    """The distance of two stored positions has the rounding error of the larger one; a square 2 d times that."""
     places, frame = (np.abs(frames[name].astype(np.float64)) for name in ("joints", "engine_pose"))
     bounds = []
     for side in SIDES:
         start = 3 * JOINTS.index(f"foot_{side}")
-        target = frame[:, _FRAME[f"foot_{side}_target"].range].sum(axis=1)
-        bounds.append(gamma(8) * (places[:, start : start + 3].sum(axis=1) + target))
-    return np.stack(bounds, axis=1)
+        # a target that is turned back into the world is moved by the pelvis
+        target = (frame[:, _FRAME[f"foot_{side}_target"].range] + frame[:, _PELVIS]).sum(axis=1)
+        bounds.append(gamma(_ROTATE) * (places[:, start : start + 3].sum(axis=1) + target))
+    bound: FloatArray = np.stack(bounds, axis=1)
+    if frames.pick(knobs.ERROR_LENGTH) is LENGTHS["squared"]:
+        return np.asarray((2.0 * np.sqrt(rows.astype(np.float64)) + bound) * bound + gamma(1) * rows)
+    return bound
 
 
 def network_bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:

@@ -41,6 +41,7 @@ class Reason(StrEnum):
     OTHER_RIG = "the bones of another rig, or in another order"
     NO_HANDSHAKE = "a frame before the handshake"
     FRAME_LENGTH = "a frame of another length"
+    REPLY_LENGTH = "a reply of another length"
     NOT_FINITE = "a value that is not finite"
     DEAD_INPUT = "a frame whose end is all zeros: were bytes counted as floats?"
     NOT_UNIT = "quaternions that are not of length one"
@@ -123,7 +124,8 @@ def decode_at_client(datagram: bytes, profile: Profile) -> Message:
     if datagram[0] != REPLY:
         return Refusal(Reason.UNKNOWN_KIND, f"0x{datagram[0]:02x}")
     if len(datagram) != expected:
-        return Refusal(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
+        cut = ", as if its floats were counted as bytes" if len(datagram) == 1 + profile.reply_floats else ""
+        return Refusal(Reason.REPLY_LENGTH, f"{len(datagram)} bytes, expected {expected}{cut}")
     values = _floats(datagram)
     return Reply(values) if np.isfinite(values).all() else Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
 

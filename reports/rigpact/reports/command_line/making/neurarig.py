@@ -22,6 +22,15 @@ ContractFile = Annotated[
 ]
 
 
+Handshake = Annotated[
+    bool,
+    typer.Option(
+        "--handshake/--no-handshake",
+        help="Whether bones are named (0x01) before the first frame; public builds of 63 floats do not.",
+    ),
+]
+
+
 class ProfileName(StrEnum):
     """The content of the datagrams."""
 
@@ -48,6 +57,7 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 6003,
     *,
+    handshake: Handshake = True,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Take handshakes and frames, learn from every frame, and answer once the loss stays low. Control-C ends it.
@@ -64,7 +74,7 @@ def serve(
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     learner, threshold = _learner(bundle, onnx, profile, solve_below)
-    session = Session(learner, PROFILES[profile.value], threshold)
+    session = Session(learner, PROFILES[profile.value], threshold, needs_handshake=handshake)
     server = Server(session, host, port)
     typer.echo(f"listening on {server.address[0]}:{server.address[1]} ({profile.value})", err=True)
     with suppress(KeyboardInterrupt):
@@ -129,11 +139,13 @@ def play(
     host: Host = "127.0.0.1",
     port: Port = 6003,
     *,
+    handshake: Handshake = True,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Be the engine: send a clip's frames at a rate and collect the replies.
 
-    Exit status 0: every frame was answered; 1: some were not (a server that still learns answers nothing).
+    What is refused is shown with the reason. Exit status 0: every frame was answered; 1: some were not (a server that still
+    learns answers nothing).
     """
     import numpy as np
 
@@ -143,7 +155,7 @@ def play(
 
     contract, trace, packets = packets_of(clip, bundle)
     with working("playing"):
-        played = play_frames(np.tile(packets, (repeat, 1)), host, port, rate)
+        played = play_frames(np.tile(packets, (repeat, 1)), host, port, rate, shakes_hands=handshake)
     if out is not None:
         write_played(out, contract, trace, packets, played)
     if output_format is OutputFormat.JSON:
@@ -154,8 +166,13 @@ def play(
             f"{summary['sent']} frames sent in {summary['seconds']:.2f} s, {summary['replies']} replies, "
             f"{summary['refused']} datagrams refused"
         )
+        for words, count in played.refusals.items():
+            stdout().print(f"refused {count} times: {words}", markup=False)
     raise typer.Exit(0 if len(played.replies) == played.sent else 1)
 
 
 def _summary(played: Played) -> dict[str, Any]:
-    return {"sent": played.sent, "replies": len(played.replies), "refused": played.refused, "seconds": played.seconds}
+    return {
+        "sent": played.sent, "replies": len(played.replies), "refused": played.refused,
+        "refusals": dict(played.refusals), "seconds": played.seconds,
+    }  # fmt: skip

@@ -19,6 +19,8 @@ _FEWEST = 4
 _LAGS = (0, -1)
 _FIXED = 4
 """First frames whose row may be held in a later one; rows of a first trial."""
+_ZEROS = "zeros"
+"""What stands beside numbers that were read past the end; a stage of nothing but zeros has a reading of its own."""
 _MOST_VECTORS = 6
 """Vectors of which two together may fill a stage: those that have the most of its channels."""
 
@@ -33,7 +35,7 @@ def elsewhere(subject: Subject, place: Place) -> Iterator[Reading]:
     partly: list[tuple[_Vector, NDArray[np.intp]]] = []
     for vector in _vectors(subject):
         sources = _sources(subject, channels, vector)
-        if (sources >= 0).any():
+        if (sources >= 0).any() and not (vector.name == _ZEROS and (sources >= 0).all()):
             partly.append((vector, sources))
     partly.sort(key=lambda found: -int(np.count_nonzero(found[1] >= 0)))
     for found in ([(each,) for each in partly[:1]], combinations(partly[:_MOST_VECTORS], 2)):
@@ -72,8 +74,9 @@ def _runs_of(channels: NDArray[np.intp], chosen: Sequence[tuple[_Vector, NDArray
 
 
 def _vectors(subject: Subject) -> Iterator[_Vector]:
-    """The stage itself, the other stages, one frame's row of them."""
+    """The stage itself, nothing, the other stages, one frame's row of them."""
     yield _Vector(subject.stage.name, "", subject.replayed, subject.bound)
+    yield _Vector(_ZEROS, "", np.zeros(subject.recorded.shape), np.zeros(subject.recorded.shape))
     for name, rows in {**subject.inputs, **subject.others}.items():
         exact, nothing = rows.astype(np.float64), np.zeros(rows.shape)
         for lag in (each for each in _LAGS if subject.may_be_read(name, each)):

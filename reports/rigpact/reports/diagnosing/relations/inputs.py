@@ -75,12 +75,12 @@ def _scaled(subject: Subject, name: str, rows: FloatArray) -> Iterator[Reading]:
 
 
 def _elsewhere(subject: Subject, name: str, rows: FloatArray, group: Group) -> Iterator[Reading]:
-    """A slice of the input taken from a slice of another stage that has the same size, kind and parts."""
-    for other, values in {**subject.others, **subject.inputs}.items():
+    """A slice of the input taken from another slice of the same size and kind, of the input itself or of another stage."""
+    for other, values in {name: rows, **subject.inputs, **subject.others}.items():
         for source in groups_of(subject.contract.fields(other)):
             if (source.stop - source.start, source.kind) != (group.stop - group.start, group.kind):
                 continue
-            for lag in (0, -1) if other != name else ():
+            for lag in (0, -1) if other != name else (0,) if source != group else ():
                 if not subject.may_be_read(other, lag):
                     continue
                 changed = rows.astype(np.float64)

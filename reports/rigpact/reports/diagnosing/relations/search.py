@@ -19,6 +19,7 @@ from rigpact.reports.diagnosing.relations.elsewhere import another_bone, elsewhe
 from rigpact.reports.diagnosing.relations.inputs import inputs
 from rigpact.reports.diagnosing.relations.numbers import numbers
 from rigpact.reports.diagnosing.relations.relation import Reading, Relation
+from rigpact.reports.diagnosing.relations.reordered import reordered
 from rigpact.reports.diagnosing.relations.scaled import (
     added,
     clamped,
@@ -28,7 +29,7 @@ from rigpact.reports.diagnosing.relations.scaled import (
     scaled,
     stuck,
 )
-from rigpact.reports.diagnosing.relations.shifted import at_another_speed, held, late, sometimes_late
+from rigpact.reports.diagnosing.relations.shifted import at_another_speed, held, late, smoothed, sometimes_late
 from rigpact.reports.diagnosing.relations.statistics import other_statistics
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
 from rigpact.reports.diagnosing.relations.turned import turned
@@ -36,11 +37,11 @@ from rigpact.reports.diagnosing.stage_error import error_between
 
 Family = Callable[[Subject, Place], Iterator[Reading]]
 SAY_MUCH: tuple[Family, ...] = (
-    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, another_bone, activations, inputs, numbers,
-    elsewhere,
+    scaled, late, held, sometimes_late, at_another_speed, turned, fewer_bits, reordered, another_bone, activations, inputs,
+    numbers, elsewhere,
 )  # fmt: skip
 """Readings that fit nothing, or a few numbers, to the whole recording."""
-SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, other_statistics)
+SAY_LITTLE: tuple[Family, ...] = (one_number, stuck, one_factor, added, clamped, smoothed, other_statistics)
 """Readings that take more from the recording itself."""
 MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.relation import Reading, frames_words
 from rigpact.reports.diagnosing.relations.subject import Place, Subject
 from rigpact.reports.diagnosing.stage_error import error_between
 
+_SMOOTHED = 4
+"""A difference, a product, a sum, and storing it."""
 LAGS = (-1, 1, -2, 2, -3, 3)
 _LARGEST_TERM = 8
 SPEEDS = tuple(
@@ -40,6 +43,25 @@ def held(subject: Subject, place: Place) -> Iterator[Reading]:
     rows = np.broadcast_to(subject.recorded[:1, place.channels], (len(subject.recorded), len(place.channels)))
     words = f"held at the value of frame {int(subject.evidence.frame[0])}"
     yield subject.reading(place, "held", words, rows, subject.bound[:, place.channels], 1)
+
+
+def smoothed(subject: Subject, place: Place) -> Iterator[Reading]:
+    """Each frame goes a share of the way from what the frame before recorded to what it should be. The share is fitted.
+
+    The share is a quotient of sums of squares: its own rounding moves a row by no more than the roundings of the step.
+    """
+    own = subject.replayed[:, place.channels]
+    recorded, bound = subject.recorded[:, place.channels], subject.bound[:, place.channels]
+    before = subject.shifted(recorded, -1)
+    step = own - before
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = float(np.nansum((recorded - before)[1:] * step[1:]) / np.nansum(step[1:] ** 2))
+    if not 0.0 < share < 1.0:
+        return
+    rows = before + share * step
+    rows[0] = recorded[0]
+    widest = bound + gamma(_SMOOTHED) * (np.abs(before) + np.abs(own))
+    yield subject.reading(place, "smoothed", f"smoothed: {share:.4g} of the way from the frame before", rows, widest, 1)
 
 
 def sometimes_late(subject: Subject, place: Place) -> Iterator[Reading]:
