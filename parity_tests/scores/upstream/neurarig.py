@@ -91,7 +91,12 @@ DEFECTS = (
         ("model_input",),
         _says("[57:63] from packet[57:63]"),
     ),
-    Planted("leaky_relu", "the network's hidden layers have a leaky ReLU", ("raw_rotations",)),
+    Planted(
+        "leaky_relu",
+        "the network's hidden layers have a leaky ReLU",
+        ("raw_rotations",),
+        _says("LeakyRelu in place of Relu"),
+    ),
     Planted("raw_answer", "the network's quaternions are not made unit", ("rotations",), _knob("normalisation=none")),
     Planted(
         "normalised_together",

@@ -48,12 +48,15 @@ def held(subject: Subject, place: Place) -> Iterator[Reading]:
 def smoothed(subject: Subject, place: Place) -> Iterator[Reading]:
     """Each frame goes a share of the way from what the frame before recorded to what it should be. The share is fitted.
 
-    The share is a quotient of sums of squares: its own rounding moves a row by no more than the roundings of the step.
+    The share is a quotient of sums of squares: its own rounding moves a row by no more than the roundings of the step. What
+    stands still is not smoothed: the frame before would explain it alone.
     """
     own = subject.replayed[:, place.channels]
     recorded, bound = subject.recorded[:, place.channels], subject.bound[:, place.channels]
     before = subject.shifted(recorded, -1)
     step = own - before
+    if np.mean(np.abs(recorded - before)[1:] > bound[1:]) < 0.5:
+        return
     with np.errstate(invalid="ignore", divide="ignore"):
         share = float(np.nansum((recorded - before)[1:] * step[1:]) / np.nansum(step[1:] ** 2))
     if not 0.0 < share < 1.0:
