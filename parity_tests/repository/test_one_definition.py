@@ -165,11 +165,13 @@ HOMES: Mapping[str, set[str]] = {
         DEFINITIONS + "euler.py", DEFINITIONS + "quaternions.py",
         "systems/enemy_animation/ground_contacts.py",  # a heading in the plane, in a loop
         "systems/enemy_animation/investigating/ideal.py",  # a known error, planted
+        "systems/imu_pose/positions.py",  # the table of a positional encoding
     },
     "cos": {
         DEFINITIONS + "euler.py", DEFINITIONS + "quaternions.py",
         "systems/enemy_animation/ground_contacts.py",
         "systems/blender_ik/context.py",  # a bound: the slope near a pole
+        "systems/imu_pose/positions.py",
     },
     "tanh": {
         DEFINITIONS + "scaling.py",

@@ -225,6 +225,9 @@ SURVIVORS: Mapping[str, str] = {
         "ΔR and the previous pose are both orthonormal when they are composed, so the second Gram–Schmidt moves the product by "
         "rounding only: the same map on any data."
     ),
+    "pose_history_start=identity_after_seed": (
+        "a clip drives the run, and this value means the seed's pose there, as the contract's; a free run tells them apart."
+    ),
     "StdAngVel missing": (
         "the demo bundle carries the same statistics merged in, and they are taken from there: the run is bit for bit the same."
     ),
