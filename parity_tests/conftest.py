@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,15 @@ def real_data() -> Path:
     if not (folder / "norm_template.json").is_file():
         pytest.skip(f"no real exported files in {folder} (set RIGPACT_REAL_DATA to their folder)")
     return folder
+
+
+@pytest.fixture
+def real_project(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with copies of those files, the working directory of the test."""
+    for path in real_data.glob("*.json"):
+        shutil.copy(path, tmp_path / path.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

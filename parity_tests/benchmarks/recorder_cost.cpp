@@ -2,32 +2,13 @@
 // recorder_cost FILE QUEUE_FRAMES BONES FRAMES: prints the microseconds of every frame after the first, the allocations, the drops.
 // A frame comes every two milliseconds, so that a queue's thread keeps up as it does in a game.
 #define RIGPACT_TRACE 1
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
+#include "counting_heap.hpp"
 #include "rigpact/trace.hpp"
-
-static std::atomic<long> allocations{0};
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    std::abort();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    ++allocations;
-    return std::malloc(size);
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept { return operator new(size, tag); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 int main(int, char** words) {
     using Clock = std::chrono::steady_clock;

@@ -14,6 +14,8 @@ from rigpact.reference_runtime import read_trace
 from rigpact.reports.engine.codegen import headers_folder
 
 SOURCE = Path(__file__).with_name("recorder_cost.cpp")
+HEAP = Path(__file__).parents[1] / "cpp_room"
+"""Where counting_heap.hpp lies."""
 FRAMES, BONES, QUEUES, ENDINGS = 500, (23, 46, 92), (0, 64), (".trace.bin", ".trace.jsonl")
 LARGEST_US = 60.0
 """Of a frame of 46 bones on the caller's thread: 0.4 % of a frame at 60 per second, so a recording may stay on in a play test."""
@@ -29,7 +31,7 @@ def program(tmp_path_factory):
     if shutil.which("g++") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("no g++")
     out = tmp_path_factory.mktemp("recorder") / "recorder_cost"
-    words = ["g++", "-std=c++17", "-O2", "-pthread", f"-I{headers_folder()}", str(SOURCE), "-o", str(out)]
+    words = ["g++", "-std=c++17", "-O2", "-pthread", f"-I{headers_folder()}", f"-I{HEAP}", str(SOURCE), "-o", str(out)]
     subprocess.run(words, check=True, timeout=300)
     return out
 

@@ -2,23 +2,10 @@
 // no_allocation: exit status 0 when nothing was allocated. Also what the sanitizers look at.
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "contract.hpp"
+#include "counting_heap.hpp"
 #include "rigpact/trace.hpp"
-
-static long allocations = 0;
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    std::abort();
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 static bool network(const rigpact::NetworkInputs& in, float* y_norm, int width) {
     for (int i = 0; i < width; ++i) y_norm[i] = 0.3f * in.data[0][i % in.widths[0]];

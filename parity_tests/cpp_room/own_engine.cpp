@@ -2,32 +2,18 @@
 // standard and sanitizer of the tests. own_engine SCENARIO FILE [QUEUE_FRAMES]: prints how many frames went where, and the problem.
 #define RIGPACT_TRACE 1
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "rigpact/trace.hpp"
 
 // --- what the heap is asked for ---
-#include <atomic>
-static std::atomic<long> allocations{0};
 #if defined(OWN_ENGINE_COUNTS_ALLOCATIONS)
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size)) return memory;
-    std::abort();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    ++allocations;
-    return std::malloc(size);
-}
-void* operator new[](std::size_t size) { return operator new(size); }
-void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept { return operator new(size, tag); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#include "counting_heap.hpp"
+#else
+static std::atomic<long> allocations{0};
 #endif
 
 // --- the engine's own types ---

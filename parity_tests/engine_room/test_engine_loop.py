@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reports.command_line import run_command_line
 
-from ..scores.engine.defects import DEFECTS, FEW, FREE, TEACHER, names_in
-from ..scores.engine.engine_score import FREE_FRAMES, SETTINGS, answer_to, explained, recorder_lines, shortcomings
+from ..scores.engine.defects import DEFECTS, FEW, names_in
+from ..scores.engine.engine_score import FREE_FRAMES, NAMED, SETTINGS, answer_to, explained, recorder_lines
 from ..scores.engine.engine_side import SOURCE, Files
+from ..scores.planted import FREE, TEACHER, shortcomings
 
 MOST_LINES = 16
 """Lines of a recorder that a team adds to its own loop."""
@@ -66,7 +67,7 @@ def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
 @pytest.mark.slow
 def test_every_mistake_meets_the_bars(engine, tmp_path):
     """What docs/engine-defects.md promises."""
-    assert shortcomings([answer_to(engine, tmp_path, planted) for planted in DEFECTS]) == []
+    assert shortcomings([answer_to(engine, tmp_path, planted) for planted in DEFECTS], {}, NAMED) == []
 
 
 def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, capfd):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,13 +42,8 @@ def test_only_what_is_declared_goes_away(declared: dict[str, Any], left: list[st
     assert bool(declared_text(report)) == bool(gone)
 
 
-def test_the_hints_of_a_deployed_characters_files_can_be_followed(
-    real_data: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hints_of_a_deployed_characters_files_can_be_followed(real_project: Path, command: Command) -> None:
     """A hint after which nothing changes is the last one that anybody follows."""
-    for path in real_data.glob("*.json"):
-        shutil.copyfile(path, tmp_path / path.name)
-    monkeypatch.chdir(tmp_path)
     files = ("norm_template.json", "pretrain_template.json", "Walk_F_prediction.json")
     before = json.loads(command("check", *files, "--format", "json").out)
     changes = ("angvel_source=rotations", "angvel_angle=half", "angvel_lag=+1", "pose_history_start=first_target")
@@ -62,7 +56,7 @@ def test_the_hints_of_a_deployed_characters_files_can_be_followed(
     assert after.status == 1  # the others stay
 
     assert command("init").status == 0
-    settings = tmp_path / "rigpact.toml"
+    settings = real_project / "rigpact.toml"
     table = "".join('{} = "{}"\n'.format(*change.split("=")) for change in changes)
     settings.write_text(f"{settings.read_text(encoding='utf-8')}\n[gate.conventions]\n{table}", encoding="utf-8")
     gate = json.loads(command("gate", "--format", "json").out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from rigpact.contract.rules.teacher import prediction
 from rigpact.reports.gate.answer.causes import causes_of
 from rigpact.reports.gate.answer.part import Part
 
+from .conftest import FILES, TRACE, gated, record
 from .test_gate_rules import other_convention
 
 Command = Callable[..., Any]
@@ -87,13 +87,9 @@ def test_every_finding_stands_under_one_cause() -> None:
     assert sorted(map(id, held)) == sorted(id(finding) for each in parts for finding in each.report.findings)
 
 
-def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_first(
-    real_data: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("real_project")
+def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_first(command: Command) -> None:
     """A page of 62 findings is closed; four sentences are read."""
-    for path in real_data.glob("*.json"):
-        shutil.copyfile(path, tmp_path / path.name)
-    monkeypatch.chdir(tmp_path)
     assert command("init").status == 0
     screen = command("gate")
     shown = [line for line in screen.out.splitlines() if re.match(r"\d+\. ", line)]
@@ -130,3 +126,12 @@ def test_a_cause_says_what_it_does_to_the_character(project: Path) -> None:
     assert 1.0 < float(centimetres) < 200.0
     assert "change `DeltaM * PrevM" in report.next_steps[0]
     assert "Python" not in report.next_steps[0]
+
+
+def test_a_cause_that_moves_no_bone_says_so_and_stands_behind(project: Path) -> None:
+    """Quaternions in another order leave the pose as it is; an angle made up for them would hide what bends a knee."""
+    record(project, TRACE, quaternion_order="wxyz")
+    (worst, *_) = gated(project, FILES).causes
+    assert "quaternion_order = wxyz" in worst.title
+    assert worst.effect == "the pose itself stays as it is"
+    assert worst.lead.values["angle_deg"] == 0.0

@@ -14,6 +14,8 @@ from rigpact.reference_runtime.files.contracts import ContractFiles, open_contra
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reports.describing.description import origin
 
+from .operations_page import knob_row
+
 CONTRACTS = Path(__file__).resolve().parents[2] / "fixtures" / "contracts"
 
 
@@ -53,7 +55,7 @@ def contract_page(path: Path) -> str:
         parts += [""]
     parts += [
         "## Conventions", "", "The first value is what the contract says; `explain` searches the others.", "",
-        "| knob | readings | meaning |", "|---|---|---|", *map(_knob, system.knobs.values()),
+        "| knob | readings | meaning |", "|---|---|---|", *map(knob_row, system.knobs.values()),
     ]  # fmt: skip
     return "\n".join(
         [*parts, "", "This page is generated; `python -m parity_tests.pages.generated_docs` writes it.", ""]
@@ -83,8 +85,3 @@ def _stages(contract: Any, path: Path) -> list[str]:
         f"| {stage.name} | {stage.fields(contract).width} | {origin(stage)} | {tables.get(stage.name, {}).get('operation', '')} |"
         for stage in contract.system.stages
     ]
-
-
-def _knob(knob: Knob) -> str:
-    declared, *others = (f"`{value}`" for value in knob.values)
-    return f"| `{knob.name}` | {' '.join([f'**{declared}**', *others])} | {knob.meaning} |"

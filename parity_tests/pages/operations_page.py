@@ -104,7 +104,7 @@ def _section(operation: Operation) -> Iterator[str]:
     knobs = contract.system.knobs.values()
     if knobs:
         yield "\n| knob | readings | meaning |\n|---|---|---|"
-        yield from (_knob(each) for each in knobs)
+        yield from (knob_row(each) for each in knobs)
 
 
 def _meaning(operation: Operation, key: str) -> str:
@@ -121,6 +121,7 @@ def _takes(operation: Operation) -> str:
     return f"{fewest} to {most} vectors" if most < 10 else f"{fewest} or more vectors"
 
 
-def _knob(knob: Knob) -> str:
+def knob_row(knob: Knob) -> str:
+    """A row of a table of knobs: its readings, the declared one first."""
     declared, *others = (f"`{value}`" for value in knob.values)
     return f"| `{knob.name}` | {' '.join([f'**{declared}**', *others])} | {knob.meaning} |"

@@ -14,7 +14,7 @@ from onnx import numpy_helper
 from rigpact.reference_runtime.systems.imu_pose.positions import without_positions
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..scores.engine.engine_score import judged
+from ..scores.planted import judged
 from ..scores.upstream import imu_pose_side
 from ..scores.upstream.imu_pose import FOLDER, Upstream
 from ..scores.upstream.imu_pose_defects import DEFECTS

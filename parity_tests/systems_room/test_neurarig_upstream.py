@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ..scores.engine.engine_score import judged
+from ..scores.planted import judged, shortcomings
 from ..scores.upstream import neurarig_loop
-from ..scores.upstream.neurarig import DEFECTS, every_answer, explained, honest_verdicts, shortcomings
+from ..scores.upstream.neurarig import DEFECTS, NAMED, every_answer, explained, honest_verdicts
 from ..scores.upstream.neurarig_loop import AS_PUBLISHED
 
 BY_NAME = {planted.name: planted for planted in DEFECTS}
@@ -72,4 +72,4 @@ def test_another_activation_is_named_as_one_and_no_convention_is_blamed() -> Non
 @pytest.mark.slow
 def test_every_mistake_meets_the_bars() -> None:
     """What docs/systems-defects-neurarig.md promises."""
-    assert shortcomings(list(every_answer()), honest_verdicts()) == []
+    assert shortcomings(list(every_answer()), honest_verdicts(), NAMED) == []

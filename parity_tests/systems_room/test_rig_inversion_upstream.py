@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ..scores.planted import shortcomings
 from ..scores.upstream import rig_inversion, rig_inversion_side
+from ..scores.upstream.rig_inversion import NAMED
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def test_the_score_misses_no_bar(scene: rig_inversion.Scene) -> None:
     """A page that says "named" of what is only located is an advertisement."""
     planted = [each for each in rig_inversion.MISTAKES if each.name in rig_inversion.FEW[:1]]
     (good,) = scene.answers(planted)
-    assert rig_inversion.shortcomings([good], scene.explained()) == []
+    assert shortcomings([good], {"run": scene.explained().verdict}, NAMED) == []
     bad = rig_inversion.judged(planted[0], scene.explained("relu"))
     assert bad.word == "misleading"
-    assert len(rig_inversion.shortcomings([bad], scene.explained("relu"))) == 4
+    assert len(shortcomings([bad], {"run": scene.explained("relu").verdict}, NAMED)) == 4

@@ -110,14 +110,10 @@ def test_the_self_test_without_a_model_misses_no_damage_of_training(project: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("real_project")
 @refused("the same on a deployed character's exported files", "all are caught: exit 0")
-def test_the_self_test_on_real_files_misses_no_damage(
-    real_data: Path, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_self_test_on_real_files_misses_no_damage(command: Any) -> None:
     """Real files have findings of their own; a new defect must show beside them."""
-    for path in real_data.glob("*.json"):
-        shutil.copy(path, tmp_path / path.name)
-    monkeypatch.chdir(tmp_path)
     assert command("init").status == 0
 
     answer = command("selftest", "--only", "training", "--only", "clip", "--format", "json")

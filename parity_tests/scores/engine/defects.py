@@ -6,44 +6,10 @@ To add one: a value in the loop's `Defect`, its line there, and a row here in th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-FREE, TEACHER = "free", "teacher"
-
-
-@dataclass(frozen=True)
-class Truth:
-    """One right answer: a convention `KNOB=VALUE` or a relation whose sentence has these words in this order."""
-
-    convention: str = ""
-    relation: tuple[str, ...] = ()
-
-    def is_said_by(self, sentence: str) -> bool:
-        """Whether a relation's sentence says it."""
-        return bool(self.relation) and re.search(".*".join(map(re.escape, self.relation)), sentence) is not None
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A mistake. name: as in the loop; what: for people; stages: where it shows first; truths: the right answers, if any."""
-
-    name: str
-    what: str
-    stages: tuple[str, ...]
-    truths: tuple[Truth, ...] = ()
-    mode: str = TEACHER
-    number: int = 0
-    frames: int | None = None
-
-
-def _knob(*changes: str) -> tuple[Truth, ...]:
-    return tuple(Truth(convention=change) for change in changes)
-
-
-def _says(*words: str) -> tuple[Truth, ...]:
-    return (Truth(relation=words),)
-
+from ..planted import FREE, Planted, knob, says
 
 CLIP_STAGES = ("x_raw", "cond_raw", "contacts", "x_raw_next")
 _IN_ORDER = (
@@ -51,185 +17,182 @@ _IN_ORDER = (
         "previous_pose_next_bone",
         "the previous pose is read one bone too late",
         ("next6d",),
-        _says("x_raw read 6 channels too late"),
+        says("x_raw read 6 channels too late"),
     ),
     Planted(
         "writeback_six_late",
         "the pose is written back six channels too late",
         ("x_raw_next",),
-        _says("[12:288] from x_raw_next[6:282]") + _says("[12:288] from y_out[0:276]"),
+        says("[12:288] from x_raw_next[6:282]") + says("[12:288] from y_out[0:276]"),
         FREE,
     ),
     Planted(
         "angvel_three_early",
         "the AngVel input is copied from three channels before its slice",
         ("angvel",),
-        _says("x_raw read 3 channels too early"),
+        says("x_raw read 3 channels too early"),
     ),
     Planted(
         "state_by_output_statistics",
         "the state's rotations are z-scored with MuY and StdY",
         ("state",),
-        _says("constants of its own in each channel, as with other statistics"),
+        says("constants of its own in each channel, as with other statistics"),
     ),
     Planted(
         "history_statistics_of_oldest",
         "all history frames take the statistics of the oldest",
         ("pose_hist",),
-        _says("constants of its own in each channel, as with other statistics"),
+        says("constants of its own in each channel, as with other statistics"),
     ),
     Planted(
         "angvel_by_state_statistics",
         "the AngVel input takes the state's statistics",
         ("angvel",),
-        _knob("angvel_source=state_slice"),
+        knob("angvel_source=state_slice"),
     ),
     Planted(
         "mean_added_to_residual",
         "MuY is added although the output is a residual",
         ("y_raw",),
-        _knob("output_mode=delta", "output_mode=absolute"),
+        knob("output_mode=delta", "output_mode=absolute"),
     ),
     Planted(
         "identity_in_xy_columns",
         "the identity is added in columns X and Y",
         ("delta6d",),
-        _knob("rot6d_columns=xy") + _says("(0, 0, 0, 0, +1, -1)"),
+        knob("rot6d_columns=xy") + says("(0, 0, 0, 0, +1, -1)"),
     ),
     Planted(
         "identity_forgotten",
         "no identity is added to the residual",
         ("delta6d",),
-        _knob("output_mode=delta denorm=std_only") + _says("(-1, 0, 0, 0, 0, -1)"),
+        knob("output_mode=delta denorm=std_only") + says("(-1, 0, 0, 0, 0, -1)"),
     ),
     Planted(
         "sigma_floor",
         "StdX has a floor of 0.05 instead of 1e-6",
         ("state",),
-        _says("state_statistics.std no smaller than 0.05"),
+        says("state_statistics.std no smaller than 0.05"),
     ),
     Planted(
         "history_never_seeded",
         "the history starts as zeros",
         ("pose_hist_raw",),
-        _says("the number 0, wherever it differs") + _knob("pose_history_start=zeros"),
+        says("the number 0, wherever it differs") + knob("pose_history_start=zeros"),
         FREE,
     ),
     Planted(
         "history_seeded_twice",
         "the history is seeded again at frame 1",
         ("pose_hist_raw",),
-        _says("from x_raw[6:282] of frame 1", "in frames 1 and 2"),
+        says("from x_raw[6:282] of frame 1", "in frames 1 and 2"),
     ),
     Planted(
         "history_identity_after_seed",
         "the history is reset to identity after the seed",
         ("pose_hist_raw",),
-        _knob("pose_history_start=identity_after_seed"),
+        knob("pose_history_start=identity_after_seed"),
         FREE,
     ),
     Planted(
         "history_uninitialised",
         "the history is memory that nobody set",
         ("pose_hist_raw",),
-        _says("memory that was never set (0xCD"),
+        says("memory that was never set (0xCD"),
     ),
     Planted(
-        "quats_turned", "published quaternions are turned by -90° about z", ("quat",), _says("turned by -90° about z")
+        "quats_turned", "published quaternions are turned by -90° about z", ("quat",), says("turned by -90° about z")
     ),
     Planted(
         "quats_change_of_basis",
         "published quaternions are in another basis",
         ("quat",),
-        _says("in another basis", "120°"),
+        says("in another basis", "120°"),
     ),
     Planted(
         "root_turned_by_heading",
         "the published root is turned by the heading",
         ("quat",),
-        _says("pelvis is turned about z by x_raw[RootYaw]"),
+        says("pelvis is turned about z by x_raw[RootYaw]"),
     ),
     Planted(
-        "answer_one_frame_late", "the network's answer is that of the frame before", ("y_norm",), _says("frame t-1")
+        "answer_one_frame_late", "the network's answer is that of the frame before", ("y_norm",), says("frame t-1")
     ),
     Planted(
         "half_precision_inputs",
         "the network is given float16",
         ("y_norm",),
-        _says("inputs that were rounded to float16"),
+        says("inputs that were rounded to float16"),
     ),
     Planted(
-        "yaw_in_degrees", "the state's yaw is in degrees", ("x_raw", "x_raw_next"), _says("RootYaw] is 180/π times")
+        "yaw_in_degrees", "the state's yaw is in degrees", ("x_raw", "x_raw_next"), says("RootYaw] is 180/π times")
     ),
     Planted(
         "left_right_swapped",
         "left and right are swapped in the bone table",
         ("y_out",),
-        _knob("bone_order=left_right_swapped"),
+        knob("bone_order=left_right_swapped"),
     ),
     Planted(
         "thirty_hertz",
         "every second frame of the clip is played",
         CLIP_STAGES,
-        _says("the clip's frame 2·t"),
+        says("the clip's frame 2·t"),
         frames=44,
     ),
     Planted(
         "stale_header",
         "MuX and StdX are those of an older export",
         ("state",),
-        _says("constants of its own in each channel, as with other statistics"),
+        says("constants of its own in each channel, as with other statistics"),
     ),
     Planted(
-        "missing_tanh", "the state's angular velocities are not squashed", ("state",), _knob("angvel_squash=linear")
+        "missing_tanh", "the state's angular velocities are not squashed", ("state",), knob("angvel_squash=linear")
     ),
     Planted(
         "squashed_twice",
         "the history is squashed twice",
         ("pose_hist",),
-        _says("tanh(pose_hist_raw", "squashed once more"),
+        says("tanh(pose_hist_raw", "squashed once more"),
     ),
     Planted("hysteresis_off_by_one", "contacts are flags that leave one frame too late", ("contacts",)),
-    Planted("clamped_step", "the time step is clamped to 12.5 ms", CLIP_STAGES, _says("the clip's frame 3·t/4")),
+    Planted("clamped_step", "the time step is clamped to 12.5 ms", CLIP_STAGES, says("the clip's frame 3·t/4")),
     Planted(
         "float_accumulation",
         "the play time is summed in float32",
         CLIP_STAGES,
-        _says("the clip's frame before or after its own in") + _says("the answer of frame t-1 in"),
+        says("the clip's frame before or after its own in") + says("the answer of frame t-1 in"),
     ),
-    Planted("published_late", "the published pose is that of the frame before", ("quat",), _says("frame t-1")),
+    Planted("published_late", "the published pose is that of the frame before", ("quat",), says("frame t-1")),
     Planted(
         "wrong_bone_subset",
         "the first bone is left out of the published ones",
         ("quat",),
-        _says("the part +1 places on, in 45 parts"),
+        says("the part +1 places on, in 45 parts"),
     ),
     Planted(
         "previous_pose_transposed",
         "the previous pose is transposed",
         ("next6d",),
-        _says("the inverse (transposed) rotations of x_raw"),
+        says("the inverse (transposed) rotations of x_raw"),
     ),
     Planted(
         "quats_conjugated",
         "published quaternions are conjugated",
         ("quat",),
-        _says("the inverse (transposed, conjugated)"),
+        says("the inverse (transposed, conjugated)"),
     ),
-    Planted("component_space", "published rotations are in component space", ("quat",), _says("in component space")),
-    Planted("doubled_scale", "tanh_scales_angvel is doubled", ("state",), _says("angvel_scales doubled")),
-    Planted("state_clamped", "the state is clamped to ±1.5", ("state",), _says("held between -1.5 and 1.5")),
+    Planted("component_space", "published rotations are in component space", ("quat",), says("in component space")),
+    Planted("doubled_scale", "tanh_scales_angvel is doubled", ("state",), says("angvel_scales doubled")),
+    Planted("state_clamped", "the state is clamped to ±1.5", ("state",), says("held between -1.5 and 1.5")),
     Planted(
         "previous_pose_is_own",
         "the previous pose is the loop's own although a clip drives",
         ("next6d",),
-        _says("y_out[BoneRotations6D] of frame t-1 in place of x_raw"),
+        says("y_out[BoneRotations6D] of frame t-1 in place of x_raw"),
     ),
 )
-DEFECTS = tuple(
-    Planted(each.name, each.what, each.stages, each.truths, each.mode, number, each.frames)
-    for number, each in enumerate(_IN_ORDER, start=1)
-)
+DEFECTS = tuple(replace(each, number=number) for number, each in enumerate(_IN_ORDER, start=1))
 """Every mistake, with its number in the loop."""
 FEW = ("previous_pose_next_bone", "answer_one_frame_late", "yaw_in_degrees", "quats_change_of_basis", "sigma_floor")
 """Those that the ordinary tests plant: one of each of five families."""

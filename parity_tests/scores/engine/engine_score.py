@@ -9,20 +9,20 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rigpact.fixtures.demo import demo_bundle
 from rigpact.reference_runtime.files.contracts import ContractFiles
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
-from .defects import DEFECTS, FREE, TEACHER, Planted, Truth
+from ..planted import FREE, MISTAKE, NUMBER, RUN, TEACHER, Answer, Planted, judged, page, publish, shortcomings
+from .defects import DEFECTS
 from .engine_side import SOURCE, Engine, Files, compiled
 
-NAMED, LOCATED = 0.75, 1.0
-"""The bars: so many are named, so many located; none is silent, and none gets an answer that is not true of it."""
+NAMED = 0.75
+"""The bar: so many are named."""
 CLIP = "Walk_Spin"
 FREE_FRAMES = 90
 SETTINGS = ("condition_direction=trajectory",)
@@ -40,29 +40,6 @@ says what it is. It would be *misleading* to say anything that is not true of it
 
 This page is generated: `python -m parity_tests.scores.engine.engine_score docs/engine-defects.md` (needs a C++ compiler).
 """
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What was said of one mistake. said: every convention and relation, in words; untrue: those that are not true of it."""
-
-    planted: Planted
-    first: str
-    said: tuple[str, ...]
-    untrue: tuple[str, ...]
-    is_located: bool
-    is_named: bool
-
-    @property
-    def word(self) -> str:
-        """One word for the table."""
-        if self.untrue:
-            return "misleading"
-        if self.is_named:
-            return "named"
-        if self.is_located:
-            return "located"
-        return "elsewhere" if self.first else "silent"
 
 
 def explained(engine: Engine, folder: Path, mode: str, frames: int, defect: int = 0) -> Diagnosis:
@@ -83,78 +60,10 @@ def answer_to(engine: Engine, folder: Path, planted: Planted) -> Answer:
     return judged(planted, explained(engine, folder, planted.mode, frames, planted.number))
 
 
-def judged(planted: Planted, diagnosis: Diagnosis) -> Answer:
-    """Compare an answer with what is true of a mistake."""
-    said: list[tuple[str, bool]] = []
-    for cause in diagnosis.causes:
-        true = cause.stage in planted.stages and any(_names(cause, truth) for truth in planted.truths)
-        said.append((f"{_words(cause.changes)} at {cause.stage}", true))
-    for relation in diagnosis.relations:
-        true = relation.stage in planted.stages and any(truth.is_said_by(relation.sentence) for truth in planted.truths)
-        said.append((relation.sentence, true))
-    first = "" if diagnosis.first_divergence is None else diagnosis.first_divergence.stage
-    untrue = tuple(words for words, true in said if not true)
-    located = diagnosis.verdict not in ("agrees", "undetermined") and first in planted.stages
-    return Answer(
-        planted, first, tuple(words for words, _ in said), untrue, located, located and bool(said) and not untrue
-    )
-
-
-def _names(cause: Cause, truth: Truth) -> bool:
-    readings = (cause.changes, *cause.equivalents)
-    return any(set(truth.convention.split()) == set(_words(changes).split(" and ")) for changes in readings)
-
-
-def _words(changes: dict[str, object]) -> str:
-    return " and ".join(f"{knob}={value}" for knob, value in changes.items())
-
-
 def every_answer(engine: Engine, folder: Path, chosen: Sequence[Planted] = DEFECTS) -> Iterator[Answer]:
     """The answer to each mistake."""
     for planted in chosen:
         yield answer_to(engine, folder, planted)
-
-
-def shortcomings(answers: Sequence[Answer]) -> list[str]:
-    """The bars that are missed, in words."""
-    count = len(answers)
-    named, located = sum(each.is_named for each in answers), sum(each.is_located for each in answers)
-    found = []
-    if named < NAMED * count:
-        found.append(f"named {named} of {count}, required {NAMED:.0%}")
-    if located < LOCATED * count:
-        found.append(f"located {located} of {count}, required {LOCATED:.0%}")
-    found += [f"{each.planted.name} is {each.word}" for each in answers if each.word in ("misleading", "silent")]
-    return found
-
-
-def page(answers: Sequence[Answer], honest: dict[str, str], lines: int) -> str:
-    """docs/engine-defects.md."""
-    words = [answer.word for answer in answers]
-    count = len(answers)
-    located = sum(answer.is_located for answer in answers)
-    counts = (
-        f"**Of {count} mistakes {words.count('named')} are named and {located} located; {words.count('silent')} are silent, "
-        f"{words.count('misleading')} misleading.** Without a mistake: "
-        + ", ".join(f"{mode} run {verdict}" for mode, verdict in honest.items())
-        + "."
-    )
-    rows = [f"| {' | '.join(_cells(each))} |" for each in answers]
-    table = [
-        "| | mistake | run | first divergence | | what `rigpact explain` says |",
-        "|---|---|---|---|---|---|",
-        *rows,
-    ]
-    return "\n".join((_HEAD.format(lines=lines), counts, "", *table, ""))
-
-
-def _cells(answer: Answer) -> tuple[str, ...]:
-    planted = answer.planted
-    return str(planted.number), planted.what, planted.mode, answer.first or "-", answer.word, _shown(answer)
-
-
-def _shown(answer: Answer) -> str:
-    return "; ".join(words.replace("|", "/") for words in answer.said[:2]) + (" …" if len(answer.said) > 2 else "")
 
 
 def honest_verdicts(engine: Engine, folder: Path) -> dict[str, str]:
@@ -174,14 +83,9 @@ def main(arguments: Sequence[str]) -> int:
         engine = Engine(compiled(Path(folder)), Files.of_demo(demo_bundle(), CLIP))
         honest = honest_verdicts(engine, Path(folder))
         answers = list(every_answer(engine, Path(folder)))
-    text = page(answers, honest, recorder_lines(SOURCE))
-    if arguments:
-        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
-    missed = shortcomings(answers) + [f"{mode}: {verdict}" for mode, verdict in honest.items() if verdict != "agrees"]
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0
+    words = ", ".join(f"{mode} run {verdict}" for mode, verdict in honest.items())
+    text = page(_HEAD.format(lines=recorder_lines(SOURCE)), answers, words, (NUMBER, MISTAKE, RUN))
+    return publish(arguments, text, shortcomings(answers, honest, NAMED))
 
 
 if __name__ == "__main__":

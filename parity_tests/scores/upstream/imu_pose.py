@@ -22,14 +22,13 @@ from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..engine.defects import Planted
-from ..engine.engine_score import Answer, judged
+from ..planted import MISTAKE, NUMBER, Answer, Planted, judged, page, publish, shortcomings
 from .imu_pose_defects import DEFECTS
 from .imu_pose_side import recorded, weights_of
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "bundles" / "imu_pose"
-NAMED, LOCATED = 0.8, 1.0
-"""The bars: so many are named, so many located; none is silent, and none gets an answer that is not true of it."""
+NAMED = 0.8
+"""The bar: so many are named."""
 _HEAD = """# IMU pose: mistakes in upstream's formulas
 
 imu_pose_side.py under parity_tests/scores/upstream/ is upstream's network and what stands around it, written out in torch. It
@@ -72,51 +71,13 @@ def every_answer(upstream: Upstream, chosen: Sequence[Planted] = DEFECTS) -> Ite
         yield judged(planted, upstream.explained(planted.name))
 
 
-def shortcomings(answers: Sequence[Answer]) -> list[str]:
-    """The bars that are missed, in words."""
-    count, found = len(answers), []
-    for what, bar, reached in (
-        ("named", NAMED, sum(each.is_named for each in answers)),
-        ("located", LOCATED, sum(each.is_located for each in answers)),
-    ):
-        if reached < bar * count:
-            found.append(f"{what} {reached} of {count}, required {bar:.0%}")
-    wrong = [each for each in answers if each.word in ("misleading", "silent", "elsewhere")]
-    return found + [f"{each.planted.name} is {each.word}: {'; '.join(each.untrue)}" for each in wrong]
-
-
-def page(answers: Sequence[Answer], honest: str) -> str:
-    """The page."""
-    words, count = [answer.word for answer in answers], len(answers)
-    located = sum(answer.is_located for answer in answers)
-    counts = (
-        f"**Of {count} mistakes {words.count('named')} are named and {located} located; {words.count('silent')} are silent, "
-        f"{words.count('misleading')} misleading.** Without a mistake: {honest}."
-    )
-    table = ["| | mistake | first divergence | | what `rigpact explain` says |", "|---|---|---|---|---|"]
-    rows = [f"| {' | '.join(_cells(each))} |" for each in answers]
-    return "\n".join((_HEAD, counts, "", *table, *rows, ""))
-
-
-def _cells(answer: Answer) -> tuple[str, ...]:
-    said = "; ".join(words.replace("|", "/") for words in answer.said[:2])
-    more = " …" if len(answer.said) > 2 else ""
-    return str(answer.planted.number), answer.planted.what, answer.first or "-", answer.word, said + more
-
-
 def main(arguments: Sequence[str]) -> int:
     """Write or print the page; 1 if a bar is missed."""
     upstream = Upstream.committed()
     honest = upstream.explained().verdict
     answers = list(every_answer(upstream))
-    text = page(answers, honest)
-    if arguments:
-        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
-    missed = shortcomings(answers) + ([] if honest == "agrees" else [f"without a mistake: {honest}"])
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0
+    text = page(_HEAD, answers, honest, (NUMBER, MISTAKE))
+    return publish(arguments, text, shortcomings(answers, {"without a mistake": honest}, NAMED))
 
 
 if __name__ == "__main__":

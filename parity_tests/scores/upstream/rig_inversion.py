@@ -21,12 +21,11 @@ from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..engine.defects import Planted, Truth
-from ..engine.engine_score import Answer, judged
+from ..planted import MISTAKE, Answer, Planted, Truth, judged, knob, page, publish, says, shortcomings
 from .rig_inversion_side import Upstream, encoder_weights
 
-NAMED, LOCATED = 0.8, 1.0
-"""The bars: so many are named, so many located; none is silent, and none gets an answer that is not true of it."""
+NAMED = 0.8
+"""The bar: so many are named."""
 FOLDER = Path(__file__).parents[3] / "fixtures" / "bundles" / "rig_inversion"
 _HEAD = """# Mistakes in the formulas of rig inversion
 
@@ -42,11 +41,11 @@ This page is generated: `python -m parity_tests.scores.upstream.rig_inversion do
 
 
 def _knob(name: str, what: str, stage: str, change: str) -> Planted:
-    return Planted(name, what, (stage,), (Truth(convention=change),))
+    return Planted(name, what, (stage,), knob(change))
 
 
 def _says(name: str, what: str, stage: str, *words: str) -> Planted:
-    return Planted(name, what, (stage,), (Truth(relation=words),))
+    return Planted(name, what, (stage,), says(*words))
 
 
 _LIMITS = tuple(
@@ -117,47 +116,12 @@ class Scene:
             yield judged(planted, self.explained(planted.name))
 
 
-def shortcomings(answers: Sequence[Answer], honest: Diagnosis) -> list[str]:
-    """The bars that are missed, in words."""
-    count = len(answers)
-    named, located = sum(each.is_named for each in answers), sum(each.is_located for each in answers)
-    found = [] if honest.verdict == "agrees" else [f"without a mistake: {honest.verdict}"]
-    if named < NAMED * count:
-        found.append(f"named {named} of {count}, required {NAMED:.0%}")
-    if located < LOCATED * count:
-        found.append(f"located {located} of {count}, required {LOCATED:.0%}")
-    return found + [f"{each.planted.name} is {each.word}" for each in answers if each.word in ("misleading", "silent")]
-
-
-def page(answers: Sequence[Answer], honest: Diagnosis) -> str:
-    """docs/systems-defects-rig_inversion.md."""
-    words = [answer.word for answer in answers]
-    located = sum(answer.is_located for answer in answers)
-    counts = (
-        f"**Of {len(answers)} mistakes {words.count('named')} are named and {located} located; "
-        f"{words.count('silent')} are silent, {words.count('misleading')} misleading.** Without a mistake: {honest.verdict}."
-    )
-    table = ["| mistake | first divergence | | what `rigpact explain` says |", "|---|---|---|---|"]
-    return "\n".join((_HEAD, counts, "", *table, *map(_row, answers), ""))
-
-
-def _row(answer: Answer) -> str:
-    shown = "; ".join(words.replace("|", "/") for words in answer.said[:2]) + (" …" if len(answer.said) > 2 else "")
-    return f"| {answer.planted.what} | {answer.first or '-'} | {answer.word} | {shown} |"
-
-
 def main(arguments: Sequence[str]) -> int:
     """Write or print the page; 1 if a bar is missed."""
     scene = Scene()
     honest, answers = scene.explained(), list(scene.answers())
-    text = page(answers, honest)
-    if arguments:
-        Path(arguments[0]).write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
-    missed = shortcomings(answers, honest)
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0
+    text = page(_HEAD, answers, honest.verdict, (MISTAKE,))
+    return publish(arguments, text, shortcomings(answers, {"without a mistake": honest.verdict}, NAMED))
 
 
 if __name__ == "__main__":

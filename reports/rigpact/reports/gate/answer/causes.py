@@ -23,7 +23,7 @@ _SIDE_OF_KIND: Mapping[str, str] = {
 }  # fmt: skip
 _SIDE_OF_PART = {"teacher": TRAINING, "engine-trace": ENGINE, "model": MODEL, "adequacy": CLIPS, "waivers": PROJECT}
 _NAMED = (gate.CONVENTION_DIFFERS.code, gate.NOT_EXPLAINED.code)
-INHERITING = frozenset(
+_INHERITING = frozenset(
     {comparison.STAGE_DIFFERS.code, gate.BEYOND_DECLARED_TOLERANCE.code, gate.POSE_BEYOND_LIMIT.code}
 )
 Key = tuple[str, str]
@@ -57,7 +57,7 @@ def _sides(part: Part) -> Callable[[Finding], str]:
 def _about(finding: Finding, beside: Iterable[Finding], named: list[Finding]) -> str:
     if finding.rule.code in _NAMED:
         return str(finding.values.get("stage", finding.rule.code))
-    if finding.rule.code in INHERITING:
+    if finding.rule.code in _INHERITING:
         own = str(finding.values.get("stage", ""))
         same = [each for each in named if each.values.get("stage") == own] or named
         return _about(same[0], (), []) if same else own or finding.rule.code
@@ -84,7 +84,7 @@ def _rank(cause: Cause) -> tuple[float, ...]:
 
 def _size(finding: Finding) -> float:
     """How large an error is: in degrees, or in standard deviations of an input; 0 where it has no number of the kind."""
-    for key in ("angle_deg", "model_deg", "reported_deg", "error"):
+    for key in ("angle_deg", "model_deg", "error_deg", "error"):
         value = finding.values.get(key)
         if isinstance(value, int | float):
             return float(value)

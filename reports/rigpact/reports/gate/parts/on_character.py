@@ -25,15 +25,22 @@ def effect_on_character(
     changed = project.contract.with_conventions(changes)
     try:
         trace = played(project, changed, network_of(project, recording.trace.header.mode), run, recording.trace)
-    except UnusableInput:
-        return {}
+    except UnusableInput as error:
+        return {"on_character": f"not measured: {error.one_line()}"}
     stage = published_stage(project.contract)
     reference = reference_of(project, run, recording)
     other = Recording(Path("changed"), "reference run", trace, frozenset(trace.stages))
     bones = judge(compare(reference, other, project.contract, only=(stage.name,))).summary["bones"]
-    return {"on_character": _words(bones[0]), "angle_deg": bones[0]["max_deg"] or 360.0} if bones else {}
+    return {"on_character": _words(bones[0]), "angle_deg": _angle_deg(bones[0])} if bones else {}
+
+
+def _angle_deg(worst: Mapping[str, Any]) -> float:
+    """The worst angle, for the order of causes; half a turn, the largest there is, where a pose is not finite."""
+    return 180.0 if worst["max_deg"] is None else float(worst["max_deg"])
 
 
 def _words(worst: Mapping[str, Any]) -> str:
+    if worst["max_deg"] == 0.0:
+        return "the pose itself stays as it is"
     sizes = [f"{worst[key]:.3g}{unit}" for key, unit in (("max_deg", "°"), ("max_cm", " cm")) if worst[key] is not None]
     return f"{worst['bone']} is up to {' and '.join(sizes)} off" if sizes else f"{worst['bone']} is not finite"

@@ -66,11 +66,13 @@ def _numbers(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _numbers(each)
 
 
-def _first_number(change: Callable[[float], Any]) -> Callable[[Document], None]:
+def first_number(change: Callable[[float], Any], *sections: str) -> Callable[[Document], None]:
+    """The edit of the first number with a fraction in some sections of a document."""
+
     def edit(root: Document) -> None:
-        place = next(_numbers(root["constants"]), None)
+        place = next(_numbers([root.get(section) for section in sections]), None)
         if place is None:
-            raise LookupError("no number among the constants")
+            raise LookupError(f"no number with a fraction in {', '.join(sections)}")
         container, key = place
         container[key] = change(container[key])
 
@@ -86,9 +88,9 @@ CONTRACT_EDITS: Mapping[str, Callable[[Document], None]] = {
     "a convention with no such value": _convention_of_no_value,
     "a convention not declared": _convention_not_declared,
     "a constant lost": _constant_lost,
-    "a constant not finite": _first_number(lambda _value: float("nan")),
-    "a constant as a word": _first_number(str),
-    "a constant doubled": _first_number(lambda value: 2.0 * value + 1.0),
+    "a constant not finite": first_number(lambda _value: float("nan"), "constants"),
+    "a constant as a word": first_number(str, "constants"),
+    "a constant doubled": first_number(lambda value: 2.0 * value + 1.0, "constants"),
     "another system's name": lambda root: root.__setitem__("system", "somebody_elses"),
     "fps = 0": lambda root: root.__setitem__("fps", 0),
 }

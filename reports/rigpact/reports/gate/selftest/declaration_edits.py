@@ -6,12 +6,15 @@ An edit changes the parsed document in place. It raises LookupError where the fi
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from rigpact.reports.gate.selftest.contract_edits import first_number
 from rigpact.reports.importing.toml_text import tables_to_toml
 
 Document = dict[str, Any]
+_NUMBERS = ("numbers", "stages")
+"""The sections that hold numbers."""
 
 
 def edited_declaration(content: bytes, edit: Callable[[Document], None]) -> bytes:
@@ -70,38 +73,13 @@ def _parameter_misspelt(root: Document) -> None:
     raise LookupError("no stage has a parameter")
 
 
-def _list_of_names(root: Document) -> list[str]:
-    names = next((names for names in root.get("names", {}).values() if len(names) > 1), None)
-    if names is None:
-        raise LookupError("no list of names")
-    return list(names)
-
-
 def _changed_list(change: Callable[[list[str]], list[str]]) -> Callable[[Document], None]:
     def edit(root: Document) -> None:
-        names = _list_of_names(root)
-        key = next(key for key, each in root["names"].items() if each == names)
-        root["names"][key] = change(names)
-
-    return edit
-
-
-def _numbers(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Container and key of every number with a fraction."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in entries:
-        if isinstance(each, float):
-            yield value, key
-        yield from _numbers(each)
-
-
-def _first_number(change: Callable[[float], Any]) -> Callable[[Document], None]:
-    def edit(root: Document) -> None:
-        place = next(_numbers([root.get("numbers", {}), root["stages"]]), None)
-        if place is None:
-            raise LookupError("no number with a fraction")
-        container, key = place
-        container[key] = change(container[key])
+        lists = root.get("names", {})
+        key = next((key for key, names in lists.items() if len(names) > 1), None)
+        if key is None:
+            raise LookupError("no list of names")
+        lists[key] = change(lists[key])
 
     return edit
 
@@ -139,9 +117,9 @@ DECLARATION_EDITS: Mapping[str, Callable[[Document], None]] = {
     "two names of a list exchanged": _changed_list(lambda names: [names[1], names[0], *names[2:]]),
     "a name lost from a list": _changed_list(lambda names: names[:-1]),
     "a name twice in a list": _changed_list(lambda names: [*names[:-1], names[0]]),
-    "a number not finite": _first_number(lambda _value: float("nan")),
-    "a number as a word": _first_number(str),
-    "a number doubled": _first_number(lambda value: 2.0 * value + 1.0),
+    "a number not finite": first_number(lambda _value: float("nan"), *_NUMBERS),
+    "a number as a word": first_number(str, *_NUMBERS),
+    "a number doubled": first_number(lambda value: 2.0 * value + 1.0, *_NUMBERS),
     "a vector carried from a stage that is not there": _carried_from_nowhere,
     "an input of a network renamed": _network_input_renamed,
     "fps = 0": _no_frames_a_second,
