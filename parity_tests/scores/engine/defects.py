@@ -107,7 +107,7 @@ _IN_ORDER = (
         "quats_change_of_basis",
         "published quaternions are in another basis",
         ("quat",),
-        says("in another basis", "120°"),
+        says("in another basis", "120°") + says("quat is what it should be with z, x, y, w in place of x, y, z, w"),
     ),
     Planted(
         "root_turned_by_heading",

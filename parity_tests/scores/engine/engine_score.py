@@ -44,7 +44,11 @@ This page is generated: `python -m parity_tests.scores.engine.engine_score docs/
 
 def explained(engine: Engine, folder: Path, mode: str, frames: int, defect: int = 0) -> Diagnosis:
     """Record a run with one mistake and ask what differs."""
-    recording = engine.run(folder / f"{defect}_{mode}.trace.jsonl", mode, frames, defect)
+    return explained_recording(engine, engine.run(folder / f"{defect}_{mode}.trace.jsonl", mode, frames, defect))
+
+
+def explained_recording(engine: Engine, recording: Path) -> Diagnosis:
+    """What differs in a recording of the engine."""
     files = engine.files
     request = ExplainRequest(
         recording,

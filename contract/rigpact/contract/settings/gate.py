@@ -47,6 +47,8 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
         "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent",
         "producer": "who recorded it, as its header says; anybody but rigpact if absent",
+        "resolution": "how finely its numbers are written: `4 decimals`, `6 digits`, `float16`, `bfloat16`, `exact`; found in "
+        "the numbers if absent",
         "name": "what reports call it; from the file name if absent",
     },
     "gate.thresholds": {
@@ -82,6 +84,7 @@ class RecordedRun:
     """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own.
 
     mode: what an engine's trace is to be; None for a file of training. producer: None for anybody but rigpact.
+    resolution: how finely its numbers are written, in words; None where the numbers show it.
     place: where it stands in the settings, for error messages.
     """
 
@@ -92,6 +95,7 @@ class RecordedRun:
     frames: int | None = None
     mode: str | None = None
     producer: str | None = None
+    resolution: str | None = None
     place: str = field(default="[gate]", compare=False)
 
 
@@ -205,7 +209,8 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     if kind != "trace":
         return RecordedRun(file, name, clip, stages, entry.count("frames"), place=entry.place())
     mode, producer = _mode(entry), _producer(entry)
-    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, entry.place())
+    resolution = entry.text("resolution", "how finely its numbers are written")
+    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, resolution, entry.place())
 
 
 def _mode(entry: SettingsTable) -> str:

@@ -27,16 +27,16 @@ from rigpact.reference_runtime.operations.rounding import gamma
 
 STORED = 2
 """Number of roundings of a value that is computed on one side and stored once on both sides."""
-PRINT_MARGIN = 16.0
-"""How many times the largest of the measured effects of printing is allowed.
-
-With many inputs, an effect is a sum of many small ones: normal, of width s in each of the five different patterns, and of width
-s/√3 in the recording, whose errors are anywhere within their bounds. It is beyond 16 times the largest of five with probability
-(0.8 / (16·√3))^5 · E|x|^5 = 1e-7. With one input, the patterns are exact.
-"""
 PATTERNS = 6
 """Patterns of signs for a measured bound: all up, all down, and random patterns from a fixed seed. The bound is the
 largest change."""
+WRITTEN_MARGIN = 4.0
+"""How many times the largest of the measured effects of writing numbers coarsely is allowed.
+
+With many inputs, an effect is a sum of many small ones: normal, of width s in each of the fifteen different patterns, and of
+width s/√3 in the recording, whose errors are anywhere within their bounds. It is beyond 4 times the largest of fifteen with
+probability (0.8 / (4·√3))^15 · E|x|^15 = 5e-9. With one input, the patterns are exact.
+"""
 
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:
@@ -140,16 +140,18 @@ class KnownFrames:
 def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
     """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing.
 
-    Recorded numbers that were printed with few digits add what their lost digits lead to.
+    Recorded numbers that were written with few digits or bits add what the lost ones lead to.
     """
     bound = _rounding_bound(frames, stage, rows)
-    return bound if frames.evidence.printed is None else bound + PRINT_MARGIN * _moved_by_printing(frames, stage, rows)
+    return (
+        bound if frames.evidence.precision is None else bound + WRITTEN_MARGIN * _moved_by_writing(frames, stage, rows)
+    )
 
 
-def _moved_by_printing(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
-    """The largest change of the rows when every recorded number moves by what printing it may have lost."""
+def _moved_by_writing(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+    """The largest change of the rows when every recorded number moves by what writing it may have lost."""
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
-    for moved in frames.moved_by_printing(PATTERNS):
+    for moved in frames.moved_by_writing():
         found = moved.computed(stage)
         if found is None:
             continue

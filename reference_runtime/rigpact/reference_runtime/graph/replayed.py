@@ -20,11 +20,15 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
-from rigpact.reference_runtime.recordings.printed_digits import Printed
+from rigpact.reference_runtime.recordings.precision import Precision
 
 Part = TypeVar("Part")
 Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
 """Stage, conventions, function, `rows` or `bound` -> the stage's rows or their bound, from the cache or computed."""
+
+
+WRITTEN_PATTERNS = 16
+"""Patterns of signs in which recorded numbers are moved by what writing them may have lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +36,8 @@ class Evidence:
     """The data of a replay: recorded stages (T, width) at `frame` (T,), and the sources of their inputs.
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
-    the clip's rows. `resolution` is half the last digit of a log's numbers, 0 for recordings that keep every bit. `printed` is
-    the format of a text trace whose numbers lost digits.
+    the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
+    digits or bits.
     """
 
     frame: NDArray[np.int64]
@@ -42,13 +46,29 @@ class Evidence:
     recorded: Mapping[str, FloatArray]
     drive: Callable[[Any], Any] | None = None
     network: Any = None
-    resolution: float = 0.0
-    printed: Printed | None = None
+    precision: Precision | None = None
 
     @property
     def end(self) -> int:
         """Number of frames from the start of the run to the last recorded one."""
         return int(self.frame[-1]) + 1
+
+    @cached_property
+    def moved_by_writing(self) -> tuple[Evidence, ...]:
+        """The evidence with every recorded number moved by what writing it may have lost: one for each pattern of signs."""
+        if self.precision is None:
+            return ()
+        rng, error = (
+            np.random.default_rng(0),
+            {name: self.precision.error(rows) for name, rows in self.recorded.items()},
+        )
+        return tuple(
+            replace(self, precision=None, recorded={
+                name: (rows + sign_pattern(pattern, rows.shape, rng) * error[name]).astype(np.float32)
+                for name, rows in self.recorded.items()
+            })
+            for pattern in range(WRITTEN_PATTERNS)
+        )  # fmt: skip
 
     def at_rows(self, rows: Sequence[int]) -> Evidence:
         """The evidence of some recorded frames only."""
@@ -79,17 +99,14 @@ class ReplayedFrames:
         self._parts: dict[Any, Any] = {}
         self._moved: list[ReplayedFrames] = []
 
-    def moved_by_printing(self, patterns: int) -> Sequence[ReplayedFrames]:
-        """The same frames with every recorded number moved by what printing lost, in several patterns of signs."""
-        if not self._moved and self.evidence.printed is not None:
-            rng, error = np.random.default_rng(0), self.evidence.printed.error
-            for pattern in range(patterns):
-                recorded = {
-                    name: (rows + sign_pattern(pattern, rows.shape, rng) * error(rows)).astype(np.float32)
-                    for name, rows in self.recorded.items()
-                }
-                evidence = replace(self.evidence, recorded=recorded, printed=None)
-                self._moved.append(ReplayedFrames(evidence, self.contract))
+    def moved_by_writing(self) -> Sequence[ReplayedFrames]:
+        """The same frames with every recorded number moved by what writing it may have lost, in several patterns of signs."""
+        if not self._moved:
+            self._moved = [ReplayedFrames(moved, self.contract) for moved in self.evidence.moved_by_writing]
+            for frames in self._moved:
+                frames._parts = self._parts  # they depend on the contract alone, like the clip's rows
+                if self.has_drive:
+                    frames.drive = self.drive
         return self._moved
 
     def computed(self, stage: str) -> FloatArray | None:

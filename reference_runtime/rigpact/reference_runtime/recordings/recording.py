@@ -8,7 +8,7 @@ output: it becomes `y_out`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
+from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
@@ -45,6 +46,13 @@ class Recording:
     bone_names: tuple[str, ...] | None = None
     poses6d: FloatArray | None = None
     target_rows: NDArray[np.int64] | None = None
+
+    def with_resolution(self, words: str | None, place: str = "--resolution") -> Recording:
+        """The recording with its numbers' precision as the user declares it; None declares nothing."""
+        if words is None:
+            return self
+        words_to_precision(words, place)  # refused here, before anything is compared
+        return replace(self, trace=replace(self.trace, resolution=words))
 
     def targets_at(self, rows: NDArray[np.int64]) -> FloatArray:
         """(len(rows), 6·B): for each of these rows the pose of the next frame, NaN if it is unknown."""

@@ -24,7 +24,7 @@ import zstandard
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.printed_digits import DigitCensus
+from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
@@ -96,7 +96,7 @@ def read_json_lines(path: Path) -> Trace:
         raise UnusableInput(path, "a header and no whole frame", "at least one frame")
     stages = {name: rows.joined(name) for name in widths}
     frame, time_s = np.array(rows.frames, np.int64), np.array(rows.times_s)
-    return Trace(header, frame, time_s, stages, truncation, printed=rows.digits.printed)
+    return Trace(header, frame, time_s, stages, truncation, of_text=rows.census.precision)
 
 
 def _is_cut_off(line: bytes) -> bool:
@@ -194,7 +194,7 @@ class _Rows:
     widths: dict[str, int]
     frames: list[int] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
-    digits: DigitCensus = field(default_factory=DigitCensus)
+    census: PrecisionCensus = field(default_factory=PrecisionCensus)
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
 
     def append(self, entry: Any, place: str) -> None:
@@ -214,7 +214,7 @@ class _Rows:
             raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(self.widths)}")
         read = {name: _row(stages[name], width, f"{place}#/stages/{name}") for name, width in self.widths.items()}
         for name, row in read.items():
-            self.digits.add(row)
+            self.census.add_text(row)
             self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))

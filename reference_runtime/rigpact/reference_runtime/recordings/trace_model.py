@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
 from rigpact.contract.version import rigpact_version
-from rigpact.reference_runtime.recordings.printed_digits import Printed
+from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
 
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
@@ -71,9 +72,9 @@ def run_header(contract: Any, fps: float, mode: str, clip: str | None = None, ne
 class Trace:
     """Recorded stages: `frame` (T,) int64 increasing, `time_s` (T,) float64, each stage (T, width) float32.
 
-    `truncation` describes where a truncated file ends; None for a complete file. `printed` is the format of numbers that
-    lost digits in a text; None where every bit was kept. `mapping` is the mapped file that
-    holds the arrays, if they are not in memory.
+    `truncation` describes where a truncated file ends; None for a complete file. `mapping` is the mapped file that holds the
+    arrays, if they are not in memory. `of_text` is the precision that the digits of a text show. `resolution`: the precision
+    that the user declares, in words.
     """
 
     header: TraceHeader
@@ -82,7 +83,17 @@ class Trace:
     stages: dict[str, FloatArray]
     truncation: str | None = None
     mapping: mmap.mmap | None = field(default=None, repr=False)
-    printed: Printed | None = None
+    of_text: Precision | None = None
+    resolution: str | None = None
+
+    @cached_property
+    def precision(self) -> Precision | None:
+        """How finely its numbers are written, as declared or as they show; None where every bit was kept."""
+        if self.resolution is not None:
+            return words_to_precision(self.resolution)
+        found = self.of_text or precision_of(self.stages)
+        self.release()
+        return found
 
     def release(self) -> None:
         """Release the memory of the mapped file; the pages are read again on the next access."""

@@ -21,6 +21,12 @@ class OutputFormat(StrEnum):
 
 Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people, JSON for machines.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
+Resolution = Annotated[
+    str | None,
+    typer.Option(
+        "--resolution", metavar="WORDS", help="How the numbers are written: '4 decimals', '6 digits', float16, exact."
+    ),
+]
 Companion = Annotated[
     Path | None, typer.Option("--companion", metavar="FILE", help="File with the auxiliary-input statistics.")
 ]

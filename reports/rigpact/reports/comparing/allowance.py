@@ -30,7 +30,7 @@ from rigpact.reference_runtime.graph.answers import exact_answer
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
-from rigpact.reference_runtime.recordings.printed_digits import Printed
+from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import pose_tolerance_without_contract
 
 Values = Mapping[str, FloatArray]
@@ -49,13 +49,13 @@ class Allowance:
         frames: NDArray[np.int64],
         *,
         is_free: bool,
-        printed: Sequence[Printed | None] = (None, None),
+        precisions: Sequence[Precision | None] = (None, None),
         network: Any = None,
     ) -> None:
-        """frames: the numbers of the compared frames; is_free: at least one side is a free run; printed: of each side;
+        """frames: the numbers of the compared frames; is_free: at least one side is a free run; precisions: of each side;
         network: the model.
         """
-        self._contract, self._is_free, self._printed, self._network = contract, is_free, printed, network
+        self._contract, self._is_free, self._precisions, self._network = contract, is_free, precisions, network
         self.inheriting: set[str] = set()
         reaches = [] if contract is None else [stage.reach_of(contract) for stage in contract.system.stages]
         self.back = max((reach[0] for reach in reaches), default=0)
@@ -70,8 +70,8 @@ class Allowance:
             return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
         frames, network = self._frames[around], self._network
         sides = [
-            _Side(self._contract, side, frames, is_free=self._is_free, printed=printed, network=network)
-            for side, printed in zip((a, b), self._printed, strict=True)
+            _Side(self._contract, side, frames, is_free=self._is_free, precision=precision, network=network)
+            for side, precision in zip((a, b), self._precisions, strict=True)
         ]
         found = {}
         for stage in self._contract.system.stages:
@@ -158,13 +158,13 @@ class _Side:
         frames: NDArray[np.int64],
         *,
         is_free: bool,
-        printed: Printed | None,
+        precision: Precision | None,
         network: Any,
     ) -> None:
-        self.values, self._contract, self._printed = values, contract, printed
+        self.values, self._contract, self._precision = values, contract, precision
         self._known, self._through = (KnownFrames(contract, values, frames, each) for each in (None, network))
         start, mode = frames - (frames[0] if frames[0] == 0 else frames[0] - 1), "free" if is_free else "teacher"
-        evidence = Evidence(start, contract.fps or 1.0, mode, values, network=network, printed=printed)
+        evidence = Evidence(start, contract.fps or 1.0, mode, values, network=network, precision=precision)
         self._replayed = ReplayedFrames(evidence, contract)
         self._bounds: dict[str, FloatArray] = {}
         self._propagated: dict[str, FloatArray] = {}
@@ -209,17 +209,17 @@ class _Side:
         return rows if rows is not None and rows.shape == self.values[stage.name].shape else None
 
     def own_bound(self, stage: Stage, rows: FloatArray) -> FloatArray:
-        """The rounding of a recomputed stage, and of the recorded one where its numbers were printed."""
-        return replay_bound(self._replayed, stage.name, rows) + self.lost_in_print(stage)
+        """The rounding of a recomputed stage, and of the recorded one where its numbers were written coarsely."""
+        return replay_bound(self._replayed, stage.name, rows) + self.lost_in_writing(stage)
 
-    def lost_in_print(self, stage: Stage) -> FloatArray | float:
-        """How far the recorded values may be from those that were printed; 0 where every bit was kept."""
-        return 0.0 if self._printed is None else self._printed.error(self.values[stage.name])
+    def lost_in_writing(self, stage: Stage) -> FloatArray | float:
+        """How far the recorded values may be from those that were written; 0 where every bit was kept."""
+        return 0.0 if self._precision is None else self._precision.error(self.values[stage.name])
 
 
 def _bound(stage: Stage, a: _Side, b: _Side) -> FloatArray:
-    """The smaller bound of the two, and what either side lost by printing its numbers."""
-    return np.fmin(a.bound(stage), b.bound(stage)) + a.lost_in_print(stage) + b.lost_in_print(stage)
+    """The smaller bound of the two, and what either side lost by writing its numbers."""
+    return np.fmin(a.bound(stage), b.bound(stage)) + a.lost_in_writing(stage) + b.lost_in_writing(stage)
 
 
 def _assumed(stage: Stage, a: _Side, b: _Side, bound: FloatArray) -> FloatArray:

@@ -139,8 +139,8 @@ def compare(
     # the other stages, of one side alone too, show what the asked ones inherit
     known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
     pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract))
-    printed = a.trace.printed, b.trace.printed
-    allowance = Allowance(contract, frames, is_free=pairs.is_free, printed=printed, network=network)
+    precisions = a.trace.precision, b.trace.precision
+    allowance = Allowance(contract, frames, is_free=pairs.is_free, precisions=precisions, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
     answers = [name for name in _system_of(contract).graph.answers if name in stages]
     for name, reason in list(_wholly_unjudged(stages, answers)):

@@ -20,7 +20,10 @@ from rigpact.reports.comparing.judgement import judge
 
 @dataclass(frozen=True)
 class DiffRequest:
-    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both."""
+    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both.
+
+    resolution: how finely the numbers of both are written, in words; None where the numbers show it.
+    """
 
     a: Path
     b: Path
@@ -28,6 +31,7 @@ class DiffRequest:
     stages: Sequence[str] = ()
     table: Path | None = None
     onnx: Path | None = None
+    resolution: str | None = None
 
 
 def diff(request: DiffRequest) -> FindingsReport:
@@ -54,4 +58,5 @@ def _recordings(request: DiffRequest, contract: Any) -> Iterator[Recording]:
         if contract is None and is_named_columns(path) and not is_trace_path(path):
             expected = f"the contract: {path.name} holds columns, and the contract says what they are"
             raise UnusableInput("--bundle", "none", expected)
-        yield read_recording(path) if contract is None else files_of(contract).recording(path, contract)
+        recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
+        yield recording.with_resolution(request.resolution)

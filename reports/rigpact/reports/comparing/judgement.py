@@ -13,7 +13,7 @@ from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
-from rigpact.reports.comparing.recorded_with import about_contract, about_models
+from rigpact.reports.comparing.recorded_with import about_contract, about_models, about_precision
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 
@@ -42,6 +42,7 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
     for side in (a, b):
         yield from about_contract(side, comparison.contract)
         yield from about_clock(side, comparison.contract)
+        yield from about_precision(side)
         if side.trace.truncation:
             yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
 

@@ -44,6 +44,13 @@ def about_contract(recording: Recording, contract: Any) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def about_precision(recording: Recording) -> Iterator[Finding]:
+    """A finding about numbers that are written coarsely, unless the user said so."""
+    precision = recording.trace.precision
+    if recording.trace.resolution is None and precision is not None and precision.is_coarse:
+        yield rules.WRITTEN_COARSELY.at(recording.path, "", holder=recording.path.name, precision=str(precision))
+
+
 def _about_numbers(recording: Recording, said: Hashes, own: Hashes, file: str) -> Iterator[Finding]:
     """Equal meanings are enough, whatever the bytes are. Without a meaning, other bytes may be another formatting only."""
     if said["meaning_sha256"] and said["meaning_sha256"] == own["meaning_sha256"]:

@@ -43,10 +43,15 @@ _MARKS = ("[DeltaCompose]", "[Schema OK]", "[FusedModel]", "[TDbg]", "[PoseHist]
 
 
 class Printed(NamedTuple):
-    """Printed numbers, and half of their last digit."""
+    """Printed numbers, and how many decimals they have."""
 
     numbers: FloatArray
-    half_digit: float
+    decimals: int
+
+    @property
+    def half_digit(self) -> float:
+        """Half of the last digit."""
+        return float(0.5 * 10.0**-self.decimals)
 
 
 class Composition(NamedTuple):
@@ -210,7 +215,7 @@ _READERS: Mapping[str, Callable[[EngineLog, _Step, str], bool]] = {
 
 
 def _printed(texts: Sequence[str]) -> Printed:
-    return Printed(np.array([_number(text) for text in texts], np.float32), _half_digit(texts))
+    return Printed(np.array([_number(text) for text in texts], np.float32), _last_digit(texts))
 
 
 def _number(text: str) -> float:
@@ -222,14 +227,14 @@ def _number(text: str) -> float:
     return sign * float("inf") if "inf" in word else float(word)
 
 
-def _half_digit(texts: Sequence[str]) -> float:
-    """Half of the last printed digit: of a fixed number of decimals, or of as many digits as the longest number has."""
+def _last_digit(texts: Sequence[str]) -> int:
+    """The place of the last printed digit: a fixed number of decimals, or as many digits as the longest number has."""
     decimals = {_decimals(text) for text in texts if "." in text}
     if len(decimals) == 1:
-        return 0.5 * 10.0 ** -decimals.pop()
+        return decimals.pop()
     digits = max(len(re.sub(r"[^\d]", "", text.lower().partition("e")[0]).lstrip("0")) for text in texts)
     whole = max(len(re.sub(r"[^\d]", "", text.partition(".")[0]).lstrip("0")) for text in texts)
-    return float(0.5 * 10.0 ** -max(digits - max(whole, 1), 0)) if decimals else 0.5
+    return max(digits - max(whole, 1), 0) if decimals else 0
 
 
 def _decimals(text: str) -> int:

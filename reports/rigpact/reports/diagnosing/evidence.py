@@ -13,23 +13,27 @@ from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import before_a_gap
-from rigpact.reports.comparing.recorded_with import about_contract
+from rigpact.reports.comparing.recorded_with import about_contract, about_precision
 from rigpact.reports.diagnosing.unrecorded_feedback import with_unrecorded_feedback
 
 
 @dataclass(frozen=True)
 class EvidenceFiles:
-    """The files from which a recording's inputs are rebuilt: clip, model, recorded answers of the network."""
+    """The files from which a recording's inputs are rebuilt: clip, model, recorded answers of the network.
+
+    resolution: how finely the recording's numbers are written, in words; None where the numbers show it.
+    """
 
     clip: Path | None = None
     onnx: Path | None = None
     replay: Path | None = None
+    resolution: str | None = None
 
 
 def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> tuple[Evidence, list[str]]:
     """Read a recording and the files for its inputs. Also returns notes to show beside every verdict."""
     given, files = given or EvidenceFiles(), files_of(contract)
-    recording = files.recording(path, contract)
+    recording = files.recording(path, contract).with_resolution(given.resolution)
     drive = None if given.clip is None else files.drive(given.clip, contract)
     network = network_of(contract, given.onnx)
     evidence = recording_to_evidence(recording, contract, drive, network)
@@ -59,14 +63,14 @@ def recording_to_evidence(
         recorded={name: trace.stages[name][judged] for name in order if name in trace.stages},
         drive=drive,
         network=network,
-        printed=trace.printed,
+        precision=trace.precision,
     )
 
 
 def _notes(recording: Recording, contract: Any) -> list[str]:
     notes: list[str] = []
     header, frame = recording.trace.header, recording.trace.frame
-    found = (*about_contract(recording, contract), *about_clock(recording, contract))
+    found = (*about_contract(recording, contract), *about_clock(recording, contract), *about_precision(recording))
     notes += [each.message for each in found if each.rule.severity is not Severity.INFO]
     judged = frame[before_a_gap(frame)]
     if header.mode == "free" and len(judged) < len(frame):

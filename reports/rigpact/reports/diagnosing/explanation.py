@@ -37,9 +37,7 @@ def search(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[Explanatio
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in singles if hypotheses.explains(changes)]
     if not everything and with_pairs:
-        few = hypotheses.on_few_frames() or hypotheses
-        pairs = (pair for pair in hypotheses.pairs(singles, failing) if few.allows(pair))
-        everything = [pair for pair in pairs if hypotheses.explains(pair)]
+        everything = [pair for pair in hypotheses.pairs(singles, failing) if hypotheses.explains(pair)]
     if everything:
         return [_explanation(hypotheses, failing[0], {}, everything)], []
     return _stage_by_stage(hypotheses, with_pairs=with_pairs)
@@ -88,9 +86,7 @@ def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: b
 
     mending = mends(singles)
     if not mending and with_pairs:
-        few = hypotheses.on_few_frames() or hypotheses
-        pairs = ({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
-        mending = mends(pair for pair in pairs if few.may_fit(stage, pair))
+        mending = mends({**base, **changes} for changes in hypotheses.pairs(singles, [stage]))
     if not mending and with_pairs:
         mending = mends({**base, **changes} for changes in hypotheses.own_products(stage, MAX_PRODUCT))
     fewest = min((len(hypotheses.failing(changes)) for changes in mending), default=0)

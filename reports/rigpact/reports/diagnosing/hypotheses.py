@@ -6,7 +6,8 @@ stage. So a pair of changes at different stages costs nothing once the single ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -111,7 +112,10 @@ class Hypotheses:
         return 0 if error is None else error.frames_within
 
     def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
-        """Whether every judged value of a stage fits the changes."""
+        """Whether every judged value of a stage fits the changes; a few frames show most that do not."""
+        few = self.few_frames if changes else None
+        if few is not None and stage in few.judged and few.excess(stage, changes) > 1.0:
+            return False
         return self.excess(stage, changes) <= 1.0
 
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
@@ -119,8 +123,10 @@ class Hypotheses:
 
         A change must not fit because it makes values undetermined.
         """
+        if not self.may_fit(stage, changes):
+            return False
         error, before = self.error(stage, changes), self.error(stage, {})
-        if error is None or not self.may_fit(stage, changes):
+        if error is None:
             return False
         return before is None or (error.judged >= ENOUGH * before.judged and error.undetermined <= before.undetermined)
 
@@ -130,11 +136,17 @@ class Hypotheses:
 
     def explains(self, changes: Mapping[str, Any]) -> bool:
         """Whether every judged stage is within its tolerance under the changes."""
-        return all(self.fits(stage, changes) for stage in self.judged)
+        return all(self.fits(stage, changes) for stage in self._failing_first)
 
     def allows(self, changes: Mapping[str, Any]) -> bool:
         """Whether every judged value of every stage fits the changes."""
-        return all(self.may_fit(stage, changes) for stage in self.judged)
+        return all(self.may_fit(stage, changes) for stage in self._failing_first)
+
+    @cached_property
+    def _failing_first(self) -> Sequence[str]:
+        """The judged stages: those that fail without a change come first, for most changes mend none of them."""
+        failing = self.failing({})
+        return [*failing, *(stage for stage in self.judged if stage not in failing)]
 
     def worst_excess(self, changes: Mapping[str, Any]) -> float:
         """Worst error over all judged stages, in tolerances."""
@@ -206,7 +218,8 @@ class Hypotheses:
                 return sum(bool(one != other) for one, other in zip(value, declared, strict=True)) <= 2
         return True
 
-    def on_few_frames(self) -> Hypotheses | None:
+    @cached_property
+    def few_frames(self) -> Hypotheses | None:
         """The same hypotheses on a few frames, as a fast filter: changes that fit all frames also fit these.
 
         The frames are both ends of the recording, where histories and lags begin and end, and those around the worst

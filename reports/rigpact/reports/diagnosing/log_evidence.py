@@ -21,6 +21,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reference_runtime.systems.enemy_animation import knobs
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
@@ -81,9 +82,9 @@ def log_evidence(log: EngineLog, conventions: Conventions) -> Iterator[Evidence]
             "cond_raw": np.stack([line.raw.numbers for line in conditions]),
             "cond": np.stack([line.out.numbers for line in conditions]),
         }
-        half_digit = max(max(line.raw.half_digit, line.out.half_digit) for line in conditions)
+        decimals = min(min(line.raw.decimals, line.out.decimals) for line in conditions)
         frame = np.arange(len(conditions))
-        yield Evidence(frame, log.fps or 60.0, "teacher", recorded, resolution=half_digit)
+        yield Evidence(frame, log.fps or 60.0, "teacher", recorded, precision=Precision(decimals=decimals))
 
 
 def _compositions(run: Sequence[Composition], conventions: Conventions, fps: float) -> Evidence:
@@ -97,8 +98,8 @@ def _compositions(run: Sequence[Composition], conventions: Conventions, fps: flo
     if len(published) == len(run) and conventions.bone_order == "as_declared":
         recorded["y_out"] = np.stack([_axes_by_name(pose, conventions) for pose in published])
         printed += published
-    half_digit = max(each.half_digit for each in printed)
-    return Evidence(np.array([line.frame for line in run]), fps, "teacher", recorded, resolution=half_digit)
+    precision = Precision(decimals=min(each.decimals for each in printed))
+    return Evidence(np.array([line.frame for line in run]), fps, "teacher", recorded, precision=precision)
 
 
 def _axes_by_name(published: Printed, conventions: Conventions) -> FloatArray:

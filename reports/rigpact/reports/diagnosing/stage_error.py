@@ -18,12 +18,6 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 
 FAR = 1000.0
-PRINTED = 8.0
-"""Error bound of a rotation composed of printed factors, in units of r, half of the last printed digit.
-
-An axis of three printed numbers is off by √3·r. ΔR turns by at most √2 times that, R_prev by twice that through
-Gram–Schmidt, and the result is printed too: (√2 + 2 + 1)·√3 = 7.7, rounded up.
-"""
 
 
 class WorstChannel(NamedTuple):
@@ -122,9 +116,8 @@ def stage_error(frames: ReplayedFrames, name: str) -> StageError | None:
     stage, evidence = frames.contract.system.graph[name], frames.evidence
     bound = _far_beyond(stage, frames, recorded, replayed) if stage.is_answer else None
     tolerance = replay_bound(frames, name, replayed) if bound is None else bound
-    tolerance = tolerance + PRINTED * evidence.resolution
-    if evidence.printed is not None:
-        tolerance = tolerance + evidence.printed.error(recorded)
+    if evidence.precision is not None:
+        tolerance = tolerance + evidence.precision.error(recorded)
     return error_between(stage, recorded, replayed, tolerance)
 
 

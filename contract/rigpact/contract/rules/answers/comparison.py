@@ -126,6 +126,14 @@ FRAMES_NOT_FROM_START = Rule(
     hint="record every frame of a free run, or record teacher-driven",
     why="a free run feeds itself: without the frames before, nothing says what the next ones should be",
 )
+WRITTEN_COARSELY = Rule(
+    code="RP815",
+    name="recording-written-coarsely",
+    severity=Severity.WARNING,
+    message="{holder} is written with {precision}: a difference that the lost digits can lead to is not seen",
+    hint='record nine significant digits, or a binary trace; where that cannot be, declare it: `--resolution "{precision}"`',
+    why="the tolerances must allow for what the recorder lost, so a small defect passes",
+)
 
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

@@ -10,6 +10,7 @@ import typer
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
+    Resolution,
     Settings,
     Strict,
 )
@@ -33,6 +34,7 @@ def diff(
         Path | None,
         typer.Option("--onnx", metavar="FILE", help="The model of both sides: gives the tolerance of its answers."),
     ] = None,
+    resolution: Resolution = None,
     stage: Annotated[
         list[str] | None, typer.Option("--stage", metavar="NAME", help="Compare only this stage; may be repeated.")
     ] = None,
@@ -57,7 +59,7 @@ def diff(
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
     files = ContractFiles(bundle, companion, settings or (), conventions)
-    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table, onnx))
+    report = compare_files(DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution))
     if output_format == JSON:
         print_json(report.to_json())
     elif output_format == TEXT:

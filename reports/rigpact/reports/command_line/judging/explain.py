@@ -12,6 +12,7 @@ from rigpact.reports.command_line.options import (
     ConventionsFile,
     Format,
     OutputFormat,
+    Resolution,
     Settings,
 )
 
@@ -39,6 +40,7 @@ def explain(
         Path | None,
         typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none."),
     ] = None,
+    resolution: Resolution = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
     allow_unjudged: Annotated[
@@ -60,7 +62,10 @@ def explain(
     from rigpact.reports.diagnosing.explain import explain as explain_recording
     from rigpact.reports.terminal import print_json, stdout
 
-    files, given = ContractFiles(bundle, companion, settings or (), conventions), EvidenceFiles(clip, onnx, replay)
+    files, given = (
+        ContractFiles(bundle, companion, settings or (), conventions),
+        EvidenceFiles(clip, onnx, replay, resolution),
+    )
     request = ExplainRequest(
         recording, files, given, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ())
     )

@@ -115,6 +115,8 @@ def clamped(subject: Subject, place: Place) -> Iterator[Reading]:
 
 def fewer_bits(subject: Subject, place: Place) -> Iterator[Reading]:
     """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
+    if subject.evidence.precision is not None:  # numbers that were written coarsely do not show who rounded them
+        return
     own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
     recorded = subject.recorded[:, place.channels]
     for name, rounded in ROUNDINGS.items():

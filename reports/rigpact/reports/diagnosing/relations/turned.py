@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
-from rigpact.reports.diagnosing.relations.subject import Group, Place, Subject
+from rigpact.reports.diagnosing.relations.subject import NUMBERS_OF_A_ROTATION, Group, Place, Subject
 
 _OPERATIONS = 48
 """Two products of matrices, a change of representation and back: each number is a sum of nine products at most, and stored."""
+_ROUGHLY = 1e-3
+"""A first look at matrices, before a reading of them is judged by its bound."""
 _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 
@@ -35,14 +39,27 @@ class _Rotations:
         differs = self.subject.failing[:, self.place.channels].any(axis=0)
         return bool(differs.reshape(-1, self.codec.size).any(axis=1).all())
 
-    def reading(self, kind: str, words: str, matrices: FloatArray, factors: float = 1.0, fitted: int = 0) -> Reading:
-        """A turn mixes the numbers of a rotation: each may be off by the sum of their bounds."""
+    @property
+    def mixed(self) -> FloatArray:
+        """(T, N, 1): a turn mixes the numbers of a rotation, so that each may be off by the sum of their bounds."""
+        return np.asarray(self._bound.reshape(len(self._bound), -1, self.codec.size).sum(axis=-1, keepdims=True))
+
+    def reading(
+        self, kind: str, words: str, matrices: FloatArray, factors: float | FloatArray = 1.0, fitted: int = 0
+    ) -> Reading:
+        """A reading. factors: how many rotations are multiplied, for all or (N, 1) for each."""
         rows = self.codec.encode(matrices)
-        parts = self._bound.reshape(len(rows), -1, self.codec.size)
-        mixed = np.broadcast_to(parts.sum(axis=-1, keepdims=True), parts.shape).reshape(rows.shape)
-        return self.subject.reading(
-            self.place, kind, words, rows, (1.0 + factors) * mixed + gamma(_OPERATIONS * factors), fitted
-        )
+        bound = self.mixed * (1.0 + np.asarray(factors, np.float64)) + gamma(_OPERATIONS * float(np.max(factors)))
+        parts = np.broadcast_to(bound, (len(rows), bound.shape[1], self.codec.size)).reshape(rows.shape)
+        return self.subject.reading(self.place, kind, words, rows, parts, fitted)
+
+    def inverse(self) -> Reading:
+        """The inverse: of a quaternion only the sign of numbers changes."""
+        words, rows = "the inverse (transposed, conjugated) of what it should be", transposed(self.own)
+        if self.codec.size != NUMBERS_OF_A_ROTATION[FieldKind.QUATERNION_XYZW]:
+            return self.reading("inverse", words, rows)
+        bound = np.asarray(self._bound + gamma(_OPERATIONS))
+        return self.subject.reading(self.place, "inverse", words, self.codec.encode(rows), bound)
 
 
 def turned(subject: Subject, place: Place) -> Iterator[Reading]:
@@ -50,7 +67,7 @@ def turned(subject: Subject, place: Place) -> Iterator[Reading]:
     found = _rotations(subject, place)
     if found is None:
         return
-    yield found.reading("inverse", "the inverse (transposed, conjugated) of what it should be", transposed(found.own))
+    yield found.inverse()
     yield from _in_another_space(found)
     yield from _by_one_turn(found)
     yield from _by_a_heading(found)
@@ -73,7 +90,7 @@ def _in_another_space(found: _Rotations) -> Iterator[Reading]:
         return
     _, in_component = skeleton.forward_kinematics(found.own)
     yield found.reading(
-        "space", "in component space; it should be against the parent bone", in_component, len(skeleton.parents)
+        "space", "in component space; it should be against the parent bone", in_component, _depths(skeleton.parents)
     )
     against = found.own.copy()
     for bone, parent in enumerate(skeleton.parents):
@@ -82,31 +99,55 @@ def _in_another_space(found: _Rotations) -> Iterator[Reading]:
     yield found.reading("space", "divided by the parent bone's rotation once more than it should be", against, 2.0)
 
 
+def _depths(parents: Sequence[int]) -> FloatArray:
+    """(B, 1): how many bones are above each, and itself."""
+    depths: list[float] = []
+    for parent in parents:
+        depths.append(1.0 if parent < 0 else 1.0 + depths[parent])
+    return np.array(depths)[:, None]
+
+
 def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
-    """The same turn in every frame: of all bones, or of each bone its own. Taken from the best known frame."""
-    row = _surest_row(found)
-    if row is None:
+    """The same turn in every frame: of all bones, or of each bone its own. The mean of the frames that differ."""
+    rows = _sure_rows(found)
+    if not rows.any():
         return
     for words, turns, applied in (
         ("turned by", found.recorded @ transposed(found.own), partial(_matmul, found.own)),
         ("turned, in its own axes, by", transposed(found.own) @ found.recorded, partial(np.matmul, found.own)),
     ):
-        one = turns[row, :1]
-        if turn_words(one[0]):
-            yield found.reading("turned", f"{words} {turn_words(one[0])}", applied(one[None]), 3.0, 1)
+        means = _mean_rotations(turns[rows])
+        for one in (_in_whole_degrees(means[0]), means[0]):
+            if turn_words(one):
+                yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, 1)
         if turns.shape[1] > 1 and found.every_one_differs:
-            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(turns[row][None]), 3.0, 3)
+            yield found.reading("turned", f"{words} a turn of its own for each bone", applied(means[None]), 3.0, 3)
 
 
 def _matmul(right: FloatArray, left: FloatArray) -> FloatArray:
     return np.asarray(left @ right)
 
 
-def _surest_row(found: _Rotations) -> int | None:
+def _sure_rows(found: _Rotations) -> NDArray[np.bool_]:
+    """The frames that differ and are known, (T,)."""
     finite = np.isfinite(found.recorded).all(axis=(1, 2, 3)) & np.isfinite(found.own).all(axis=(1, 2, 3))
-    failing = found.subject.failing[:, found.place.channels].any(axis=1)
-    rows = np.flatnonzero(finite & failing)
-    return int(rows[0]) if len(rows) else None
+    return np.asarray(finite & found.subject.failing[:, found.place.channels].any(axis=1))
+
+
+def _mean_rotations(turns: FloatArray) -> FloatArray:
+    """The rotations (N, 3, 3) that are nearest to the mean of (T, N, 3, 3)."""
+    u, _, vt = np.linalg.svd(turns.mean(axis=0))
+    signs = np.ones((len(u), 1, 3))
+    signs[:, 0, 2] = np.linalg.det(u @ vt)
+    return np.asarray((u * signs) @ vt)
+
+
+def _in_whole_degrees(turn: FloatArray) -> FloatArray:
+    """The turn about the nearest axis by the nearest whole number of degrees: what people write."""
+    vector = rotation_vector(turn)
+    axis = int(np.argmax(np.abs(vector)))
+    angle = np.radians(np.rint(np.degrees(vector[axis])))
+    return np.asarray(_about(np.eye(3)[axis], np.array([angle]))[0])
 
 
 def turn_words(turn: FloatArray) -> str:
@@ -126,12 +167,13 @@ def turn_words(turn: FloatArray) -> str:
 def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
     """Turned about an axis by an angle that the recording holds elsewhere, such as the root's yaw."""
     turns = found.recorded @ transposed(found.own)
+    allowed = max(_ROUGHLY, 3.0 * float(np.nanmedian(found.mixed)))
     for name, angle in _angles(found.subject).items():
         for axis_name, axis in _AXES.items():
             for sign, word in ((1.0, ""), (-1.0, "minus ")):
                 by = _about(np.asarray(axis, float), sign * angle)[:, None]
                 near = np.abs(turns - by)[np.isfinite(turns).all(axis=(2, 3))]
-                if near.size and np.mean(near < 1e-3) > 0.9:
+                if near.size and np.mean(near < allowed) > 0.9:
                     yield found.reading("heading", f"turned about {axis_name} by {word}{name}", by @ found.own, 2.0)
 
 

@@ -38,6 +38,7 @@ def about_recording(run: RecordedRun, recording: Recording) -> Iterator[Finding]
 
 def as_expected(run: RecordedRun, recording: Recording) -> Recording:
     """The recording in the mode that the project expects, so that nothing after this follows the file's own word."""
+    recording = recording.with_resolution(run.resolution, f"{run.place} resolution")
     header = recording.trace.header
     if run.mode is None or run.mode == header.mode:
         return recording

@@ -1,0 +1,199 @@
+"""Numbers as an engine prints them.
+
+A text with seven digits is not the float32 that the engine had; the difference is the recorder's rounding.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.reference_runtime import Trace, read_trace, write_trace
+from rigpact.reference_runtime.recordings.precision import Precision
+
+from .recorded_demo import CLIP, CONTRACT, TRACE, codes, project, recorded
+from .tried import passes, refused
+
+Command = Callable[..., Any]
+EVERY_BIT = ("%.9g", "%.17g")
+ROUNDED = {"%.7g": Precision(significant=7), "%.9f": Precision(decimals=9), "%g": Precision(significant=6)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sound project; commands run in it."""
+    monkeypatch.chdir(project(tmp_path / "game"))
+    (tmp_path / "game" / TRACE).rename("right.trace.jsonl")
+    return tmp_path / "game"
+
+
+def printed(trace: Trace, number: str, path: Path) -> None:
+    """The trace as printf would write it."""
+    lines = [json.dumps(trace.header.to_json(trace.widths))]
+    for row, frame in enumerate(trace.frame.tolist()):
+        stages = ", ".join(
+            f'"{name}": [{", ".join(number % value for value in values[row].tolist())}]'
+            for name, values in trace.stages.items()
+        )
+        lines.append(f'{{"frame": {frame}, "time": {frame / 60.0:.6f}, "stages": {{{stages}}}}}')
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@passes(
+    "a recording whose numbers were printed with `%.7g`, `%.9f`, `%.9g` or `%.17g`", "`diff`, `explain` and `gate` pass"
+)
+@pytest.mark.parametrize("number", [*ROUNDED, *EVERY_BIT])
+def test_printed_numbers_do_not_alarm(folder: Path, command: Command, number: str) -> None:
+    """The engine is right, and its programmer wrote printf."""
+    printed(recorded(), number, folder / TRACE)
+
+    answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--strict", "--format", "json")
+    explained = command("explain", TRACE, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
+    gate = command("gate", "--format", "json")
+
+    assert (answer.status, codes(answer)) == (0, [])
+    assert explained.status == 0, explained.out
+    assert gate.status == 0, gate.out
+
+
+@pytest.mark.parametrize("number", [*ROUNDED, *EVERY_BIT])
+def test_the_format_is_recognised(folder: Path, number: str) -> None:
+    """A recording that keeps every bit gets no tolerance for printing."""
+    printed(recorded(), number, folder / TRACE)
+
+    found = read_trace(folder / TRACE)
+
+    assert found.precision == ROUNDED.get(number)
+    if found.precision is not None:
+        for name, rows in recorded().stages.items():
+            assert (np.abs(found.stages[name] - rows.astype(np.float64)) <= found.precision.error(rows)).all()
+
+
+def test_the_error_of_a_printed_number() -> None:
+    """Half a unit of the last digit, and half a unit in the last place of the float32 that is read."""
+    ulp = 2.0**-24
+    assert Precision(significant=7).error(np.array([123.4567]))[0] == pytest.approx(0.5e-4 + ulp * 123.4567)
+    assert Precision(significant=7).error(np.array([0.0]))[0] == 0.0
+    assert Precision(decimals=9).error(np.array([0.5]))[0] == pytest.approx(0.5e-9 + ulp * 0.5)
+
+
+def coarse(precision: str, out: Path) -> Path:
+    """The demo's recording as a recorder stores it that keeps less than a float32."""
+    decimals = int(precision[0]) if precision.endswith("decimals") else None
+    trace = recorded()
+    stages = {
+        name: rows.astype(np.float16).astype(np.float32)
+        if decimals is None
+        else np.array([float(f"{value:.{decimals}f}") for value in rows.ravel()], np.float32).reshape(rows.shape)
+        for name, rows in trace.stages.items()
+    }
+    write_trace(replace(trace, stages=stages), out)
+    return out
+
+
+@passes("a recording in float16 or with two to six decimals, in any format", "`explain` and `gate` pass, RP815 warns")
+@pytest.mark.parametrize(
+    ("precision", "name"),
+    [
+        ("float16", "coarse.trace.bin"),
+        ("2 decimals", "coarse.trace.safetensors"),
+        ("4 decimals", "coarse.trace.jsonl"),
+        ("6 decimals", "coarse.trace.safetensors"),
+    ],
+)
+def test_coarse_numbers_do_not_alarm(folder: Path, command: Command, precision: str, name: str) -> None:
+    """The first answer to such a recording used to be an invented cause."""
+    path = coarse(precision, folder / name)
+    (folder / "rigpact.toml").write_text((folder / "rigpact.toml").read_text().replace(TRACE, name), encoding="utf-8")
+
+    explained = command("explain", path, *CONTRACT, "--onnx", "model.onnx", "--clip", CLIP)
+    gate = command("gate", "--format", "json")
+
+    assert str(read_trace(path).precision) == precision
+    assert explained.status == 0, explained.out
+    assert gate.status == 0, gate.out
+    warned = "is written with" in " ".join(explained.out.split())
+    assert warned == (precision != "6 decimals")
+    assert ("RP815" in gate.out) == (precision != "6 decimals")
+
+
+def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
+    """`exact` shows what the digits lost; what is declared is no warning; a word that means nothing is refused."""
+    path = coarse("4 decimals", folder / "coarse.trace.safetensors")
+    words = "diff", "right.trace.jsonl", path, *CONTRACT, "--format", "json"
+
+    declared, exact = command(*words, "--resolution", "4 decimals"), command(*words, "--resolution", "exact")
+    wrong = command(*words, "--resolution", "4 digits after the point")
+
+    assert (declared.status, codes(declared)) == (0, [])
+    assert exact.status == 1
+    assert "RP801" in codes(exact)
+    assert wrong.status == 2
+    assert "--resolution: found '4 digits after the point', expected 2 decimals … 9 decimals" in " ".join(
+        wrong.err.split()
+    )
+
+
+def test_a_resolution_in_the_settings(folder: Path, command: Command) -> None:
+    """The same for the gate, which says where the word stands."""
+    coarse("4 decimals", folder / TRACE)
+    settings = (folder / "rigpact.toml").read_text(encoding="utf-8")
+
+    def gate(words: str) -> Any:
+        (folder / "rigpact.toml").write_text(f'{settings}resolution = "{words}"\n', encoding="utf-8")
+        return command("gate", "--format", "json")
+
+    assert (gate("4 decimals").status, "RP815" in gate("4 decimals").out) == (0, False)
+    assert gate("exact").status == 1
+    assert "resolution" in gate("four").out + gate("four").err
+
+
+@pytest.mark.parametrize("precision", ["float16", "2 decimals", "5 decimals"])
+def test_the_error_of_coarse_numbers(folder: Path, precision: str) -> None:
+    """No number is further from the one that was written than the precision says."""
+    found = read_trace(coarse(precision, folder / "coarse.trace.safetensors"))
+    assert found.precision is not None
+    for name, rows in recorded().stages.items():
+        assert (np.abs(found.stages[name] - rows.astype(np.float64)) <= found.precision.error(found.stages[name])).all()
+
+
+@refused("one stage in float16 beside others that keep every bit", "`explain`: a relation, no tolerance is added")
+def test_one_coarse_stage_is_no_format(folder: Path) -> None:
+    """An engine that rounds its network's answer is not a recorder that rounds everything."""
+    trace = recorded()
+    stages = {**trace.stages, "y_norm": trace.stages["y_norm"].astype(np.float16).astype(np.float32)}
+    write_trace(replace(trace, stages=stages), folder / "one.trace.safetensors")
+
+    assert read_trace(folder / "one.trace.safetensors").precision is None
+
+
+@refused("short numbers that were never rounded (0, 1, 0.5), taken for a printed format", "no tolerance is added")
+def test_short_numbers_are_no_printed_format(folder: Path) -> None:
+    """Contacts are 0 and 1 in every recording; that must not buy tolerance for them."""
+    trace = recorded()
+    stages = {"contacts": np.tile(np.array([[0.0, 1.0], [1.0, 0.5]], np.float32), (12, 1))}
+    printed(Trace(trace.header, trace.frame, trace.time_s, stages), "%.9g", folder / TRACE)
+
+    assert read_trace(folder / TRACE).precision is None
+
+
+@refused("a defect of 1e-4 in a recording with seven digits", "`diff`: error RP801")
+def test_a_defect_is_seen_through_the_digits(folder: Path, command: Command) -> None:
+    """The digits that were printed still judge."""
+    trace = recorded()
+    pose = trace.stages["y_out"].copy()
+    pose[7, 20] += 1e-4
+    printed(Trace(trace.header, trace.frame, trace.time_s, {**trace.stages, "y_out": pose}), "%.7g", folder / TRACE)
+
+    answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
+
+    assert answer.status == 1
+    assert math.isclose(json.loads(answer.out)["summary"]["stages"][-3]["worst"]["error"], 1e-4, rel_tol=0.1)
+    assert "RP801" in codes(answer)
