@@ -72,6 +72,11 @@ def with_a_gap(lines: Lines) -> Lines:
     return [*lines[:5], *lines[7:]]
 
 
+def in_four_decimals(lines: Lines) -> None:
+    for line in lines[1:]:
+        line["stages"] = {name: [float(f"{number:.4f}") for number in row] for name, row in line["stages"].items()}
+
+
 def at_the_threshold(lines: Lines) -> None:
     """A first axis of ΔR of length 1e-4, where one engine keeps it and another replaces it."""
     stages = lines[4]["stages"]
@@ -93,6 +98,7 @@ EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP812": twice_as_slow,
     "RP813": lambda lines: lines[0].update(fps=30),
     "RP814": with_a_gap,
+    "RP816": in_four_decimals,
 }
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
@@ -78,19 +79,35 @@ class Answer:
 
 def judged(planted: Planted, diagnosis: Diagnosis) -> Answer:
     """Compare an answer with what is true of a mistake."""
-    said: list[tuple[str, bool]] = []
-    for cause in diagnosis.causes:
-        true = cause.stage in planted.stages and any(_names(cause, truth) for truth in planted.truths)
-        said.append((f"{_words(cause.changes)} at {cause.stage}", true))
-    for relation in diagnosis.relations:
-        true = relation.stage in planted.stages and any(truth.is_said_by(relation.sentence) for truth in planted.truths)
-        said.append((relation.sentence, true))
+    said = [
+        (words, stage in (None, *planted.stages) and any(map(is_said_by, planted.truths)))
+        for words, stage, is_said_by in _sayings(diagnosis)
+    ]
     first = "" if diagnosis.first_divergence is None else diagnosis.first_divergence.stage
     untrue = tuple(words for words, true in said if not true)
     located = diagnosis.verdict not in ("agrees", "undetermined") and first in planted.stages
     return Answer(
         planted, first, tuple(words for words, _ in said), untrue, located, located and bool(said) and not untrue
     )
+
+
+def said_by(diagnosis: Diagnosis) -> Iterator[tuple[str, Callable[[Truth], bool]]]:
+    """Everything that a diagnosis says, in words, and whether a truth is what it says."""
+    yield from ((words, is_said_by) for words, _, is_said_by in _sayings(diagnosis))
+
+
+def _sayings(diagnosis: Diagnosis) -> Iterator[tuple[str, str | None, Callable[[Truth], bool]]]:
+    """The same with the stage that it is said of; None for one of the files."""
+    if diagnosis.supposition is not None:
+        yield diagnosis.supposition, None, _is_sentence(diagnosis.supposition)
+    for cause in diagnosis.causes:
+        yield f"{_words(cause.changes)} at {cause.stage}", cause.stage, partial(_names, cause)
+    for relation in diagnosis.relations:
+        yield relation.sentence, relation.stage, _is_sentence(relation.sentence)
+
+
+def _is_sentence(sentence: str) -> Callable[[Truth], bool]:
+    return lambda truth: truth.is_said_by(sentence)
 
 
 def _names(cause: Cause, truth: Truth) -> bool:

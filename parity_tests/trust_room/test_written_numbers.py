@@ -98,7 +98,7 @@ def coarse(precision: str, out: Path) -> Path:
     return out
 
 
-@passes("a recording in float16 or with two to six decimals, in any format", "`explain` and `gate` pass, RP815 warns")
+@passes("a recording in float16 or with two to six decimals, in any format", "`explain` and `gate` pass, RP816 warns")
 @pytest.mark.parametrize(
     ("precision", "name"),
     [
@@ -121,7 +121,7 @@ def test_coarse_numbers_do_not_alarm(folder: Path, command: Command, precision: 
     assert gate.status == 0, gate.out
     warned = "is written with" in " ".join(explained.out.split())
     assert warned == (precision != "6 decimals")
-    assert ("RP815" in gate.out) == (precision != "6 decimals")
+    assert ("RP816" in gate.out) == (precision != "6 decimals")
 
 
 def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
@@ -150,7 +150,7 @@ def test_a_resolution_in_the_settings(folder: Path, command: Command) -> None:
         (folder / "rigpact.toml").write_text(f'{settings}resolution = "{words}"\n', encoding="utf-8")
         return command("gate", "--format", "json")
 
-    assert (gate("4 decimals").status, "RP815" in gate("4 decimals").out) == (0, False)
+    assert (gate("4 decimals").status, "RP816" in gate("4 decimals").out) == (0, False)
     assert gate("exact").status == 1
     assert "resolution" in gate("four").out + gate("four").err
 

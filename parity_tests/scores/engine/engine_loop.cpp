@@ -1,7 +1,7 @@
 // An engine's own loop, written from the description of the engine alone: it shares no code with rigpact but the recorder.
 //
 // The numbers of the bundle and of a clip come in as named arrays, the network is a callback, and every stage is
-// recorded. `defect` plants one mistake of those that real engine classes had; 0 plants none.
+// recorded. `defects` plants mistakes of those that real engine classes had: bit n plants number n.
 #include "rigpact/trace.hpp"  // +
 
 #include <algorithm>
@@ -122,16 +122,16 @@ struct Schema {
 
 class EnemyAnim {
   public:
-    EnemyAnim(Schema schema, Network network, int defect, bool teacher)
-        : s(std::move(schema)), network_(network), defect_(defect), teacher_(teacher) {
+    EnemyAnim(Schema schema, Network network, unsigned long long defects, bool teacher)
+        : s(std::move(schema)), network_(network), defects_(defects), teacher_(teacher) {
         rotations_ = s.slice("state/BoneRotations6D");
         angvels_ = s.slice("state/BoneAngularVelocities");
         bones_ = rotations_.size / 6;
         frames_ = s.integer("clip/frames");
         previous_out_.assign(6 * bones_, 0.f);
         for (int bone = 0; bone < bones_; ++bone) previous_out_[6 * bone] = previous_out_[6 * bone + 5] = 1.f;
-        if (defect_ == stale_header) age_statistics();
-        if (defect_ == doubled_scale)
+        if (has(stale_header)) age_statistics();
+        if (has(doubled_scale))
             for (double& scale : s.arrays["tanh_scales_angvel"]) scale *= 2.0;
         x_raw_ = clip_state(0);
         seed_history();
@@ -142,7 +142,7 @@ class EnemyAnim {
         const int cursor = cursor_of(tick_);
         if (teacher_) x_raw_ = clip_state(cursor);
         stage["x_raw"] = x_raw_;
-        if (defect_ == yaw_in_degrees && teacher_) {
+        if (has(yaw_in_degrees) && teacher_) {
             x_raw_[s.slice("state/RootYaw").start] *= static_cast<float>(180.0 / pi);
             stage["x_raw"] = x_raw_;
         }
@@ -152,7 +152,7 @@ class EnemyAnim {
         stage["contacts"] = contacts(driven);
         stage["angvel"] = angular_velocity();
         if (teacher_) push_history(pose_of(x_raw_));
-        if (defect_ == history_seeded_twice && tick_ == 1) history_.assign(history_length(), pose_of(x_raw_));
+        if (has(history_seeded_twice) && tick_ == 1) history_.assign(history_length(), pose_of(x_raw_));
         stage["pose_hist_raw"] = history_feature();
         stage["pose_hist"] = history_normalised(stage["pose_hist_raw"]);
         stage["y_norm"] = answer();
@@ -176,9 +176,9 @@ class EnemyAnim {
 
     // which frame of the clip a tick plays
     int cursor_of(int tick) {
-        if (defect_ == thirty_hertz) return 2 * tick;
-        if (defect_ == clamped_step) return static_cast<int>(tick * (1.0 / 80.0) * 60.0 + 1e-9);  // dt clamped to 12.5 ms
-        if (defect_ == float_accumulation) {
+        if (has(thirty_hertz)) return 2 * tick;
+        if (has(clamped_step)) return static_cast<int>(tick * (1.0 / 80.0) * 60.0 + 1e-9);  // dt clamped to 12.5 ms
+        if (has(float_accumulation)) {
             const int cursor = static_cast<int>(seconds_ * 60.f);
             seconds_ += 1.f / 60.f;
             return cursor;
@@ -204,15 +204,15 @@ class EnemyAnim {
         while (yaw < -pi) yaw += 2 * pi;
         yaw /= pi;
         squash(v, s.slice("state/RootVelocity"), s.of("tanh_scales_rootvel"), true);
-        squash(v, angvels_, s.of("tanh_scales_angvel"), defect_ != missing_tanh);
-        const double floor = defect_ == sigma_floor ? 0.05 : 1e-6;
+        squash(v, angvels_, s.of("tanh_scales_angvel"), !has(missing_tanh));
+        const double floor = has(sigma_floor) ? 0.05 : 1e-6;
         Row z(raw.size());
         for (std::size_t i = 0; i < z.size(); ++i) {
             const int turned = int(i) - rotations_.start;
-            const bool of_output = defect_ == state_by_output_statistics && turned >= 0 && turned < rotations_.size;
+            const bool of_output = has(state_by_output_statistics) && turned >= 0 && turned < rotations_.size;
             const double m = of_output ? mean_y[turned] : mean[i], d = of_output ? std_y[turned] : std[i];
             double value = (v[i] - m) / std::max(std::fabs(d), floor);
-            if (defect_ == state_clamped) value = std::min(std::max(value, -1.5), 1.5);
+            if (has(state_clamped)) value = std::min(std::max(value, -1.5), 1.5);
             z[i] = static_cast<float>(value);
         }
         return z;
@@ -240,7 +240,7 @@ class EnemyAnim {
         for (int foot = 0; foot < 2; ++foot) {
             const double score = s.of("clip/contacts")[2 * frame + foot];
             row[foot] = static_cast<float>(score);
-            if (defect_ != hysteresis_off_by_one) continue;
+            if (!has(hysteresis_off_by_one)) continue;
             if (score < 0.4 && ++off_[foot] > 3) touching_[foot] = false;  // one frame more than it says
             if (score >= 0.4) off_[foot] = 0, touching_[foot] = true;
             row[foot] = touching_[foot] ? 1.f : 0.f;
@@ -249,11 +249,11 @@ class EnemyAnim {
     }
 
     Row angular_velocity() const {
-        if (defect_ == angvel_by_state_statistics) {
+        if (has(angvel_by_state_statistics)) {
             const Row& z = stage.at("state");
             return Row(z.begin() + angvels_.start, z.begin() + angvels_.start + angvels_.size);
         }
-        const int start = angvels_.start - (defect_ == angvel_three_early ? 3 : 0);
+        const int start = angvels_.start - (has(angvel_three_early) ? 3 : 0);
         Row row(angvels_.size);
         for (int i = 0; i < angvels_.size; ++i) row[i] = auxiliary(x_raw_[start + i], "angvel", "AngVel", i, i);
         return row;
@@ -262,7 +262,7 @@ class EnemyAnim {
     float auxiliary(double value, const std::string& scale, const std::string& name, int i, int k) const {
         const double s_i = std::max(std::fabs(s.of("aux/tanh_scales_" + scale)[i]), 1e-6);
         double squashed = std::tanh(value / s_i);
-        if (defect_ == squashed_twice && scale == "pose_hist") squashed = std::tanh(squashed / s_i);
+        if (has(squashed_twice) && scale == "pose_hist") squashed = std::tanh(squashed / s_i);
         return static_cast<float>((squashed - s.of("aux/Mu" + name)[k]) / std::max(std::fabs(s.of("aux/Std" + name)[k]), 1e-6));
     }
 
@@ -278,10 +278,10 @@ class EnemyAnim {
 
     void seed_history() {
         Row seed = pose_of(x_raw_);
-        if (defect_ == history_never_seeded) seed.assign(seed.size(), 0.f);
+        if (has(history_never_seeded)) seed.assign(seed.size(), 0.f);
         const bool is_reset = !teacher_ && !has_history_statistics();  // the free run of an engine whose file has none
-        if (is_reset || defect_ == history_identity_after_seed) seed = identity_pose();
-        if (defect_ == history_uninitialised) {
+        if (is_reset || has(history_identity_after_seed)) seed = identity_pose();
+        if (has(history_uninitialised)) {
             const unsigned char fill = 0xCD;
             std::memset(seed.data(), fill, seed.size() * sizeof(float));
         }
@@ -312,7 +312,7 @@ class EnemyAnim {
             return row;
         }
         for (std::size_t i = 0; i < raw.size(); ++i) {
-            const std::size_t k = defect_ == history_statistics_of_oldest ? i % rotations_.size : i;
+            const std::size_t k = has(history_statistics_of_oldest) ? i % rotations_.size : i;
             row[i] = auxiliary(raw[i], "pose_hist", "PoseHist", int(i), int(k));
         }
         return row;
@@ -322,14 +322,14 @@ class EnemyAnim {
         const char* names[5] = {"state", "cond", "contacts", "angvel", "pose_hist"};
         std::vector<Row> given;
         for (const char* name : names) given.push_back(stage.at(name));
-        if (defect_ == half_precision_inputs)
+        if (has(half_precision_inputs))
             for (Row& row : given) std::transform(row.begin(), row.end(), row.begin(), half_precision);
         const float* inputs[5];
         int widths[5];
         for (int i = 0; i < 5; ++i) inputs[i] = given[i].data(), widths[i] = int(given[i].size());
         Row row(s.integer("output_dim"));
         if (!network_(inputs, widths, row.data(), int(row.size()))) throw std::runtime_error("the network failed");
-        if (defect_ != answer_one_frame_late) return row;
+        if (!has(answer_one_frame_late)) return row;
         std::swap(row, late_answer_);
         return row.empty() ? late_answer_ : row;
     }
@@ -340,30 +340,30 @@ class EnemyAnim {
         Row raw(y.size()), delta(y.size()), next(y.size()), out(y.size());
         const Axes unit{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
         for (std::size_t i = 0; i < y.size(); ++i)
-            raw[i] = static_cast<float>(double(y[i]) * std[i] + (defect_ == mean_added_to_residual ? mean[i] : 0.0));
+            raw[i] = static_cast<float>(double(y[i]) * std[i] + (has(mean_added_to_residual) ? mean[i] : 0.0));
         for (int bone = 0; bone < bones_; ++bone) {
             const int at = 6 * bone;
-            const int second = defect_ == identity_in_xy_columns ? 4 : 5;
+            const int second = has(identity_in_xy_columns) ? 4 : 5;
             float six[6];
             for (int i = 0; i < 6; ++i)
-                six[i] = raw[at + i] + ((i == 0 || i == second) && defect_ != identity_forgotten ? 1.f : 0.f);
+                six[i] = raw[at + i] + ((i == 0 || i == second) && !has(identity_forgotten) ? 1.f : 0.f);
             store(gram_schmidt(six, unit, true), &delta[at]);
             const Axes turn = gram_schmidt(&delta[at], unit, true);
             Axes previous = gram_schmidt(previous_six(bone), unit, true);
-            if (defect_ == previous_pose_transposed) previous = transposed(previous);
+            if (has(previous_pose_transposed)) previous = transposed(previous);
             store(multiplied(turn, previous), &next[at]);
             const Axes before = gram_schmidt(&previous_out_[at], unit, true);
             store(gram_schmidt(&next[at], before, false), &out[at]);
         }
-        if (defect_ == left_right_swapped) out = reordered(out);
+        if (has(left_right_swapped)) out = reordered(out);
         stage["y_raw"] = raw, stage["delta6d"] = delta, stage["next6d"] = next, stage["y_out"] = out;
         publish(out);
         previous_out_ = out;
     }
 
     const float* previous_six(int bone) {
-        if (defect_ == previous_pose_is_own && tick_ > 0) return &previous_out_[6 * bone];
-        if (defect_ == previous_pose_next_bone) return &x_raw_[rotations_.start + 6 * bone + 6];
+        if (has(previous_pose_is_own) && tick_ > 0) return &previous_out_[6 * bone];
+        if (has(previous_pose_next_bone)) return &x_raw_[rotations_.start + 6 * bone + 6];
         return &x_raw_[rotations_.start + 6 * bone];
     }
 
@@ -384,23 +384,23 @@ class EnemyAnim {
         const Axes unit{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
         std::vector<Quat> quats;
         for (int bone = 0; bone < bones_; ++bone) {
-            const int from = defect_ == wrong_bone_subset ? std::min(bone + 1, bones_ - 1) : bone;
+            const int from = has(wrong_bone_subset) ? std::min(bone + 1, bones_ - 1) : bone;
             Quat q = quaternion(gram_schmidt(&out[6 * from], unit, true));
             const Quat basis = product(about_z(pi / 2), Quat{std::sqrt(0.5), 0, 0, std::sqrt(0.5)});
             const Quat back{-basis.x, -basis.y, -basis.z, basis.w};
-            if (defect_ == quats_turned) q = product(about_z(-pi / 2), q);
-            if (defect_ == quats_change_of_basis) q = product(product(basis, q), back);
-            if (defect_ == root_turned_by_heading && bone == 0)
+            if (has(quats_turned)) q = product(about_z(-pi / 2), q);
+            if (has(quats_change_of_basis)) q = product(product(basis, q), back);
+            if (has(root_turned_by_heading) && bone == 0)
                 q = product(about_z(x_raw_[s.slice("state/RootYaw").start]), q);
-            if (defect_ == quats_conjugated) q = {-q.x, -q.y, -q.z, q.w};
+            if (has(quats_conjugated)) q = {-q.x, -q.y, -q.z, q.w};
             const int parent = int(s.of("parents")[bone]);
-            if (defect_ == component_space && parent >= 0) q = product(quats[parent], q);
+            if (has(component_space) && parent >= 0) q = product(quats[parent], q);
             quats.push_back(q);
         }
         Row row;
         for (const Quat& q : quats)
             for (double part : {q.x, q.y, q.z, q.w}) row.push_back(static_cast<float>(part));
-        if (defect_ == published_late && !late_quats_.empty()) std::swap(row, late_quats_);
+        if (has(published_late) && !late_quats_.empty()) std::swap(row, late_quats_);
         else late_quats_ = row;
         stage["quat"] = row;
     }
@@ -408,11 +408,11 @@ class EnemyAnim {
     void advance() {
         Row next = x_raw_;
         if (teacher_) {
-            const int following = defect_ == float_accumulation ? static_cast<int>(seconds_ * 60.f) : cursor_of(tick_ + 1);
+            const int following = has(float_accumulation) ? static_cast<int>(seconds_ * 60.f) : cursor_of(tick_ + 1);
             next = clip_state(std::min(following, frames_ - 1));
-            if (defect_ == yaw_in_degrees) next[s.slice("state/RootYaw").start] *= static_cast<float>(180.0 / pi);
+            if (has(yaw_in_degrees)) next[s.slice("state/RootYaw").start] *= static_cast<float>(180.0 / pi);
         } else {
-            const int start = rotations_.start + (defect_ == writeback_six_late ? 6 : 0);
+            const int start = rotations_.start + (has(writeback_six_late) ? 6 : 0);
             const Row& out = stage.at("y_out");
             std::copy(out.begin(), out.begin() + rotations_.size, next.begin() + start);
         }
@@ -421,9 +421,11 @@ class EnemyAnim {
         if (!teacher_) push_history(pose_of(x_raw_));
     }
 
+    bool has(Defect defect) const { return (defects_ >> defect & 1) != 0; }
+
     Schema s;
     Network network_;
-    int defect_;
+    unsigned long long defects_;
     bool teacher_;
     Slice rotations_, angvels_;
     int bones_ = 0, frames_ = 0, tick_ = 0;
@@ -449,10 +451,10 @@ int engine_defects() { return defect_count - 1; }
 
 // Run `frames` frames and record them; the schema is given back. Returns null, or what went wrong. Lines that only a recorded
 // build has end with `// +`.
-const char* engine_run(void* schema, Network network, int teacher, int frames, int defect, double fps, const char* sha, const char* clip, const char* path) {
+const char* engine_run(void* schema, Network network, int teacher, int frames, unsigned long long defects, double fps, const char* sha, const char* clip, const char* path) {
     static std::string wrong;
     try {
-        EnemyAnim engine(std::move(*static_cast<Schema*>(schema)), network, defect, teacher != 0);
+        EnemyAnim engine(std::move(*static_cast<Schema*>(schema)), network, defects, teacher != 0);
         delete static_cast<Schema*>(schema);
         rigpact::Recorder recorder;  // +
         const rigpact::TraceHeader header{"engine_room", "1", sha, fps, teacher ? "teacher" : "free", clip};  // +

@@ -42,9 +42,9 @@ This page is generated: `python -m parity_tests.scores.engine.engine_score docs/
 """
 
 
-def explained(engine: Engine, folder: Path, mode: str, frames: int, defect: int = 0) -> Diagnosis:
-    """Record a run with one mistake and ask what differs."""
-    return explained_recording(engine, engine.run(folder / f"{defect}_{mode}.trace.jsonl", mode, frames, defect))
+def explained(engine: Engine, folder: Path, mode: str, frames: int, *defects: int) -> Diagnosis:
+    """Record a run with some mistakes and ask what differs."""
+    return explained_recording(engine, engine.run(folder / f"{mode}.trace.jsonl", mode, frames, *defects))
 
 
 def explained_recording(engine: Engine, recording: Path) -> Diagnosis:

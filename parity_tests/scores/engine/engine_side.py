@@ -40,7 +40,7 @@ def compiled(folder: Path) -> c.CDLL:
     loaded.engine_give.argtypes = (c.c_void_p, c.c_char_p, c.POINTER(c.c_double), c.c_int)
     loaded.engine_run.restype = c.c_char_p
     loaded.engine_run.argtypes = (
-        c.c_void_p, NETWORK, c.c_int, c.c_int, c.c_int, c.c_double, c.c_char_p, c.c_char_p, c.c_char_p,
+        c.c_void_p, NETWORK, c.c_int, c.c_int, c.c_ulonglong, c.c_double, c.c_char_p, c.c_char_p, c.c_char_p,
     )  # fmt: skip
     return loaded
 
@@ -89,8 +89,8 @@ class Engine:
         """Number of frames of the clip."""
         return len(self._clip["Frames"])
 
-    def run(self, path: Path, mode: str, frames: int, defect: int = 0) -> Path:
-        """Record `frames` frames to a trace."""
+    def run(self, path: Path, mode: str, frames: int, *defects: int) -> Path:
+        """Record `frames` frames to a trace, with the mistakes of these numbers."""
         schema = self._library.engine_new()
         for name, values in self._arrays.items():
             numbers = np.ascontiguousarray(values, np.float64).ravel()
@@ -98,8 +98,8 @@ class Engine:
             self._library.engine_give(schema, name.encode(), pointer, len(numbers))
         sha256 = hashlib.sha256(self.files.bundle.read_bytes()).hexdigest()
         wrong = self._library.engine_run(
-            schema, self._network, mode == "teacher", frames, defect, self._bundle["fps"], sha256.encode(),
-            self.files.clip.stem.encode(), str(path).encode(),
+            schema, self._network, mode == "teacher", frames, sum(1 << number for number in defects), self._bundle["fps"],
+            sha256.encode(), self.files.clip.stem.encode(), str(path).encode(),
         )  # fmt: skip
         assert wrong is None, wrong
         return path

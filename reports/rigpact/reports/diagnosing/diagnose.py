@@ -34,10 +34,10 @@ def diagnose(
     not_finite = _first_not_finite(evidence, contract)
     if not hypotheses.judged:
         return Diagnosis("undetermined", not_finite, stages, (), ())
-    first = _first_divergence(hypotheses, not_finite)
+    first = _first_divergence(hypotheses, {}, not_finite)
     if not hypotheses.failing({}):
-        verdict = _verdict_without_failures(hypotheses, first, allow_unjudged)
-        return Diagnosis(verdict, first, stages, (), tuple(_indistinguishable(hypotheses, {})))
+        agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
+        return Diagnosis(agrees, first, stages, (), tuple(_indistinguishable(hypotheses, {})))
     causes, unresolved = search(hypotheses, with_pairs=with_pairs)
     explained = not unresolved and not_finite is None
     accepted = {knob: value for cause in causes for knob, value in cause.changes.items()}
@@ -46,7 +46,9 @@ def diagnose(
     relations = _relations(hypotheses, found, unresolved)
     better = {relation.stage for relation in relations if relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
-    return Diagnosis("explained" if explained else "unexplained", first, stages, named, alike, relations=relations)
+    left = None if explained else _first_divergence(hypotheses, accepted, not_finite)
+    verdict: Verdict = "explained" if explained else "unexplained"
+    return Diagnosis(verdict, first, stages, named, alike, relations=relations, first_unexplained=left)
 
 
 def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
@@ -102,6 +104,7 @@ def _cause(hypotheses: Hypotheses, explanation: Explanation) -> Cause:
         channel_error=worst.error,
         tolerance=worst.tolerance,
         ratio=worst.ratio,
+        frames_left=() if errors[1] is None else tuple(hypotheses.evidence.frame[errors[1].rows_over].tolist()),
     )
 
 
@@ -167,12 +170,12 @@ def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float
     return largest_in_unit(error_between(stage, error.replayed, reference, error.tolerance), contract)
 
 
-def _first_divergence(hypotheses: Hypotheses, not_finite: Divergence | None) -> Divergence | None:
-    """The first frame that differs and, in it, the first stage. A non-finite value comes before all others."""
+def _first_divergence(hypotheses: Hypotheses, changes: Changes, not_finite: Divergence | None) -> Divergence | None:
+    """The first frame that differs under some changes and, in it, the first stage. A non-finite value comes before all others."""
     evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
     found = []
     for stage in hypotheses.judged:
-        error = hypotheses.error(stage, {})
+        error = hypotheses.error(stage, changes)
         place = None if error is None else error.first_over
         if error is not None and place is not None:
             found.append((int(evidence.frame[place[0]]), names.index(stage), place, error))

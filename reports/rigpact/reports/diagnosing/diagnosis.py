@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS
@@ -58,7 +58,8 @@ class Cause:
     They explain `frames_explained` of `frames` frames; if these are not all, the stage is only partly explained and the
     verdict is `unexplained`. `equivalents` are other changes that explain this data equally well. error_before and
     error_after are the largest errors of `stage` in its unit, without and with the changes. channel_error, tolerance and
-    ratio are those with the changes, at the channel that is then worst in tolerances.
+    ratio are those with the changes, at the channel that is then worst in tolerances. frames_left: the numbers of the
+    frames that they do not explain.
     """
 
     stage: str
@@ -73,6 +74,7 @@ class Cause:
     channel_error: float | None = None
     tolerance: float | None = None
     ratio: float | None = None
+    frames_left: tuple[int, ...] = ()
 
     @property
     def is_partial(self) -> bool:
@@ -85,6 +87,8 @@ class Diagnosis:
     """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded.
 
     relations: what a stage that no convention explains still is of what it should be. They change no verdict.
+    supposition: another choice of the files at hand, in words, under which all this was found. first_unexplained: the first
+    place where it still differs with the causes.
     """
 
     verdict: Verdict
@@ -94,29 +98,42 @@ class Diagnosis:
     indistinguishable: tuple[tuple[str, Any], ...]
     contradictions: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
+    supposition: str | None = None
+    first_unexplained: Divergence | None = None
 
     @property
     def exit_code(self) -> int:
         """The exit status of the command."""
         return EXIT_OF[self.verdict]
 
+    def supposing(self, words: str) -> Diagnosis:
+        """The same, found under another choice of files: where all agrees then, the choice is what explains the recording."""
+        return replace(self, supposition=words, verdict="explained" if self.verdict == "agrees" else self.verdict)
+
     def to_json(self) -> dict[str, Any]:
         """The `rigpact-diagnosis` document, version 1."""
-        first = self.first_divergence
         return {
             "format": "rigpact-diagnosis",
             "version": 1,
             "verdict": self.verdict,
-            "first_divergence": None if first is None else {
-                "frame": first.frame, "stage": first.stage, "bone": first.address.bone,
-                "channel": first.address.channel, "error": first.error, "unit": first.unit,
-            },
+            "first_divergence": _divergence_to_json(self.first_divergence),
+            "first_unexplained": _divergence_to_json(self.first_unexplained),
+            "supposition": self.supposition,
             "stages": [vars(stage) for stage in self.stages],
             "causes": [_cause_to_json(cause) for cause in self.causes],
             "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
             "contradictions": list(self.contradictions),
             "relations": [relation.to_json() for relation in self.relations],
         }  # fmt: skip
+
+
+def _divergence_to_json(found: Divergence | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "frame": found.frame, "stage": found.stage, "bone": found.address.bone,
+        "channel": found.address.channel, "error": found.error, "unit": found.unit,
+    }  # fmt: skip
 
 
 def _cause_to_json(cause: Cause) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import frames_words
 from rigpact.reports.terminal import plain, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
@@ -28,7 +29,9 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     for stage in diagnosis.stages:
         if stage.needs is not None:
             console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
-    _print_divergence(diagnosis, console)
+    _print_divergence("First divergence", diagnosis.first_divergence, console)
+    if diagnosis.supposition is not None:
+        console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
     for cause in diagnosis.causes:
         _print_cause(cause, console)
     for relation in diagnosis.relations:
@@ -38,6 +41,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
+    if diagnosis.causes:
+        _print_divergence("First unexplained", diagnosis.first_unexplained, console)
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
     console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
@@ -47,6 +52,8 @@ def _sentence(diagnosis: Diagnosis) -> str:
     related = {relation.stage for relation in diagnosis.relations}
     if diagnosis.verdict == "unexplained" and related:
         return f"no convention explains {', '.join(sorted(related))}: see what each relation above says of it"
+    if diagnosis.supposition is not None and not diagnosis.causes and diagnosis.verdict == "explained":
+        return "with that choice of files every stage that could be judged computes what the contract says"
     return _SENTENCE[diagnosis.verdict]
 
 
@@ -65,12 +72,11 @@ def _row(stage: StageVerdict) -> tuple[str, ...]:
     )
 
 
-def _print_divergence(diagnosis: Diagnosis, console: Console) -> None:
-    first = diagnosis.first_divergence
+def _print_divergence(title: str, first: Divergence | None, console: Console) -> None:
     if first is None:
         return
     size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-    words = f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
+    words = f"{title}: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
     console.print(Text(words, style="bold"))
 
 
@@ -90,7 +96,7 @@ def effect_text(cause: Cause) -> str:
     if not cause.is_partial:
         return f"{fall}, everywhere within rounding (ratio {_number(cause.ratio)})"
     within = f"{cause.stage} is partly explained: {cause.frames_explained} of {cause.frames} frames are within rounding"
-    return f"{within}, not all; {fall}, still {_number(cause.ratio)} tolerances"
+    return f"{within}, all but {frames_words(cause.frames_left)}; {fall}, still {_number(cause.ratio)} tolerances"
 
 
 def changes_text(changes: dict[str, Any]) -> str:

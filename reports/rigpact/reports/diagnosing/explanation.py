@@ -52,27 +52,32 @@ def _stage_by_stage(hypotheses: Hypotheses, *, with_pairs: bool) -> tuple[list[E
         mending = _mending(hypotheses, stage, base, with_pairs=with_pairs)
         if not mending:
             unresolved.append(stage)
-            found += _nearly(hypotheses, stage, base)
+            found += _nearly(hypotheses, stage, base, with_pairs=with_pairs)
             continue
         found.append(_explanation(hypotheses, stage, base, mending))
         base = {**base, **found[-1].changes}
     return found, unresolved
 
 
-def _nearly(hypotheses: Hypotheses, stage: str, base: Changes) -> list[Explanation]:
-    """The single change that explains almost every frame of a stage, where almost no frame fits without it.
+def _nearly(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Explanation]:
+    """The change, or the two, that explain almost every frame of a stage, where almost no frame fits without.
 
-    At most one is returned. An example is a tool that treats its first frame differently. Such a change is named, but
+    At most one of them is returned. An example is a tool that treats its first frame differently. Such a change is named, but
     the verdict stays `unexplained`.
     """
     frames = hypotheses.frame_count
     if hypotheses.frames_within(stage, base) > (1.0 - NEARLY) * frames:
         return []
     singles = hypotheses.singles([stage], base)
-    best = max(singles, key=lambda changes: hypotheses.frames_within(stage, changes), default=None)
-    if best is None or hypotheses.frames_within(stage, best) < NEARLY * frames:
-        return []
-    return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
+    pairs = ({**base, **pair} for pair in hypotheses.pairs(singles, [stage])) if with_pairs else ()
+    for candidates in (singles, (pair for pair in pairs if hypotheses.may_nearly_fit(stage, pair))):
+        count, best = max(
+            ((hypotheses.frames_within(stage, changes), changes) for changes in candidates),
+            key=lambda found: found[0], default=(0, base),
+        )  # fmt: skip
+        if count >= NEARLY * frames:
+            return [Explanation(stage, base, {knob: best[knob] for knob in best if knob not in base}, ())]
+    return []
 
 
 def _mending(hypotheses: Hypotheses, stage: str, base: Changes, *, with_pairs: bool) -> list[Changes]:

@@ -118,6 +118,12 @@ class Hypotheses:
             return False
         return self.excess(stage, changes) <= 1.0
 
+    def may_nearly_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
+        """Whether a few frames leave it possible that most frames fit: half of them must."""
+        few = self.few_frames
+        error = None if few is None or stage not in few.judged else few.error(stage, changes)
+        return error is None or 2 * error.frames_within >= error.frames_judged
+
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a stage is within its tolerance under the changes, and enough of its values can be judged.
 

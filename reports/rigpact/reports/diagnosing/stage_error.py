@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Stage
@@ -82,11 +83,15 @@ class StageError:
         return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
 
     @property
+    def rows_over(self) -> NDArray[np.intp]:
+        """The rows with a value beyond its tolerance."""
+        with np.errstate(invalid="ignore"):
+            return np.flatnonzero((self.excess > 1.0).any(axis=1))
+
+    @property
     def first_over(self) -> tuple[int, int] | None:
         """The first row beyond the tolerance, and its worst channel."""
-        with np.errstate(invalid="ignore"):
-            over = self.excess > 1.0
-        rows = np.flatnonzero(over.any(axis=1))
+        rows = self.rows_over
         if not len(rows):
             return None
         row = int(rows[0])

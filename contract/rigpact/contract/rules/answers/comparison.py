@@ -127,7 +127,7 @@ FRAMES_NOT_FROM_START = Rule(
     why="a free run feeds itself: without the frames before, nothing says what the next ones should be",
 )
 WRITTEN_COARSELY = Rule(
-    code="RP815",
+    code="RP816",
     name="recording-written-coarsely",
     severity=Severity.WARNING,
     message="{holder} is written with {precision}: a difference that the lost digits can lead to is not seen",

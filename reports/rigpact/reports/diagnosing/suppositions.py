@@ -1,0 +1,152 @@
+"""What else can be wrong than a convention: the clip, the frame where it starts, or the bundle is not the one that was given.
+
+A supposition is another choice of the files at hand, under which a recording is diagnosed anew. It is accepted only if the stages
+that differ become fewer, none is added, and those that come from the clip agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reports.diagnosing.hypotheses import Hypotheses
+
+MOST_FILES = 64
+"""Clips and bundles of one folder that are tried, the first by name."""
+FIRST_FRAMES = 3
+"""Frames by which the clip's start is looked for, before the whole recording is judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Supposition:
+    """Another choice of clip, start or bundle, in words, and what it is judged with."""
+
+    words: str
+    evidence: Evidence
+    contract: Any
+
+
+def best_supposition(evidence: Evidence, contract: Any, files: ContractFiles, clip: Path | None) -> Supposition | None:
+    """The choice that leaves the fewest stages open; None where none leaves fewer than what was given."""
+    given = Hypotheses(evidence, contract)
+    before, best = set(given.failing({})), None
+    fewest = len(before)
+    for supposed in _suppositions(given, files, clip) if before else ():
+        tried = Hypotheses(supposed.evidence, supposed.contract)
+        left = set(tried.failing({}))
+        if set(given.judged) <= set(tried.judged) and left < before and len(left) < fewest:
+            best, fewest = supposed, len(left)
+    return best
+
+
+def _suppositions(given: Hypotheses, files: ContractFiles, clip: Path | None) -> Iterator[Supposition]:
+    evidence, contract, failing = given.evidence, given.contract, set(given.failing({}))
+    if clip is not None and failing & _driven(given):
+        words = f"{clip.name} drove it from its frame {{}} on"
+        yield from _at_another_start(evidence, contract, words, evidence.drive)
+        yield from _another_clip(evidence, contract, clip)
+    yield from _another_bundle(evidence, contract, files)
+
+
+def _driven(given: Hypotheses) -> set[str]:
+    """The judged stages that the clip gives."""
+    return {stage for stage in given.judged if not given.graph[stage].needs}
+
+
+def _another_clip(evidence: Evidence, contract: Any, clip: Path) -> Iterator[Supposition]:
+    files = files_of(contract)
+    for path in _beside(clip):
+        try:
+            drive = files.drive(path, contract)
+            drive(contract)
+        except UnusableInput:  # no clip of this system
+            continue
+        words = f"{path.name} drove it, not {clip.name}"
+        yield Supposition(words, replace(evidence, drive=drive), contract)
+        yield from _at_another_start(evidence, contract, f"{words}, from its frame {{}} on", drive)
+
+
+def _another_bundle(evidence: Evidence, contract: Any, files: ContractFiles) -> Iterator[Supposition]:
+    if files.bundle is None:
+        return
+    for path in _beside(files.bundle):
+        try:
+            other = open_contract(replace(files, bundle=path))
+            fits = all(other.fields(name).width == contract.fields(name).width for name in evidence.recorded)
+        except (UnusableInput, KeyError):  # no contract, or one of another system
+            continue
+        if fits and other.system.name == contract.system.name:
+            yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", evidence, other)
+
+
+def _beside(path: Path) -> list[Path]:
+    """The other files of a folder with the same ending, the first by name."""
+    others = (other for other in sorted(path.parent.glob(f"*{path.suffix}")) if other.is_file())
+    return [other for other in others if other.resolve() != path.resolve()][:MOST_FILES]
+
+
+def _at_another_start(
+    evidence: Evidence, contract: Any, words: str, drive: Callable[[Any], Any] | None
+) -> Iterator[Supposition]:
+    """The clip cut or put off, so that its rows meet the recording's first frames. Only a run that the clip drives has such."""
+    if drive is None or evidence.mode == "free":
+        return
+    for start in _starts(evidence, drive(contract)):
+        yield Supposition(words.format(start), replace(evidence, drive=_moved(drive, start)), contract)
+
+
+def _moved(drive: Callable[[Any], Any], start: int) -> Callable[[Any], Any]:
+    return lambda contract: _Moved(drive(contract), start)
+
+
+def _starts(evidence: Evidence, rows: Any) -> Iterator[int]:
+    """The clip's frames at which the recording's first frames are nearest, other than where they stand."""
+    for stage, recorded in evidence.recorded.items():
+        clip = rows.rows(stage)
+        count = min(FIRST_FRAMES, len(recorded))
+        if clip is None or clip.shape[1] != recorded.shape[1] or len(clip) <= count:
+            continue
+        apart = np.stack([
+            np.abs(clip[place : len(clip) - count + place + 1] - recorded[place]).max(axis=1) for place in range(count)
+        ])  # fmt: skip
+        start = int(np.argmin(apart.max(axis=0))) - int(evidence.frame[0])
+        if start:
+            yield start
+        return
+
+
+class _Moved:
+    """A clip's rows from a later frame on; before its first frame nothing is known."""
+
+    def __init__(self, rows: Any, start: int) -> None:
+        self._rows, self._start = rows, start
+
+    @property
+    def steps(self) -> int:
+        """Number of frames that are left, or that come with those put before."""
+        return int(self._rows.steps) - self._start
+
+    def rows(self, stage: str) -> FloatArray | None:
+        """The clip's rows of a stage, moved."""
+        found = self._rows.rows(stage)
+        return None if found is None else self._moved(found)
+
+    def __getattr__(self, name: str) -> Any:
+        """Arrays are moved; all else is the clip's own."""
+        value = getattr(self._rows, name)
+        return self._moved(value) if isinstance(value, np.ndarray) else value
+
+    def _moved(self, rows: FloatArray) -> FloatArray:
+        if self._start >= 0:
+            return rows[self._start :]
+        unknown = np.full((-self._start, *rows.shape[1:]), np.nan, rows.dtype)
+        return np.concatenate((unknown, rows))
