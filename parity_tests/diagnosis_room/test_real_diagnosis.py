@@ -18,16 +18,16 @@ from .conftest import Doctor, names
 def found(real_data: Path) -> dict[str, Any]:
     """The diagnosis of a real prediction with its recorded network output."""
     from rigpact.contract import load_contract
-    from rigpact.reports.diagnosing.diagnose import diagnose
     from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+    from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 
     bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
     contract = load_contract(bundle, companion, {"output_mode": "residual"})
-    evidence, _ = read_evidence(
+    gathered = read_evidence(
         real_data / "Walk_F_prediction.json", contract,
         EvidenceFiles(clip=real_data / "Walk_F.json", replay=real_data / "Walk_F_network_output.json"),
     )  # fmt: skip
-    document: dict[str, Any] = json.loads(json.dumps(diagnose(evidence, contract).to_json()))
+    document: dict[str, Any] = json.loads(json.dumps(diagnose_gathered(gathered).to_json()))
     return document
 
 
@@ -68,7 +68,7 @@ def test_what_is_not_explained_in_all_frames_is_not_called_explained(found: dict
 
 TRUTHS = (
     {"compose_order": "prev_delta"}, {"rot6d_columns": "xy"}, {"rot6d_packing": "rows"}, {"denorm": "variance"},
-    {"condition_direction": "trajectory"}, {"angvel_source": "rotations"}, {"pose_history_start": "first_target"},
+    {"condition_direction": "velocity"}, {"angvel_source": "rotations"}, {"pose_history_start": "first_target"},
     {"input_order": ("cond", "state", "contacts", "angvel", "pose_hist")}, {"bone_order": "left_right_swapped"},
     {"quaternion_order": "wxyz"},
 )  # fmt: skip

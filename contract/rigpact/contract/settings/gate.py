@@ -44,6 +44,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "file": "a trace of the engine",
         "clip": "the clip that drove it; required",
         "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
+        "bones": "the bones that it is to hold, by name; all if absent. One that vanishes fails the gate",
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
         "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent",
         "producer": "who recorded it, as its header says; anybody but rigpact if absent",
@@ -82,7 +83,7 @@ class RecordedRun:
     """A file that either side recorded, and what belongs to it. `stages` empty means all, `frames` None the clip's own.
 
     mode: what an engine's trace is to be; None for a file of training. producer: None for anybody but rigpact.
-    place: where it stands in the settings, for error messages.
+    bones: those that it is to hold; empty means all. place: where it stands in the settings, for error messages.
     """
 
     file: str
@@ -92,6 +93,7 @@ class RecordedRun:
     frames: int | None = None
     mode: str | None = None
     producer: str | None = None
+    bones: tuple[str, ...] = ()
     place: str = field(default="[gate]", compare=False)
 
 
@@ -205,7 +207,8 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     if kind != "trace":
         return RecordedRun(file, name, clip, stages, entry.count("frames"), place=entry.place())
     mode, producer = _mode(entry), _producer(entry)
-    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, entry.place())
+    bones = entry.texts("bones", "names of the contract's bones")
+    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, bones, entry.place())
 
 
 def _mode(entry: SettingsTable) -> str:

@@ -38,6 +38,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     if diagnosis.indistinguishable:
         words = ", ".join(f"{knob}={shown_value(value)}" for knob, value in diagnosis.indistinguishable)
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
+    if diagnosis.rests_on is not None:
+        console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
     console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))

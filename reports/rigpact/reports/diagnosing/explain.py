@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
-from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 from rigpact.reports.diagnosing.log_evidence import explain_log
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.terminal import working
 
 
@@ -41,7 +41,7 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             "no stage of this system",
             f"one of {', '.join(contract.system.graph.names)}",
         )
-    evidence, notes = read_evidence(request.recording, contract, request.given)
+    gathered = read_evidence(request.recording, contract, request.given)
     with working("replaying stages and searching conventions"):
-        found = diagnose(evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
-    return found, notes
+        found = diagnose_gathered(gathered, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
+    return found, gathered.notes

@@ -126,6 +126,14 @@ FRAMES_NOT_FROM_START = Rule(
     hint="record every frame of a free run, or record teacher-driven",
     why="a free run feeds itself: without the frames before, nothing says what the next ones should be",
 )
+BONES_NOT_RECORDED = Rule(
+    code="RP815",
+    name="bones-not-recorded",
+    severity=Severity.WARNING,
+    message="{holder} holds {count} of {total} bones: nothing is known of the others ({others})",
+    hint="record all bones too, at full level of detail; in the gate, `bones` of [[gate.trace]] says which are expected",
+    why="an engine at a lower level of detail computes only some bones; what it does with the others shows up close",
+)
 
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

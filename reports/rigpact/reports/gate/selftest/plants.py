@@ -180,7 +180,7 @@ def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> No
     sound = _sound(project, run, recorded)
     if stage not in sound.stages:
         raise NotApplicable(f"the reference runtime does not compute {stage} here")
-    recording = replace(project.recording(run), trace=sound)
+    recording = replace(project.recording(run), trace=sound, bones=(), whole={})
     evidence = recording_to_evidence(recording, project.contract, project.drive(str(run.clip)), project.network)
     _record(run, recorded, slipped(evidence, project.contract, stage, SLIPS[name]), sound)
 
