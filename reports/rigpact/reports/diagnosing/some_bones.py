@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.some_bones import contract_of_bones
-from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.graph.replayed import Evidence, path_of
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reports.diagnosing.diagnose import diagnose, is_outside
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
@@ -39,7 +39,7 @@ def diagnose_gathered(
     found = diagnose(own.evidence, own.contract, with_pairs=with_pairs, allow_unjudged={*allow_unjudged, *judged})
     if found.verdict == "unexplained":
         found = replace(found, relations=tuple(_other_bones(gathered, own)) or found.relations)
-    found = replace(found, stages=tuple(_about_answers(found.stages, own.contract)))
+    found = replace(found, stages=tuple(_about_answers(found.stages, own)))
     rests_on = _rests_on(gathered, own.contract)
     if whole is None:
         return replace(found, rests_on=rests_on)
@@ -48,10 +48,12 @@ def diagnose_gathered(
     return replace(_joined(of_all, found, whole, allowed), rests_on=rests_on)
 
 
-def _about_answers(stages: Sequence[StageVerdict], contract: Any) -> Iterator[StageVerdict]:
+def _about_answers(stages: Sequence[StageVerdict], part: Part) -> Iterator[StageVerdict]:
+    """The verdicts; what could not be judged without the network's answer to some bones says what it needs."""
+    graph = part.contract.system.graph
     for stage in stages:
-        is_answer = stage.stage in contract.system.graph.answers and stage.ok is None
-        yield replace(stage, needs=_NEEDS_ALL) if is_answer else stage
+        needs_answer = not path_of(graph, stage.stage, part.evidence.recorded).isdisjoint(graph.answers)
+        yield replace(stage, needs=_NEEDS_ALL) if stage.ok is None and needs_answer else stage
 
 
 def _judged(stages: Sequence[StageVerdict]) -> set[str]:
