@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rigpact.contract import Contract
 from rigpact.reference_runtime import Trace, write_trace
 
