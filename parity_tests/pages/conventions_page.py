@@ -14,7 +14,8 @@ Every place where two correct-looking implementations differ is a knob of the st
 system's own; a contract file may declare another under `conventions`, and a schema bundle declares `rot6d_columns`
 (`meta.rot6d_spec.columns`) and `output_mode` (`meta.rot6d_spec.output_mode`). On every command `--set KNOB=VALUE` declares
 what the file does not, and `--conventions FILE` reads a TOML file of `KNOB = "VALUE"` lines. The reference runtime runs under
-every value. `rigpact systems NAME` also says what to look for in code where a side has a value.
+every value. Where the training side's own files have another value by design, the meaning says which: it judges these files,
+unless the project declares a value, which is then meant for both sides. `rigpact systems NAME` also says what to look for in code where a side has a value.
 
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 """
@@ -52,4 +53,5 @@ def _knob_row(knob: Knob, system: System) -> str:
     values = f"**{default}** {' '.join(others)}".strip()
     stages = system.graph.stages_of(knob.name)
     changed = ", ".join(name for name in system.graph.names if name in stages)
-    return f"| `{knob.name}` | {values} | {changed or 'no stage beyond rounding'} | {knob.meaning} |"
+    training = f"; `{knob.in_training}` in files of the training side" if knob.in_training else ""
+    return f"| `{knob.name}` | {values} | {changed or 'no stage beyond rounding'} | {knob.meaning}{training} |"
