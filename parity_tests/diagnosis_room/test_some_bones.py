@@ -69,6 +69,17 @@ def test_the_networks_answer_is_judged_where_its_inputs_have_all_bones(
     assert judged(scene, written(tmp_path, spoilt)).first_divergence.address.bone == scene.contract.bone_names[45]
 
 
+def test_a_stage_that_only_some_bones_could_judge_is_not_said_to_be_judged_with_all(
+    honest: Trace, scene: Scene, tmp_path: Path
+) -> None:
+    """The state of every bone was recorded; what it is computed from only of some: the others are not verified."""
+    found = judged(scene, written(tmp_path, of_bones(honest, scene.contract, BONES, whole=("state",))), with_clip=False)
+    assert found.verdict == "agrees"
+    assert next(stage for stage in found.stages if stage.stage == "state").ok
+    assert found.rests_on is not None
+    assert "state" not in found.rests_on.whole_stages
+
+
 @pytest.mark.parametrize("mode", ["teacher", "free"])
 @pytest.mark.parametrize("whole", [(), all_but(*PUBLISHED)], ids=["some", "mixed"])
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def _indices(given: Sequence[Any], contract: Contract, place: str) -> tuple[int,
     return tuple(found)
 
 
-def cut_to(stages: Mapping[str, FloatArray], contract: Contract, bones: Sequence[int]) -> dict[str, FloatArray]:
+def cut_to(stages: Mapping[str, FloatArray], contract: Any, bones: Sequence[int]) -> dict[str, FloatArray]:
     """Stages under a contract, with some of its bones only."""
     found = {}
     for name, rows in stages.items():

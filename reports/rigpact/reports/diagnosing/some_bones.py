@@ -40,12 +40,11 @@ def diagnose_gathered(
     if found.verdict == "unexplained":
         found = replace(found, relations=tuple(_other_bones(gathered, own)) or found.relations)
     found = replace(found, stages=tuple(_about_answers(found.stages, own)))
-    rests_on = _rests_on(gathered, own.contract)
     if whole is None:
-        return replace(found, rests_on=rests_on)
+        return replace(found, rests_on=_rests_on(own.contract, ()))
     allowed = {*allow_unjudged, *_judged(found.stages)}
     of_all = diagnose(whole.evidence, whole.contract, with_pairs=with_pairs, allow_unjudged=allowed)
-    return replace(_joined(of_all, found, whole, allowed), rests_on=rests_on)
+    return replace(_joined(of_all, found, whole, allowed), rests_on=_rests_on(own.contract, of_all.stages))
 
 
 def _about_answers(stages: Sequence[StageVerdict], part: Part) -> Iterator[StageVerdict]:
@@ -77,9 +76,10 @@ def _unjudged(evidence: Evidence, graph: Any, known: Collection[str]) -> set[str
     return {name for name in evidence.recorded if name not in known and not is_outside(graph, name, evidence)}
 
 
-def _rests_on(gathered: Gathered, contract: Any) -> RestsOn:
+def _rests_on(contract: Any, of_all: Sequence[StageVerdict]) -> RestsOn:
     others = [name for name in contract.whole.bone_names if name not in contract.bone_names]
-    return RestsOn(contract.bone_names, tuple(others), tuple(gathered.recording.whole))
+    judged = _judged(of_all)
+    return RestsOn(contract.bone_names, tuple(others), tuple(each.stage for each in of_all if each.stage in judged))
 
 
 @dataclass(frozen=True, eq=False)
