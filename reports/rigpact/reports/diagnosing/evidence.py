@@ -58,7 +58,18 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     parts = parts_of(recording, contract, drive, network)
     if given.replay is None and given.clip is None:
         parts = [Part(with_unrecorded_feedback(part.evidence, part.contract), part.contract) for part in parts]
-    return Gathered(recording, tuple(parts), _notes(recording, contract))
+    of_side = _about_side(recording, contract) if given.clip is not None else []
+    return Gathered(recording, tuple(parts), [*_notes(recording, contract), *of_side])
+
+
+def _about_side(recording: Recording, contract: Any) -> list[str]:
+    """A note on the conventions that a file of the training side has by design, and the engine otherwise."""
+    if not recording.is_of_training:
+        return []
+    return [
+        f"a file of the training side: judged with {knob} = {value}; an engine has {contract.conventions[knob]} there"
+        for knob, value in contract.conventions.of_training.items()
+    ]
 
 
 def _with_answers(recording: Recording, contract: Any, answers: Mapping[str, FloatArray]) -> Recording:
