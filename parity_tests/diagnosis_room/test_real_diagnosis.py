@@ -84,7 +84,9 @@ def test_a_training_file_is_judged_by_what_training_takes(
     contract = load_contract(real_data / "norm_template.json", real_data / "pretrain_template.json")
     given = EvidenceFiles(clip=real_data / "Walk_F.json")
     gathered = read_evidence(tmp_path / "Walk_F_teacher.json", contract, given)
-    assert any("judged with condition_direction = velocity; an engine has trajectory" in note for note in gathered.notes)
+    assert any(
+        "judged with condition_direction = velocity; an engine has trajectory" in note for note in gathered.notes
+    )
     found = diagnose_gathered(gathered, with_pairs=False)
     (cond,) = [stage for stage in found.stages if stage.stage == "cond"]
     assert cond.ok is not bool(causes)
