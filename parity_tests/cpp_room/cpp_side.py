@@ -60,7 +60,8 @@ class HeaderStruct(c.Structure):
     _fields_ = (
         ("producer", c.c_char_p), ("producer_version", c.c_char_p), ("bundle_sha256", c.c_char_p),
         ("fps", c.c_double), ("mode", c.c_char_p), ("clip", c.c_char_p), ("companion_sha256", c.c_char_p),
-        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p), ("system", c.c_char_p),
+        ("meaning_sha256", c.c_char_p), ("conventions_sha256", c.c_char_p), ("model_sha256", c.c_char_p),
+        ("system", c.c_char_p), ("bones", c.c_void_p), ("bone_indices", c.c_void_p), ("bone_count", c.c_int),
     )  # fmt: skip
 
 

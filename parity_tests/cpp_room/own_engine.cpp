@@ -267,6 +267,26 @@ static void reopened(const char* path, const rigpact::TraceOptions& options) {
     }
 }
 
+// A character at a lower level of detail: three of its bones, the first recording by name, the second by index.
+static const char* other = nullptr;  // a second path
+static void level_of_detail(const char* path, const rigpact::TraceOptions& options) {
+    static const char* const names[] = {"pelvis", "spine \"01\"", "hand_l"};
+    static const int indices[] = {0, 7, 41};
+    for (int recording = 0; recording < 2; ++recording) {
+        rigpact::TraceHeader header = {"own_engine", "1", nullptr, 60.0, "free", nullptr};
+        header.bones = recording == 0 ? names : nullptr;
+        header.bone_indices = recording == 0 ? nullptr : indices;
+        header.bone_count = 3;
+        rigpact::Recorder recorder;
+        recorder.open(recording == 0 ? path : other, header, options);
+        const float pose[18] = {1, 2, 3};
+        recorder.begin_frame(0, 0.0);
+        recorder.stage(rigpact::Stage::y_out, pose, 18);
+        recorder.end_frame();
+        report(recorder);
+    }
+}
+
 static void heap(const char* path, const rigpact::TraceOptions& options) {
     Character character(path, options);
     character.step(0);
@@ -280,6 +300,7 @@ static void heap(const char* path, const rigpact::TraceOptions& options) {
 int main(int count, char** words) {
     rigpact::TraceOptions options;
     options.queue_frames = count > 3 ? std::atoi(words[3]) : 0;
+    other = count > 5 ? words[5] : nullptr;
     options.when_full = count > 4 ? rigpact::WhenFull::drop : rigpact::WhenFull::wait;
     const struct {
         const char* name;
@@ -287,7 +308,7 @@ int main(int count, char** words) {
     } scenarios[] = {{"own_loop", own_loop},   {"not_finite", not_finite},   {"refusals", refusals},
                      {"before_first_step", before_first_step}, {"two_on_one_path", two_on_one_path},
                      {"stalled", stalled},     {"switched", switched},       {"reopened", reopened},
-                     {"heap", heap}};
+                     {"heap", heap},           {"level_of_detail", level_of_detail}};
     for (const auto& scenario : scenarios) {
         if (std::strcmp(scenario.name, words[1]) == 0) scenario.run(words[2], options);
     }

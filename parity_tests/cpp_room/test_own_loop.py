@@ -90,6 +90,18 @@ def test_what_is_not_a_frame_is_refused_and_counted(engine, tmp_path, ending, qu
     np.testing.assert_array_equal(trace.stages["b"], [[1, 2]] * 2)
 
 
+@EVERY_FORMAT
+def test_a_header_says_which_bones_were_recorded(engine, tmp_path, ending):
+    """At a lower level of detail an engine has some bones only: without their names they are read as the first ones."""
+    paths = [tmp_path / f"{by}{ending}" for by in ("name", "index")]
+    said = play(engine, "level_of_detail", paths[0], 0, "drop", paths[1])
+    assert [each.is_ok for each in said] == [True, True]
+    by_name, by_index = (read_trace(path) for path in paths)
+    assert by_name.header.bones == ("pelvis", 'spine "01"', "hand_l")
+    assert by_index.header.bones == (0, 7, 41)
+    assert by_name.widths == by_index.widths == {"y_out": 18}
+
+
 @EVERY_QUEUE
 def test_a_recording_before_the_first_step_does_not_end_the_game(engine, tmp_path, queue_frames):
     """With a queue, the second such call ended the process."""

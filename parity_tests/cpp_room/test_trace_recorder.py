@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import json
 import signal
 import subprocess
 import time
@@ -46,6 +47,24 @@ def test_every_float32_reads_back_as_itself(cpp, tmp_path_factory, bits):
     head += f'"fps":60,"mode":"free","clip":null,"stages":{{"y_out":{len(values)}}}}}\n'
     path.write_text(f'{head}{{"frame":0,"time":0.0,"stages":{{"y_out":{text.value.decode()}}}}}\n')
     np.testing.assert_array_equal(read_trace(path).stages["y_out"][0], values)
+
+
+def test_floats_of_every_size_read_back_as_themselves(cpp):
+    """Nine digits from a table of powers of ten: one wrong power would move every number of one size."""
+    bits = np.random.default_rng(5).integers(0, 2**32, 100_000, np.uint64).astype(np.uint32)
+    every_exponent = np.arange(0, 0xFF, dtype=np.uint32)[:, None] << 23
+    edges = (every_exponent | np.array([0, 1, 0x7FFFFF, 0x400000], np.uint32)).ravel()
+    decimals = [float(f"{digits}e{power}") for power in range(-45, 39) for digits in ("1", "9.99999999", "5")]
+    powers = np.minimum(decimals, 3.4e38).astype(np.float32).view(np.uint32)
+    values = np.concatenate([bits, edges, edges | np.uint32(1 << 31), powers, powers + 1, powers - 1]).view(np.float32)
+    values = np.ascontiguousarray(values[np.isfinite(values)])
+    kept, text = Kept(), c.create_string_buffer(len(values) * 32)
+    assert cpp.library.rigpact_numbers_text(kept.floats(values), len(values), text, len(text)) > 0
+    words = text.value.decode().strip("[]").split(",")
+    read = np.array([float(word) for word in words]).astype(np.float32)
+    np.testing.assert_array_equal(read.view(np.uint32), values.view(np.uint32))
+    assert max(map(len, words)) <= 16
+    assert all(json.loads(word) == float(word) for word in words[:2000])
 
 
 @EVERY_FORMAT

@@ -131,7 +131,7 @@ def test_a_trace_of_another_bundle_is_said_to_be_one(tmp_path: Path, honest: Tra
     header = json.loads(lines[0])
     header["contract"] = {"bundle_sha256": "0" * 64}
     path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
-    _, notes = read_evidence(path, scene.contract)
+    notes = read_evidence(path, scene.contract).notes
     assert any("000000000000" in note and scene.contract.sha256[:12] in note for note in notes)
 
 

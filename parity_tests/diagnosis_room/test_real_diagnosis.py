@@ -18,16 +18,16 @@ from .conftest import Doctor, names
 def found(real_data: Path) -> dict[str, Any]:
     """The diagnosis of a real prediction with its recorded network output."""
     from rigpact.contract import load_contract
-    from rigpact.reports.diagnosing.diagnose import diagnose
     from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+    from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 
     bundle, companion = real_data / "norm_template.json", real_data / "pretrain_template.json"
     contract = load_contract(bundle, companion, {"output_mode": "residual"})
-    evidence, _ = read_evidence(
+    gathered = read_evidence(
         real_data / "Walk_F_prediction.json", contract,
         EvidenceFiles(clip=real_data / "Walk_F.json", replay=real_data / "Walk_F_network_output.json"),
     )  # fmt: skip
-    document: dict[str, Any] = json.loads(json.dumps(diagnose(evidence, contract).to_json()))
+    document: dict[str, Any] = json.loads(json.dumps(diagnose_gathered(gathered).to_json()))
     return document
 
 
@@ -66,9 +66,36 @@ def test_what_is_not_explained_in_all_frames_is_not_called_explained(found: dict
     assert [stage["stage"] for stage in found["stages"] if stage["ok"]] == ["state", "cond", "contacts"]
 
 
+@pytest.mark.parametrize(("taken", "causes"), [("RootVelocityXY", []), ("TrajectoryDir", ["trajectory"])])
+def test_a_training_file_is_judged_by_what_training_takes(
+    real_data: Path, tmp_path: Path, taken: str, causes: list[str]
+) -> None:
+    """Judged by the engine's default, the deployed network's own training data looks wrong; the other way is a finding."""
+    from rigpact.contract import load_contract
+    from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+    from rigpact.reports.diagnosing.some_bones import diagnose_gathered
+
+    document = json.loads((real_data / "Walk_F_teacher.json").read_text())
+    frames = json.loads((real_data / "Walk_F.json").read_text())["Frames"]
+    for row, frame in zip(document["teacher"]["cond"], frames, strict=False):
+        x, y = frame["TrajectoryDir"][len(frame["TrajectoryDir"]) // 2] if taken == "TrajectoryDir" else frame[taken]
+        row[4:6] = x / (x * x + y * y) ** 0.5, y / (x * x + y * y) ** 0.5
+    (tmp_path / "Walk_F_teacher.json").write_text(json.dumps(document))
+    contract = load_contract(real_data / "norm_template.json", real_data / "pretrain_template.json")
+    given = EvidenceFiles(clip=real_data / "Walk_F.json")
+    gathered = read_evidence(tmp_path / "Walk_F_teacher.json", contract, given)
+    assert any(
+        "judged with condition_direction = velocity; an engine has trajectory" in note for note in gathered.notes
+    )
+    found = diagnose_gathered(gathered, with_pairs=False)
+    (cond,) = [stage for stage in found.stages if stage.stage == "cond"]
+    assert cond.ok is not bool(causes)
+    assert [cause.changes["condition_direction"] for cause in found.causes if cause.stage == "cond"] == causes
+
+
 TRUTHS = (
     {"compose_order": "prev_delta"}, {"rot6d_columns": "xy"}, {"rot6d_packing": "rows"}, {"denorm": "variance"},
-    {"condition_direction": "trajectory"}, {"angvel_source": "rotations"}, {"pose_history_start": "first_target"},
+    {"condition_direction": "velocity"}, {"angvel_source": "rotations"}, {"pose_history_start": "first_target"},
     {"input_order": ("cond", "state", "contacts", "angvel", "pose_hist")}, {"bone_order": "left_right_swapped"},
     {"quaternion_order": "wxyz"},
 )  # fmt: skip

@@ -12,7 +12,7 @@ from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reports.command_line import run_command_line
 
 from ..scores.engine.defects import DEFECTS, FEW, names_in
-from ..scores.engine.engine_score import FREE_FRAMES, NAMED, SETTINGS, answer_to, explained, recorder_lines
+from ..scores.engine.engine_score import FREE_FRAMES, NAMED, answer_to, explained, recorder_lines
 from ..scores.engine.engine_side import SOURCE, Files
 from ..scores.planted import FREE, TEACHER, shortcomings
 
@@ -76,7 +76,7 @@ def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, 
     recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, late)
     files = engine.files
     words = ["explain", recording, "--bundle", files.bundle, "--companion", files.companion, "--clip", files.clip]
-    words += ["--onnx", files.model, "--set", SETTINGS[0]]
+    words += ["--onnx", files.model]
     assert run_command_line(list(map(str, words))) == 1
     printed = " ".join(capfd.readouterr().out.split())
     assert "Relation: quat is the answer of frame t-1: explains 20 of 20 frames" in printed

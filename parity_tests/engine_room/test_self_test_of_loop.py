@@ -32,7 +32,7 @@ def answers(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
         pytest.skip("no C++ compiler on this machine")
     folder = tmp_path_factory.mktemp("loop")
     files = [demo_bundle / name for name in ("norm_template.json", "pretrain_template.json")]
-    contract = load_contract(*files, changes={"condition_direction": "trajectory"})  # as the loop reads a clip
+    contract = load_contract(*files)
     (folder / "contract.hpp").write_text(contract_header(contract), encoding="utf-8")
     program = folder / "loop"
     source = Path(__file__).parent / "self_test_of_loop.cpp"

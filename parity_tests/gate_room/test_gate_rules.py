@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 import pytest
 
+from rigpact.contract import load_contract
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import read_configuration
@@ -32,6 +33,7 @@ from rigpact.reports.gate.parts import free_run
 from rigpact.reports.gate.run_gate import other_files
 from rigpact.reports.nonfinite.investigation import Investigation
 
+from ..some_bones import of_bones, written
 from .conftest import CLIP, DAY, FILES, FREE, TRACE, codes, gated, measured, record, respoil
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -66,6 +68,12 @@ def rescaled(folder: Path) -> None:
     bundle = json.loads((folder / "norm_template.json").read_text(encoding="utf-8"))
     bundle["MuX"][40] += 0.01
     (folder / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
+
+
+def of_some_bones(folder: Path) -> GateReport:
+    contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
+    written(folder, of_bones(record(folder, TRACE), contract, (0, 1, 2)), TRACE)
+    return gated(folder, FILES)
 
 
 def missing_trace(folder: Path) -> GateReport:
@@ -230,6 +238,7 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP979": archived,
     "RP980": by_ourselves,
     "RP981": playback,
+    "RP982": of_some_bones,
 }
 
 

@@ -16,6 +16,9 @@ system's own; a contract file may declare another under `conventions`, and a sch
 what the file does not, and `--conventions FILE` reads a TOML file of `KNOB = "VALUE"` lines. The reference runtime runs under
 every value. `rigpact systems NAME` also says what to look for in code where a side has a value.
 
+Where the files of the training side have another value by design, the meaning says which. That value judges these files, unless
+the project declares one, which is then meant for both sides.
+
 This page is generated; `python -m parity_tests.pages.generated_docs` writes it.
 """
 _AXES = """
@@ -52,4 +55,5 @@ def _knob_row(knob: Knob, system: System) -> str:
     values = f"**{default}** {' '.join(others)}".strip()
     stages = system.graph.stages_of(knob.name)
     changed = ", ".join(name for name in system.graph.names if name in stages)
-    return f"| `{knob.name}` | {values} | {changed or 'no stage beyond rounding'} | {knob.meaning} |"
+    training = f"; `{knob.in_training}` in files of the training side" if knob.in_training else ""
+    return f"| `{knob.name}` | {values} | {changed or 'no stage beyond rounding'} | {knob.meaning}{training} |"

@@ -84,6 +84,13 @@ def at_the_threshold(lines: Lines) -> None:
     stages["delta6d"][:6] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 
 
+def of_three_bones(lines: Lines) -> None:
+    lines[0]["bones"] = [0, 1, 2]
+    lines[0]["stages"]["quat"] = 12
+    for line in lines[1:]:
+        line["stages"]["quat"] = line["stages"]["quat"][:12]
+
+
 EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP801": swapped_bones,
     "RP802": without_stage,
@@ -99,6 +106,7 @@ EDITS: dict[str, Callable[[Lines], Lines | None]] = {
     "RP813": lambda lines: lines[0].update(fps=30),
     "RP814": with_a_gap,
     "RP816": in_four_decimals,
+    "RP815": of_three_bones,
 }
 
 

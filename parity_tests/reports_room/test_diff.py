@@ -41,13 +41,38 @@ def test_a_run_agrees_with_itself(command: Any, demo_run: Path, demo_bundle: Pat
     assert document["ledger"]["declared"] == values * document["summary"]["frames"]
 
 
-def test_the_runtime_agrees_with_the_training_side(command: Any, demo_run: Path, demo_bundle: Path) -> None:
+def test_the_runtime_agrees_with_the_training_side(
+    command: Any, demo_run: Path, demo_bundle: Path, demo_clip: Path
+) -> None:
     """The prediction was computed in torch, the run in numpy and onnxruntime: two implementations of one contract."""
     prediction = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
-    answer = _diff(command, prediction, demo_run, demo_bundle)
+    own, bundle = demo_run.with_name("own_prediction.json"), demo_bundle / "norm_template.json"
+    given = ["--companion", demo_bundle / "pretrain_template.json", "--onnx", demo_bundle / "model.onnx"]
+    assert command("run", bundle, *given, "--clip", demo_clip, "-o", own).status == 0
+    answer = _diff(command, prediction, own, demo_bundle)
     stages = {entry["stage"]: entry["ok"] for entry in json.loads(answer.out)["summary"]["stages"]}
     assert answer.status == 0
     assert stages == dict.fromkeys(("state", "cond", "contacts", "angvel", "pose_hist", "y_out"), True)
+
+
+def test_an_engine_and_the_training_side_take_another_direction_from_a_raw_clip(
+    command: Any, demo_run: Path, demo_bundle: Path, demo_clip: Path
+) -> None:
+    """The one stage in which a correct engine and its training differ by design must not be hidden by a default."""
+    prediction = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
+    answer = _diff(command, prediction, demo_run, demo_bundle)
+    stages = {entry["stage"]: entry["ok"] for entry in json.loads(answer.out)["summary"]["stages"]}
+    assert (answer.status, stages["cond"]) == (1, False)
+    bundle, companion = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
+    given = ["--bundle", bundle, "--companion", companion, "--clip", demo_clip, "--format", "json"]
+    verdicts = [json.loads(command("explain", file, *given).out) for file in (prediction, demo_run)]
+    cond = [next(stage for stage in found["stages"] if stage["stage"] == "cond")["ok"] for found in verdicts]
+    assert cond == [True, True]
+    taken = demo_run.with_name("velocity.trace.jsonl")
+    run = ["run", bundle, "--companion", companion, "--onnx", demo_bundle / "model.onnx", "--clip", demo_clip]
+    assert command(*run, "--set", "condition_direction=velocity", "-o", taken).status == 0
+    found = json.loads(command("explain", taken, *given).out)
+    assert [cause["changes"] for cause in found["causes"]] == [{"condition_direction": "velocity"}]
 
 
 def test_float32_maths_is_no_difference(command: Any, demo_run: Path, demo_bundle: Path, demo_clip: Path) -> None:

@@ -67,10 +67,29 @@ def test_condition_is_bits_then_direction_then_speed(tmp_path, direction, unit, 
     np.testing.assert_allclose(got, want, rtol=4 * STORE, atol=0)
 
 
+def test_an_engine_takes_the_direction_of_a_raw_clip_from_its_trajectory(tmp_path):
+    """With the velocity as its own, a reference calls every correct engine wrong where a character looks elsewhere."""
+    contract = tiny.contract(tmp_path)
+    got = condition_rows(clip_moving_at(tmp_path, [(1.5, -2.0)] * 2), contract)[0]
+    np.testing.assert_allclose(got[4:6], TRAJECTORY_MIDDLE, rtol=4 * STORE)
+
+
+def test_the_training_side_takes_it_from_the_velocity_unless_it_is_declared(tmp_path):
+    """One default for both sides makes one of them wrong; a declaration is meant for both."""
+    contract = tiny.contract(tmp_path)
+    assert contract.conventions.of_training == {"condition_direction": "velocity"}
+    trained = contract.with_conventions(contract.conventions.of_training)
+    got = condition_rows(clip_moving_at(tmp_path, [(1.5, -2.0)] * 2), trained)[0]
+    np.testing.assert_allclose(got[4:6], (0.6, -0.8), rtol=4 * STORE)
+    for value in ("trajectory", "negated"):
+        assert tiny.contract(tmp_path, condition_direction=value).conventions.of_training == {}
+
+
 @pytest.mark.parametrize(("speed", "has_direction"), [(0.0, False), (0.99e-3, False), (1.01e-3, True), (0.5, True)])
 def test_standing_character_has_no_direction(tmp_path, speed, has_direction):
     """The unit vector of rounding noise makes an idle enemy twitch towards random places."""
-    got = condition_rows(clip_moving_at(tmp_path, [(0.0, -speed)] * 2), tiny.contract(tmp_path))[0]
+    contract = tiny.contract(tmp_path, condition_direction="velocity")
+    got = condition_rows(clip_moving_at(tmp_path, [(0.0, -speed)] * 2), contract)[0]
     assert got[4:6].tolist() == ([0.0, -1.0] if has_direction else [0.0, 0.0])
     assert got[6] == np.float32(speed)
 

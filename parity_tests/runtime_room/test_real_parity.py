@@ -13,6 +13,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip, read_replay, run_frames, start_run
+from rigpact.reference_runtime.operations.condition import condition_rows
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
@@ -32,7 +33,8 @@ class Real:
 
     def __init__(self, folder):
         self.folder = folder
-        self.contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json", TRAINING)
+        contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json", TRAINING)
+        self.contract = contract.with_conventions(contract.conventions.of_training)
         self.clip = read_clip(folder / "Walk_F.json")
         self.replay = read_replay(folder / "Walk_F_network_output.json")
         self.raw_clip = json.loads((folder / "Walk_F.json").read_text())["Frames"]
@@ -199,6 +201,22 @@ def test_condition_and_contacts_of_a_row_by_hand(real, stages, row):
     np.testing.assert_allclose(stages["cond"][row], want, rtol=0, atol=4 * 2.0**-24 * max(1.0, speed))
     scores = [frame["FootEvidence"][foot]["soft_contact_score"] for foot in "LR"]
     np.testing.assert_allclose(stages["contacts"][row], scores, rtol=2.0**-23)
+
+
+@pytest.mark.parametrize("file", ["Walk_F_teacher", "Walk_F_prediction", "Walk_F_prediction_best"])
+def test_every_recorded_direction_of_the_training_side_is_the_velocity_and_opposite_to_the_engines(real, file):
+    """The engine looks along the trajectory: on this clip the network is asked to walk the other way than it learnt."""
+    recorded = np.array(json.loads((real.folder / f"{file}.json").read_text())["teacher"]["cond"])[:, 4:6]
+    frames = real.raw_clip[: len(recorded)]
+    velocity = [[v / math.hypot(*frame["RootVelocityXY"]) for v in frame["RootVelocityXY"]] for frame in frames]
+    middle = [frame["TrajectoryDir"][len(frame["TrajectoryDir"]) // 2] for frame in frames]
+    np.testing.assert_allclose(recorded, velocity, rtol=0, atol=4 * 2.0**-24)
+    assert (np.sum(recorded * middle, axis=1) < -0.99).all()
+    engine = load_contract(real.folder / "norm_template.json", real.folder / "pretrain_template.json")
+    sides = [engine, engine.with_conventions(engine.conventions.of_training)]
+    of_engine, of_training = (condition_rows(real.clip, side)[: len(recorded), 4:6] for side in sides)
+    np.testing.assert_allclose(of_engine, [np.divide(v, math.hypot(*v)) for v in middle], rtol=0, atol=4 * 2.0**-24)
+    np.testing.assert_array_equal(of_training, recorded.astype(np.float32))
 
 
 def test_clips_own_angular_velocity_is_a_full_angle_central_difference(real):

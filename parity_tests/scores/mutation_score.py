@@ -29,6 +29,7 @@ from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 
 from .benign import Benign, benign_variants
 from .catalogue import FILES, MODEL, SURVIVORS, Case, Mutant, all_mutants, honest_trace
@@ -98,8 +99,8 @@ def _explain_fails(case: Case) -> bool:
     if case.recording is None:
         return False
     try:
-        evidence, _ = read_evidence(case.recording, scene.contract, EvidenceFiles(demo_bundle() / FILES[CLIP]))
-        return diagnose(evidence, scene.contract, with_pairs=False).exit_code != 0
+        gathered = read_evidence(case.recording, scene.contract, EvidenceFiles(demo_bundle() / FILES[CLIP]))
+        return diagnose_gathered(gathered, with_pairs=False).exit_code != 0
     except UnusableInput:
         return True
 

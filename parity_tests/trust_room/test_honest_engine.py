@@ -20,7 +20,7 @@ from .five_inputs import Network
 from .honest_engine import Engine, recorded
 from .tried import passes, refused
 
-CONVENTIONS = {"condition_direction": "trajectory", "angvel_source": "state_slice"}
+CONVENTIONS = {"angvel_source": "state_slice"}
 CLIPS = ("Walk_F", "Walk_L_To_R")
 WRONG = 0.01
 Stages = dict[str, Any]

@@ -47,7 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sides = [read_recording(folder / f"{side}.trace.safetensors", scene.contract) for side in ("reference", "engine")]
     comparison = compare(sides[0], sides[1], scene.contract)
     evidence = Evidence(engine.frame, scene.clip.fps, scene.mode, engine.stages, drive_of(scene.clip), scene.network)
-    run = compared_run("sneak_turn", comparison, scene.contract, diagnose(evidence, scene.contract))
+    run = compared_run("sneak_turn", comparison, diagnose(evidence, scene.contract))
     parts = (
         Part("check", "The bundle against the rules", FindingsReport((), Ledger(32, 32))),
         Part("engine-trace/sneak_turn", "Engine trace: sneak_turn", judge(comparison)),

@@ -61,6 +61,10 @@ class Contract:
     conventions: Conventions
     companion_sha256: str | None = None
     meaning: Meaning | None = None
+    whole: Contract | None = None
+    """The contract of all bones, where this is that of some of them: see some_bones.py."""
+    bones: tuple[int, ...] = ()
+    """Which of them, by their indices there."""
 
     @property
     def bone_count(self) -> int:
@@ -122,11 +126,19 @@ class Contract:
 
     def with_conventions(self, changes: Mapping[str, Any]) -> Contract:
         """Return a copy with some knobs changed."""
-        return replace(self, conventions=self.conventions.replaced(changes)) if changes else self
+        if not changes:
+            return self
+        whole = None if self.whole is None else self.whole.with_conventions(_of_all_bones(changes))
+        return replace(self, conventions=self.conventions.replaced(changes), whole=whole)
 
     def with_pose_history_length(self, length: int) -> Contract:
         """Return a copy whose history holds `length` frames, as the engine takes it from the network's width."""
         return replace(self, pose_history_length=length)
+
+
+def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes that mean the same where there are more bones: an order of some bones says nothing of the others."""
+    return {name: value for name, value in changes.items() if name != "bone_order"}
 
 
 def load_contract(

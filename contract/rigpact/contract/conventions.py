@@ -37,7 +37,8 @@ class Knob:
 
     effects: what each value does, the contract's own value first; whatever the stage that picks it wants (a function, a factor).
     hints: value -> what to look for in code where a side has that value, in words or as lines of both sides. is_benign: no value
-    of it is a defect. advice: which clip to add where none shows the difference.
+    of it is a defect. advice: which clip to add where none shows the difference. in_training: the value that the training
+    side's own files have by design where the engine's is another; None where both sides have the same.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Knob:
     hints: Mapping[str, str | CodeHint] = field(default_factory=dict)
     is_benign: bool = False
     advice: str = ""
+    in_training: str | None = None
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -156,11 +158,11 @@ def _words(value: Any) -> list[str]:
 class Conventions(Mapping[str, Any]):
     """One choice for each knob of a system, immutable: `conventions["reproject"]`, or `conventions.reproject`."""
 
-    __slots__ = ("_choices", "_knobs")
+    __slots__ = ("_choices", "_declared", "_knobs")
 
     def __init__(self, knobs: Mapping[str, Knob], changes: Mapping[str, Any] | None = None) -> None:
         """Take every knob's own value, then the changes; UnusableInput for an unknown knob or value."""
-        self._knobs = knobs
+        self._knobs, self._declared = knobs, frozenset(changes or ())
         self._choices = {name: knob.default for name, knob in knobs.items()}
         self._choices |= {name: self.knob(name).parsed(value) for name, value in (changes or {}).items()}
 
@@ -203,7 +205,17 @@ class Conventions(Mapping[str, Any]):
 
     def replaced(self, changes: Mapping[str, Any]) -> Conventions:
         """Return a copy with some knobs changed; values may be text as on the command line."""
-        return Conventions(self._knobs, {**self._choices, **changes})
+        own = {name: self._choices[name] for name in self._declared}
+        return Conventions(self._knobs, {**own, **changes})
+
+    @property
+    def of_training(self) -> dict[str, str]:
+        """The knobs that the training side's files have otherwise than the engine, with their values there.
+
+        What was declared for a knob is meant for both sides.
+        """
+        knobs = (knob for name, knob in self._knobs.items() if name not in self._declared)
+        return {knob.name: knob.in_training for knob in knobs if knob.in_training is not None}
 
     def changes_from(self, base: Conventions) -> dict[str, Any]:
         """The knobs on which this value differs from `base`."""

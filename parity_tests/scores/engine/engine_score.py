@@ -25,15 +25,12 @@ NAMED = 0.75
 """The bar: so many are named."""
 CLIP = "Walk_Spin"
 FREE_FRAMES = 90
-SETTINGS = ("condition_direction=trajectory",)
-"""An engine that plays a raw clip takes the direction from its trajectory."""
 _HEAD = """# Engine defects
 
 `engine_loop.cpp` under parity_tests/scores/engine/ is an engine's own loop, written from the description of the engine. It shares
 no code with rigpact but the recorder, which takes {lines} lines of it. Without a mistake, every stage that it records agrees with
 the reference, driven by a clip and running free. Each row plants one mistake of the kinds that real engine classes had, records a
-run, and asks `rigpact explain`. The loop takes the direction of a raw clip from its trajectory, as the description says; training
-takes it from the velocity, and so does the contract: `--set condition_direction=trajectory` declares the loop's.
+run, and asks `rigpact explain`.
 
 A mistake is *located* when the first divergence is in a stage where it shows first. It is *named* when a convention or a relation
 says what it is. It would be *misleading* to say anything that is not true of it, and *silent* to see nothing.
@@ -52,7 +49,7 @@ def explained_recording(engine: Engine, recording: Path) -> Diagnosis:
     files = engine.files
     request = ExplainRequest(
         recording,
-        ContractFiles(files.bundle, files.companion, settings=SETTINGS),
+        ContractFiles(files.bundle, files.companion),
         EvidenceFiles(files.clip, files.model),
     )
     return explain(request)[0]

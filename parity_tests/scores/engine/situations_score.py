@@ -22,7 +22,7 @@ from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from rigpact.reports.terminal import tracked
 
 from ..planted import FREE, publish, said_by
-from .engine_score import CLIP, FREE_FRAMES, SETTINGS
+from .engine_score import CLIP, FREE_FRAMES
 from .engine_side import Engine, Files, compiled
 from .situations import SITUATIONS, Situation
 
@@ -99,7 +99,7 @@ def _asked(engine: Engine, recording: Path, situation: Situation) -> Diagnosis:
     files = engine.files
     bundle = files.bundle if situation.bundle is None else files.bundle.with_name(situation.bundle)
     clip = files.clip if situation.clip is None else files.clip.with_name(f"{situation.clip}.json")
-    contract = ContractFiles(bundle, files.companion, settings=SETTINGS)
+    contract = ContractFiles(bundle, files.companion)
     return explain(ExplainRequest(recording, contract, EvidenceFiles(clip, files.model)))[0]
 
 

@@ -25,7 +25,7 @@ from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from rigpact.reports.terminal import tracked
 
 from ..planted import FREE, TEACHER, publish
-from .engine_score import CLIP, FREE_FRAMES, SETTINGS
+from .engine_score import CLIP, FREE_FRAMES
 from .engine_side import Engine, Files, compiled
 
 NAMED = 0.7
@@ -82,7 +82,7 @@ def kept(recording: Path, stage: str, out: Path) -> Path:
 def cases(engine: Engine, folder: Path, recorded: Sequence[tuple[str, str]] = RECORDED) -> Iterator[Case]:
     """Every declaration at every recorded stage; those that the stage does not show are left out."""
     files = engine.files
-    contract = open_contract(ContractFiles(files.bundle, files.companion, settings=SETTINGS))
+    contract = open_contract(ContractFiles(files.bundle, files.companion))
     declarations = [(stage, mode, *wrong) for stage, mode in recorded for wrong in wrong_declarations(contract)]
     runs = {mode: engine.run(folder / f"{mode}.trace.jsonl", mode, _frames(engine, mode)) for _, mode in recorded}
     for stage, mode, knob, value in tracked(declarations, "declarations"):
@@ -97,10 +97,8 @@ def _frames(engine: Engine, mode: str) -> int:
 
 
 def _explained(trace: Path, files: Files, knob: str, value: Any) -> Diagnosis | None:
-    settings = [setting for setting in SETTINGS if not setting.startswith(f"{knob}=")] + [f"{knob}={_text(value)}"]
-    request = ExplainRequest(
-        trace, ContractFiles(files.bundle, files.companion, settings), EvidenceFiles(files.clip, files.model)
-    )
+    contract = ContractFiles(files.bundle, files.companion, (f"{knob}={_text(value)}",))
+    request = ExplainRequest(trace, contract, EvidenceFiles(files.clip, files.model))
     try:
         return explain(request)[0]
     except UnusableInput:  # such a contract cannot run

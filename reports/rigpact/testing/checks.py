@@ -20,11 +20,11 @@ from rigpact.contract.rules.family import Family, Need
 from rigpact.contract.rules.model import canary
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
-from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
-from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
-from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reports.diagnosing.evidence import Gathered, parts_of
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.reference_run import free_report, reference_of
 from rigpact.testing.files import NO_MODEL, UserFiles, short_names
@@ -189,7 +189,7 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, Rec
         raise NotJudged(f"rebuilt from {data.get('source_json') or 'its raw clip'} only: --rigpact-clip FILE")
     if stage not in recorded.trace.stages:
         raise NotJudged(f"the prediction does not record {stage}")
-    compared = compare(recorded, runs[prediction], files.contract, only=(stage,), network=files.network)
+    compared = compare_recordings(recorded, runs[prediction], files.contract, only=(stage,), network=files.network)
     refute(judge(compared).findings)
 
 
@@ -221,6 +221,9 @@ def _engine_stage(files: UserFiles, path: Path, stage: str, diagnoses: dict[Path
         raise NotJudged(f"{stage} cannot be recomputed: {verdict.needs}")
     if not verdict.ok:
         raise Refuted(_stage_text(diagnosis, verdict, _recorded(files, path)))
+    rests_on = diagnosis.rests_on
+    if rests_on is not None and rests_on.not_recorded and stage not in rests_on.whole_stages:
+        raise NotJudged(f"{stage} agrees on {rests_on.words}")
 
 
 def _recorded(files: UserFiles, path: Path) -> Recorded:
@@ -242,7 +245,7 @@ def _diagnosis(files: UserFiles, path: Path) -> Diagnosis:
     driving = files.clip_named([recording.trace.header.clip])
     drive = None if driving is None else files.project.drive(driving)
     network = None if files.paths.onnx is None else files.network
-    return diagnose(recording_to_evidence(recording, files.contract, drive, network), files.contract)
+    return diagnose_gathered(Gathered(recording, tuple(parts_of(recording, files.contract, drive, network))))
 
 
 # --- free run ---------------------------------------------------------------------------------------------------------

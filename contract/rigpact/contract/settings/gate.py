@@ -44,6 +44,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "file": "a trace of the engine",
         "clip": "the clip that drove it; required",
         "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
+        "bones": "the bones that it is to hold, by name; all if absent. One that vanishes fails the gate",
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
         "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent",
         "producer": "who recorded it, as its header says; anybody but rigpact if absent",
@@ -85,7 +86,7 @@ class RecordedRun:
 
     mode: what an engine's trace is to be; None for a file of training. producer: None for anybody but rigpact.
     resolution: how finely its numbers are written, in words; None where the numbers show it.
-    place: where it stands in the settings, for error messages.
+    bones: those that it is to hold; empty means all. place: where it stands in the settings, for error messages.
     """
 
     file: str
@@ -96,6 +97,7 @@ class RecordedRun:
     mode: str | None = None
     producer: str | None = None
     resolution: str | None = None
+    bones: tuple[str, ...] = ()
     place: str = field(default="[gate]", compare=False)
 
 
@@ -210,7 +212,9 @@ def _run(entry: SettingsTable, kind: str) -> RecordedRun:
         return RecordedRun(file, name, clip, stages, entry.count("frames"), place=entry.place())
     mode, producer = _mode(entry), _producer(entry)
     resolution = entry.text("resolution", "how finely its numbers are written")
-    return RecordedRun(file, name, clip, stages, _frames(entry, mode), mode, producer, resolution, entry.place())
+    bones = entry.texts("bones", "names of the contract's bones")
+    frames = _frames(entry, mode)
+    return RecordedRun(file, name, clip, stages, frames, mode, producer, resolution, bones, entry.place())
 
 
 def _mode(entry: SettingsTable) -> str:

@@ -37,8 +37,8 @@ enum class PoseHistoryNorm : int { tanh_zscore, tanh, tanh_unit_scale, raw };
 enum class PoseHistoryStart : int { seed_pose, identity, zeros, first_target, identity_after_seed };
 // what the Contacts input holds
 enum class ContactsSource : int { soft_scores, binary, whitened, zeros, swapped_feet };
-// the planar direction of the condition
-enum class ConditionDirection : int { velocity, trajectory, negated, swapped_xy, mirrored_y };
+// the planar direction of the condition, taken from a raw clip; the last three are of the velocity
+enum class ConditionDirection : int { trajectory, velocity, negated, swapped_xy, mirrored_y };
 // unit of the condition's speed
 enum class ConditionSpeedUnit : int { m_s, cm_s };
 // pass through, or z-score over a window
@@ -77,7 +77,7 @@ struct Conventions {
     PoseHistoryNorm pose_history_norm = PoseHistoryNorm::tanh_zscore;
     PoseHistoryStart pose_history_start = PoseHistoryStart::seed_pose;
     ContactsSource contacts_source = ContactsSource::soft_scores;
-    ConditionDirection condition_direction = ConditionDirection::velocity;
+    ConditionDirection condition_direction = ConditionDirection::trajectory;
     ConditionSpeedUnit condition_speed_unit = ConditionSpeedUnit::m_s;
     ConditionNorm condition_norm = ConditionNorm::raw;
     AngvelSource angvel_source = AngvelSource::aux_stats;

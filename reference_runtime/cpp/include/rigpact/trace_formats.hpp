@@ -72,6 +72,17 @@ inline void append_known(std::string& text, const char* key, const char* value) 
     if (value != nullptr) append_field(text, key, value);
 }
 
+inline void append_bones(std::string& text, const TraceHeader& header) {
+    if (header.bones == nullptr && header.bone_indices == nullptr) return;
+    text += ",\"bones\":[";
+    for (int i = 0; i < header.bone_count; ++i) {
+        if (i > 0) text += ',';
+        if (header.bones != nullptr) append_text(text, header.bones[i]);
+        else append_integer(text, header.bone_indices[i]);
+    }
+    text += ']';
+}
+
 inline std::string header_start(const TraceHeader& header) {
     std::string text = "{\"format\":\"rigpact-trace\",\"version\":1,\"producer\":{\"name\":";
     append_text(text, header.producer);
@@ -87,6 +98,7 @@ inline std::string header_start(const TraceHeader& header) {
     append_field(text, "mode", header.mode);
     append_field(text, "clip", header.clip);
     append_known(text, "system", header.system);
+    append_bones(text, header);
     return text + ",\"stages\":{";
 }
 

@@ -17,6 +17,10 @@ struct TraceHeader {
     const char* conventions_sha256 = nullptr;
     const char* model_sha256 = nullptr;
     const char* system = nullptr;  // whose stages they are; null: the enemy animation's
+    // At a lower level of detail: which bones the stages hold, in order, by name or by index in the contract. Null: all bones.
+    const char* const* bones = nullptr;
+    const int* bone_indices = nullptr;
+    int bone_count = 0;
 };
 
 // What happens to a frame when the queue is full.

@@ -33,8 +33,9 @@ def _trajectory(clip: RawClip) -> FloatArray:
 
 
 DIRECTION: Mapping[str, Callable[[RawClip], FloatArray]] = {
-    "velocity": _velocity,
+    # the engine's own value first; the training side's rows take the velocity
     "trajectory": _trajectory,
+    "velocity": _velocity,
     "negated": lambda clip: -_velocity(clip),
     "swapped_xy": lambda clip: _velocity(clip)[:, ::-1],
     "mirrored_y": lambda clip: _velocity(clip) * (1.0, -1.0),

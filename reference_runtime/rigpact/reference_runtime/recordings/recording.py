@@ -7,8 +7,8 @@ output: it becomes `y_out`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from rigpact.contract.bundle import Contract
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
 from rigpact.reference_runtime.recordings.precision import words_to_precision
+from rigpact.reference_runtime.recordings.recorded_bones import cut_to, held_stages
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
@@ -36,7 +38,8 @@ class Recording:
     """A trace, the stages that its kind of file can hold, and the clip's own poses if the file has them.
 
     poses6d: (P, 6·B) poses of the training data, P >= T; row t is the pose of frame t. target_rows: (T,) the row of the
-    next frame's pose, -1 if it is unknown.
+    next frame's pose, -1 if it is unknown. bones: those that the trace holds, by index in the contract; empty for all.
+    whole: stages that such a recording has with all bones, (T, width); the trace has its own bones of them.
     """
 
     path: Path
@@ -46,6 +49,9 @@ class Recording:
     bone_names: tuple[str, ...] | None = None
     poses6d: FloatArray | None = None
     target_rows: NDArray[np.int64] | None = None
+    is_of_training: bool = False
+    bones: tuple[int, ...] = ()
+    whole: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def with_resolution(self, words: str | None, place: str = "--resolution") -> Recording:
         """The recording with its numbers' precision as the user declares it; None declares nothing."""
@@ -81,13 +87,73 @@ def read_recording(path: str | Path, contract: Contract | None = None) -> Record
         if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")
-        return Recording(Path(path), "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))
+        return _trace_recording(Path(path), trace, contract)
     document = read_document(path)
     if document.kind is Kind.RAW_CLIP:
         return _clip_recording(document, contract)
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return _teacher_recording(document, contract)
     raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a trace, a teacher file or a raw clip")
+
+
+def _trace_recording(path: Path, trace: Trace, contract: Contract | None) -> Recording:
+    held = None
+    if trace.header.bones is not None:
+        if contract is None:
+            raise UnusableInput(
+                f"{path}#/bones", "a recording of some bones", "--bundle: it says which bones these are"
+            )
+        held = held_stages(trace, contract, path)
+    if held is None or contract is None:
+        return Recording(path, "trace", trace, frozenset(STAGE_NAMES), **_trace_targets(trace, contract))
+    trace = replace(trace, stages=held.some, mapping=None)
+    targets = _trace_targets(trace, contract_of_bones(contract, held.bones))
+    return Recording(path, "trace", trace, frozenset(STAGE_NAMES), bones=held.bones, whole=held.whole, **targets)
+
+
+def contract_of_side(recording: Recording, contract: Any) -> Any:
+    """The contract as the side that recorded has it: the training side's files have other values of undeclared conventions.
+
+    The one place that decides it; `Knob.in_training` says which conventions and values these are.
+    """
+    if not recording.is_of_training:
+        return contract
+    return contract.with_conventions(contract.conventions.of_training)
+
+
+def judging_contract(recording: Recording, contract: Any) -> Any:
+    """The contract that judges a recording: that of its side, and of its bones where it holds some of them."""
+    own = contract_of_side(recording, contract)
+    return contract_of_bones(own, recording.bones) if recording.bones else own
+
+
+def with_stages(recording: Recording, names: Collection[str]) -> Recording:
+    """A recording with some of its stages only."""
+    stages, whole = (
+        {name: rows for name, rows in held.items() if name in names}
+        for held in (recording.trace.stages, recording.whole)
+    )
+    return replace(recording, trace=replace(recording.trace, stages=stages), whole=whole)
+
+
+def with_all_bones(recording: Recording) -> Recording | None:
+    """What a recording of some bones holds of all; None if that is nothing."""
+    if not recording.whole:
+        return None
+    return replace(recording, trace=replace(recording.trace, stages=dict(recording.whole)), bones=(), whole={})
+
+
+def of_bones(recording: Recording, contract: Contract, bones: Sequence[int]) -> Recording:
+    """A recording with some of the bones that it holds, by their indices in the whole contract."""
+    if recording.bones == tuple(bones):
+        return recording
+    own = judging_contract(recording, contract)
+    places = [recording.bones.index(bone) for bone in bones] if recording.bones else list(bones)
+    trace = replace(recording.trace, stages=cut_to(recording.trace.stages, own, places), mapping=None)
+    poses = recording.poses6d
+    if poses is not None:
+        poses = poses.reshape(len(poses), -1, 6)[:, places].reshape(len(poses), -1)
+    return replace(recording, trace=trace, poses6d=poses, bones=tuple(bones), bone_names=None)
 
 
 def _trace_targets(trace: Trace, contract: Contract | None) -> dict[str, Any]:
@@ -146,6 +212,7 @@ def _teacher_recording(document: Document, contract: Contract | None) -> Recordi
         possible=frozenset(TEACHER_STAGES),
         poses6d=poses,
         target_rows=None if poses is None else _following(np.arange(len(poses), dtype=np.int64)),
+        is_of_training=True,
     )
 
 

@@ -42,6 +42,8 @@ class TraceHeader:
     conventions_sha256: str | None = None
     model_sha256: str | None = None
     """What the run was made with; None where the recorder did not say. docs/trace-format.md defines each hash."""
+    bones: tuple[str, ...] | tuple[int, ...] | None = None
+    """The bones that were recorded, in order, by name or by index in the contract; None for all of them."""
 
     @property
     def _hashes(self) -> list[tuple[str, str | None]]:
@@ -49,16 +51,21 @@ class TraceHeader:
 
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "producer": {"name": self.producer, "version": self.producer_version},
-            "contract": {"bundle_sha256": self.bundle_sha256} | {name: value for name, value in self._hashes if value},
-            "fps": self.fps,
-            "mode": self.mode,
-            "clip": self.clip,
-            "stages": widths,
-        } | ({} if self.system is None else {"system": self.system})
+        return (
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "producer": {"name": self.producer, "version": self.producer_version},
+                "contract": {"bundle_sha256": self.bundle_sha256}
+                | {name: value for name, value in self._hashes if value},
+                "fps": self.fps,
+                "mode": self.mode,
+                "clip": self.clip,
+                "stages": widths,
+            }
+            | ({} if self.system is None else {"system": self.system})
+            | ({} if self.bones is None else {"bones": list(self.bones)})
+        )
 
 
 def run_header(contract: Any, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
@@ -125,8 +132,22 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
         producer_version=str(producer.get("version", "unknown")),
         system=_system_name(entry, place),
         **{name: _optional_text(contract, name, f"{place}#/contract") for name in OPTIONAL_HASHES},
+        bones=_bones(entry.get("bones"), f"{place}#/bones"),
     )
     return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
+
+
+def _bones(given: Any, place: str) -> tuple[str, ...] | tuple[int, ...] | None:
+    """The recorded bones of a header; which bones the contract has is not known here."""
+    if given is None:
+        return None
+    bones = given if isinstance(given, list) else []
+    if not bones or not (all(isinstance(bone, str) for bone in bones) or all(map(is_integer, bones))):
+        raise UnusableInput(place, _shown(given), "a list of bones: their names, or their indices in the contract")
+    for index, bone in enumerate(bones):
+        if bone in bones[:index]:
+            raise UnusableInput(f"{place}/{index}", f"{bone!r} a second time", "every recorded bone once")
+    return tuple(bones)
 
 
 def _system_name(entry: dict[str, Any], place: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,19 @@ class Baseline:
     frames: int
 
 
+@dataclass(frozen=True)
+class SomeBones:
+    """What a comparison of some bones rests on.
+
+    whole_stages: those that both sides have with all bones. held: for each recording of some bones, the bones it holds.
+    """
+
+    bones: tuple[str, ...]
+    not_recorded: tuple[str, ...]
+    whole_stages: tuple[str, ...]
+    held: Mapping[Path, tuple[str, ...]]
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Everything measured between two recordings; judgement.py turns it into findings.
@@ -71,6 +85,18 @@ class Comparison:
     """Stages that inherit a difference from the stages before them."""
     union: int
     behind_a_gap: int
+    some_bones: SomeBones | None = None
+
+    def contract_of(self, stage: str) -> Any:
+        """The contract that gives a stage its channels: of all bones, where both sides have the stage with all."""
+        is_whole = self.some_bones is not None and stage in self.some_bones.whole_stages
+        return self.contract.whole if is_whole else self.contract
+
+    def numbers_of_others(self, stage: str) -> int:
+        """How many numbers of a stage's frame belong to bones that are not compared."""
+        if self.some_bones is None or stage in self.some_bones.whole_stages:
+            return 0
+        return int(self.contract.whole.fields(stage).width - self.contract.fields(stage).width)
 
     def undetermined(self, stage: str) -> int:
         """How many values of a stage differ, but have a tolerance that spans their whole range: they are missing.
@@ -82,7 +108,7 @@ class Comparison:
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
-        return channel_address(stage, channel, self.contract, self.bones)
+        return channel_address(stage, channel, self.contract_of(stage), self.bones)
 
     @property
     def posed(self) -> str:
@@ -119,6 +145,7 @@ def compare(
 
     contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
     to compare; the others count as waived. network: the model of both sides, which gives the tolerance of its answers.
+    A recording of some bones is compared on these; some_bones.py puts that together.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
@@ -147,7 +174,7 @@ def compare(
         waived[name] = reason
         del stages[name]
     bones = _bone_names(a, b, contract)
-    ledger = _ledger(a, b, held, stages, waived, union, answers)
+    ledger = ledger_of(a, b, held, stages, waived, union, answers)
     return Comparison(
         a, b, contract, bones, frames, stages, waived,
         {name: result.left_out for name, result in stages.items() if result.left_out},
@@ -335,7 +362,7 @@ class _PoseMeter:
         return pose, Baseline(a_deg, b_deg, copy_last_deg, frames)
 
 
-def _ledger(
+def ledger_of(
     a: Recording,
     b: Recording,
     held: Sequence[str],

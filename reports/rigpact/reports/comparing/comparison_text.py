@@ -32,6 +32,13 @@ def _print_stages(summary: Any, console: Console) -> None:
     for reason in dict.fromkeys(summary["waived"].values()):
         stages = [stage for stage, why in summary["waived"].items() if why == reason]
         console.print(Text(f"  waived, {reason}: {', '.join(stages)}", style="dim"))
+    if "some_bones" in summary:
+        some = summary["some_bones"]
+        held, others = len(some["bones"]), len(some["not_recorded"])
+        words = f"  rests on {held} of {held + others} bones; waived, not recorded: "
+        console.print(Text(f"{words}{plain(', '.join(some['not_recorded']) or 'none')}", style="bold"))
+        if some["whole_stages"]:
+            console.print(Text(f"  with all bones: {', '.join(some['whole_stages'])}", style="dim"))
     for stage, left in summary["left_out"].items():
         count = "1 frame" if left["frames"] == 1 else f"{left['frames']} frames"
         console.print(Text(f"  waived, {left['reason']}: {count} of {stage}", style="dim"))
@@ -61,15 +68,17 @@ def _print_bones(summary: Any, console: Console) -> None:
     if all(_verdict(entry) == "same" for entry in summary["stages"] if entry["stage"] == summary["posed"]):
         console.print(Text(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({plain(bones[0]['bone'])})"))
         return
+    has_cm = any(entry["max_cm"] is not None for entry in bones)
     rows = [
         (
-            entry["bone"], _number(entry["max_deg"], 3), _number(entry["mean_deg"], 3), _number(entry["max_cm"], 3),
-            f"{entry['frame']}", f"{entry['time_s']:.2f}",
+            entry["bone"], _number(entry["max_deg"], 3), _number(entry["mean_deg"], 3),
+            *([_number(entry["max_cm"], 3)] if has_cm else []), f"{entry['frame']}", f"{entry['time_s']:.2f}",
         )
         for entry in bones[:BONES_SHOWN]
     ]  # fmt: skip
-    title = f"Worst {len(rows)} of {len(bones)} bones (cm: three points 3 cm off the bone, down the skeleton)"
-    console.print(table(title, ("bone", "max deg", "mean deg", "max cm", "frame", "s"), rows))
+    cm = "cm: three points 3 cm off the bone, down the skeleton" if has_cm else "no centimetres"
+    columns = ("bone", "max deg", "mean deg", *(["max cm"] if has_cm else []), "frame", "s")
+    console.print(table(f"Worst {len(rows)} of {len(bones)} bones ({cm})", columns, rows))
 
 
 def _print_baseline(summary: Any, console: Console) -> None:

@@ -14,8 +14,8 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import is_trace_path
-from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
+from rigpact.reports.comparing.some_bones import compare_recordings
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def diff(request: DiffRequest) -> FindingsReport:
         if contract is None:
             raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
         network = files_of(contract).network(request.onnx, contract)
-    comparison = compare(first, second, contract, only=tuple(request.stages), network=network)
+    comparison = compare_recordings(first, second, contract, only=tuple(request.stages), network=network)
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")

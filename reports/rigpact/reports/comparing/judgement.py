@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
+from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.comparing.clock import about_clock
-from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
+from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison, SomeBones
 from rigpact.reports.comparing.recorded_with import about_contract, about_models, about_precision
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
@@ -43,8 +44,21 @@ def _about_files(comparison: Comparison) -> Iterator[Finding]:
         yield from about_contract(side, comparison.contract)
         yield from about_clock(side, comparison.contract)
         yield from about_precision(side)
+        yield from _about_bones(side, comparison)
         if side.trace.truncation:
             yield rules.CUT_OFF.at(side.path, "", holder=side.path.name, truncation=side.trace.truncation)
+
+
+def _about_bones(side: Recording, comparison: Comparison) -> Iterator[Finding]:
+    if comparison.some_bones is None or side.path not in comparison.some_bones.held:
+        return
+    every, held = comparison.contract.whole.bone_names, comparison.some_bones.held[side.path]
+    others = [name for name in every if name not in held]
+    if others:
+        yield rules.BONES_NOT_RECORDED.at(
+            side.path, "/bones", holder=side.path.name, count=len(held), total=len(every),
+            others=", ".join(others[:4]) + (", …" if len(others) > 4 else ""),
+        )  # fmt: skip
 
 
 def _frames_missing(comparison: Comparison) -> Iterator[Finding]:
@@ -142,7 +156,12 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
         "baseline": None if comparison.baseline is None else vars(comparison.baseline),
+        **({} if comparison.some_bones is None else {"some_bones": _bones_summary(comparison.some_bones)}),
     }
+
+
+def _bones_summary(found: SomeBones) -> dict[str, Any]:
+    return {name: list(getattr(found, name)) for name in ("bones", "not_recorded", "whole_stages")}
 
 
 def _stage_summary(comparison: Comparison, result: StageComparison) -> dict[str, Any]:

@@ -82,6 +82,29 @@ class Cause:
         return self.frames_explained < self.frames
 
 
+@dataclass(frozen=True)
+class RestsOn:
+    """The bones that a verdict about some of them rests on, the others, and the stages that were judged with all."""
+
+    bones: tuple[str, ...]
+    not_recorded: tuple[str, ...]
+    whole_stages: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """How many of how many bones, and which were not recorded."""
+        count = len(self.bones) + len(self.not_recorded)
+        if not self.not_recorded:
+            return f"all {count} bones, in the recording's own order"
+        names = ", ".join(self.not_recorded[:6]) + (", …" if len(self.not_recorded) > 6 else "")
+        whole = f"; with all bones: {', '.join(self.whole_stages)}" if self.whole_stages else ""
+        return f"{len(self.bones)} of {count} bones; not recorded: {names}{whole}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The bones as they stand in a `rigpact-diagnosis` document."""
+        return {name: list(value) for name, value in vars(self).items()}
+
+
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """The answer of `explain`. contradictions: what a log says against the contract, where no stage was recorded.
@@ -89,6 +112,7 @@ class Diagnosis:
     relations: what a stage that no convention explains still is of what it should be. They change no verdict.
     supposition: another choice of the files at hand, in words, under which all this was found. first_unexplained: the first
     place where it still differs with the causes.
+    rests_on: the bones of a recording of some bones; None for one of all.
     """
 
     verdict: Verdict
@@ -100,6 +124,7 @@ class Diagnosis:
     relations: tuple[Relation, ...] = ()
     supposition: str | None = None
     first_unexplained: Divergence | None = None
+    rests_on: RestsOn | None = None
 
     @property
     def exit_code(self) -> int:
@@ -124,6 +149,7 @@ class Diagnosis:
             "indistinguishable": [[knob, _plain(value)] for knob, value in self.indistinguishable],
             "contradictions": list(self.contradictions),
             "relations": [relation.to_json() for relation in self.relations],
+            **({} if self.rests_on is None else {"rests_on": self.rests_on.to_json()}),
         }  # fmt: skip
 
 

@@ -29,6 +29,14 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     for stage in diagnosis.stages:
         if stage.needs is not None:
             console.print(Text(f"  {stage.stage}: not judged; {stage.needs}", style="dim"))
+    _print_answers(diagnosis, console)
+    line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
+    rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
+    console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
+
+
+def _print_answers(diagnosis: Diagnosis, console: Console) -> None:
+    """Print what was found: the place, the causes, the relations, what is left, and what the answer rests on."""
     _print_divergence("First divergence", diagnosis.first_divergence, console)
     if diagnosis.supposition is not None:
         console.print(Text(f"Supposing that {plain(diagnosis.supposition)}:", style="bold"))
@@ -43,9 +51,8 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
     if diagnosis.causes:
         _print_divergence("First unexplained", diagnosis.first_unexplained, console)
-    line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
-    rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
-    console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
+    if diagnosis.rests_on is not None:
+        console.print(Text(f"Rests on {plain(diagnosis.rests_on.words)}", style="bold"))
 
 
 def _sentence(diagnosis: Diagnosis) -> str:

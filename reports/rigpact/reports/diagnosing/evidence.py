@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Severity
+from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
-from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.recorded_bones import cut_to
+from rigpact.reference_runtime.recordings.recording import Recording, judging_contract, with_all_bones
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import before_a_gap
 from rigpact.reports.comparing.recorded_with import about_contract, about_precision
@@ -30,31 +35,87 @@ class EvidenceFiles:
     resolution: str | None = None
 
 
-def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> tuple[Evidence, list[str]]:
-    """Read a recording and the files for its inputs. Also returns notes to show beside every verdict."""
+class Part(NamedTuple):
+    """Evidence, and the contract that judges it."""
+
+    evidence: Evidence
+    contract: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What is judged of a recording: parts of it, each under its own contract, and notes to show beside every verdict."""
+
+    recording: Recording
+    parts: tuple[Part, ...]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> Gathered:
+    """Read a recording and the files for its inputs."""
     given, files = given or EvidenceFiles(), files_of(contract)
     recording = files.recording(path, contract).with_resolution(given.resolution)
     drive = None if given.clip is None else files.drive(given.clip, contract)
     network = network_of(contract, given.onnx)
-    evidence = recording_to_evidence(recording, contract, drive, network)
-    if given.replay is None and given.clip is None:
-        evidence = with_unrecorded_feedback(evidence, contract)
     if given.replay is not None:
-        answers = files.answers(given.replay, evidence.frame, contract)
-        stages = {**answers, **evidence.recorded}
-        order = contract.system.graph.names
-        evidence = replace(evidence, recorded={name: stages[name] for name in order if name in stages})
-    return evidence, _notes(recording, contract)
+        recording = _with_answers(recording, contract, files.answers(given.replay, _judged_frames(recording), contract))
+    parts = parts_of(recording, contract, drive, network)
+    if given.replay is None and given.clip is None:
+        parts = [Part(with_unrecorded_feedback(part.evidence, part.contract), part.contract) for part in parts]
+    of_side = _about_side(recording, contract) if given.clip is not None else []
+    return Gathered(recording, tuple(parts), [*_notes(recording, contract), *of_side])
+
+
+def _about_side(recording: Recording, contract: Any) -> list[str]:
+    """A note on the conventions that a file of the training side has by design, and the engine otherwise."""
+    if not recording.is_of_training:
+        return []
+    return [
+        f"a file of the training side: judged with {knob} = {value}; an engine has {contract.conventions[knob]} there"
+        for knob, value in contract.conventions.of_training.items()
+    ]
+
+
+def _with_answers(recording: Recording, contract: Any, answers: Mapping[str, FloatArray]) -> Recording:
+    """The recording with recorded answers of the network, which have all bones, where it has none itself."""
+    trace, judged = recording.trace, len(_judged_frames(recording))
+    own = {name: rows[:judged] for name, rows in trace.stages.items()}
+    whole = {**answers, **{name: rows[:judged] for name, rows in recording.whole.items()}}
+    found = cut_to(answers, contract, recording.bones) if recording.bones else dict(answers)
+    known = {**found, **own}
+    stages = {name: known[name] for name in contract.system.graph.names if name in known}
+    cut = replace(trace, frame=trace.frame[:judged], time_s=trace.time_s[:judged], stages=stages, mapping=None)
+    return replace(recording, trace=cut, whole=whole if recording.bones else {})
+
+
+def parts_of(
+    recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
+) -> list[Part]:
+    """The recording as its own side has it; of a recording of some bones, first the stages that it holds with all bones.
+
+    The network needs all bones: only that part can judge its answer.
+    """
+    return [
+        Part(recording_to_evidence(held, own, drive, None if held.bones else network), own)
+        for held, own in held_parts(recording, contract)
+    ]
+
+
+def held_parts(recording: Recording, contract: Any) -> list[tuple[Recording, Any]]:
+    """The recording and its contract; of a recording of some bones, first what it holds of all bones."""
+    every = with_all_bones(recording)
+    found = [] if every is None else [(every, contract)]
+    return [*found, (recording, judging_contract(recording, contract))]
 
 
 def recording_to_evidence(
     recording: Recording, contract: Any, drive: Callable[[Any], Any] | None = None, network: Any = None
 ) -> Evidence:
-    """The evidence in a recording that is already read; UnusableInput for a stage with a wrong width."""
+    """The evidence in a recording, under the contract that judges it; UnusableInput for a stage with a wrong width."""
     trace = recording.trace
     check_widths(contract, trace.stages, recording.path)
     is_free = trace.header.mode == "free"
-    judged = before_a_gap(trace.frame) if is_free else slice(None)
+    judged = slice(len(_judged_frames(recording)))
     order = contract.system.graph.names
     return Evidence(
         frame=trace.frame[judged],
@@ -65,6 +126,12 @@ def recording_to_evidence(
         network=network,
         precision=trace.precision,
     )
+
+
+def _judged_frames(recording: Recording) -> NDArray[np.int64]:
+    """The frames that can be judged: in a free run, those before one that was not recorded."""
+    frame = recording.trace.frame
+    return frame[before_a_gap(frame)] if recording.trace.header.mode == "free" else frame
 
 
 def _notes(recording: Recording, contract: Any) -> list[str]:

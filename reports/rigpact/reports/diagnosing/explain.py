@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
-from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.engine_log import is_engine_log
-from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
 from rigpact.reports.diagnosing.log_evidence import explain_log
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.suppositions import best_supposition
 from rigpact.reports.terminal import working
 
@@ -44,17 +43,17 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             "no stage of this system",
             f"one of {', '.join(contract.system.graph.names)}",
         )
-    evidence, notes = read_evidence(request.recording, contract, request.given)
+    gathered = read_evidence(request.recording, contract, request.given)
     with working("replaying stages and searching conventions"):
-        found = diagnose(evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
-        return _with_other_files(found, evidence, contract, request), notes
+        found = diagnose_gathered(gathered, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
+        return _with_other_files(found, gathered, request), gathered.notes
 
 
-def _with_other_files(found: Diagnosis, evidence: Evidence, contract: Any, request: ExplainRequest) -> Diagnosis:
+def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequest) -> Diagnosis:
     """The diagnosis; where no convention explains all, under another choice of the files at hand that explains more."""
-    if found.verdict != "unexplained":
+    if found.verdict != "unexplained" or gathered.recording.bones:
         return found
-    supposed = best_supposition(evidence, contract, request.contract, request.given.clip)
+    supposed = best_supposition(gathered, request.contract, request.given.clip)
     if supposed is None:
         return found
-    return diagnose(supposed.evidence, supposed.contract, with_pairs=request.with_pairs).supposing(supposed.words)
+    return diagnose(*supposed.part, with_pairs=request.with_pairs).supposing(supposed.words)

@@ -18,6 +18,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
+from rigpact.reports.diagnosing.evidence import Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
 MOST_FILES = 64
@@ -28,33 +30,34 @@ FIRST_FRAMES = 3
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Another choice of clip, start or bundle, in words, and what it is judged with."""
+    """Another choice of clip, start or bundle, in words, and what is judged then."""
 
     words: str
-    evidence: Evidence
-    contract: Any
+    part: Part
 
 
-def best_supposition(evidence: Evidence, contract: Any, files: ContractFiles, clip: Path | None) -> Supposition | None:
+def best_supposition(gathered: Gathered, files: ContractFiles, clip: Path | None) -> Supposition | None:
     """The choice that leaves the fewest stages open; None where none leaves fewer than what was given."""
-    given = Hypotheses(evidence, contract)
+    given = Hypotheses(*gathered.parts[-1])
     before, best = set(given.failing({})), None
     fewest = len(before)
-    for supposed in _suppositions(given, files, clip) if before else ():
-        tried = Hypotheses(supposed.evidence, supposed.contract)
+    for supposed in _suppositions(given, gathered.recording, files, clip) if before else ():
+        tried = Hypotheses(*supposed.part)
         left = set(tried.failing({}))
         if set(given.judged) <= set(tried.judged) and left < before and len(left) < fewest:
             best, fewest = supposed, len(left)
     return best
 
 
-def _suppositions(given: Hypotheses, files: ContractFiles, clip: Path | None) -> Iterator[Supposition]:
-    evidence, contract, failing = given.evidence, given.contract, set(given.failing({}))
-    if clip is not None and failing & _driven(given):
+def _suppositions(
+    given: Hypotheses, recording: Recording, files: ContractFiles, clip: Path | None
+) -> Iterator[Supposition]:
+    part = Part(given.evidence, given.contract)
+    if clip is not None and set(given.failing({})) & _driven(given):
         words = f"{clip.name} drove it from its frame {{}} on"
-        yield from _at_another_start(evidence, contract, words, evidence.drive)
-        yield from _another_clip(evidence, contract, clip)
-    yield from _another_bundle(evidence, contract, files)
+        yield from _at_another_start(part, words, part.evidence.drive)
+        yield from _another_clip(part, clip)
+    yield from _another_bundle(part, recording, files)
 
 
 def _driven(given: Hypotheses) -> set[str]:
@@ -62,30 +65,30 @@ def _driven(given: Hypotheses) -> set[str]:
     return {stage for stage in given.judged if not given.graph[stage].needs}
 
 
-def _another_clip(evidence: Evidence, contract: Any, clip: Path) -> Iterator[Supposition]:
-    files = files_of(contract)
+def _another_clip(part: Part, clip: Path) -> Iterator[Supposition]:
+    files = files_of(part.contract)
     for path in _beside(clip):
         try:
-            drive = files.drive(path, contract)
-            drive(contract)
+            drive = files.drive(path, part.contract)
+            drive(part.contract)
         except UnusableInput:  # no clip of this system
             continue
         words = f"{path.name} drove it, not {clip.name}"
-        yield Supposition(words, replace(evidence, drive=drive), contract)
-        yield from _at_another_start(evidence, contract, f"{words}, from its frame {{}} on", drive)
+        yield Supposition(words, Part(replace(part.evidence, drive=drive), part.contract))
+        yield from _at_another_start(part, f"{words}, from its frame {{}} on", drive)
 
 
-def _another_bundle(evidence: Evidence, contract: Any, files: ContractFiles) -> Iterator[Supposition]:
+def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> Iterator[Supposition]:
     if files.bundle is None:
         return
     for path in _beside(files.bundle):
         try:
-            other = open_contract(replace(files, bundle=path))
-            fits = all(other.fields(name).width == contract.fields(name).width for name in evidence.recorded)
+            other = judging_contract(recording, open_contract(replace(files, bundle=path)))
+            fits = all(other.fields(name).width == part.contract.fields(name).width for name in part.evidence.recorded)
         except (UnusableInput, KeyError):  # no contract, or one of another system
             continue
-        if fits and other.system.name == contract.system.name:
-            yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", evidence, other)
+        if fits and other.system.name == part.contract.system.name:
+            yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", Part(part.evidence, other))
 
 
 def _beside(path: Path) -> list[Path]:
@@ -94,14 +97,13 @@ def _beside(path: Path) -> list[Path]:
     return [other for other in others if other.resolve() != path.resolve()][:MOST_FILES]
 
 
-def _at_another_start(
-    evidence: Evidence, contract: Any, words: str, drive: Callable[[Any], Any] | None
-) -> Iterator[Supposition]:
+def _at_another_start(part: Part, words: str, drive: Callable[[Any], Any] | None) -> Iterator[Supposition]:
     """The clip cut or put off, so that its rows meet the recording's first frames. Only a run that the clip drives has such."""
-    if drive is None or evidence.mode == "free":
+    if drive is None or part.evidence.mode == "free":
         return
-    for start in _starts(evidence, drive(contract)):
-        yield Supposition(words.format(start), replace(evidence, drive=_moved(drive, start)), contract)
+    for start in _starts(part.evidence, drive(part.contract)):
+        moved = replace(part.evidence, drive=_moved(drive, start))
+        yield Supposition(words.format(start), Part(moved, part.contract))
 
 
 def _moved(drive: Callable[[Any], Any], start: int) -> Callable[[Any], Any]:

@@ -14,7 +14,7 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.gate.project import Project
 from rigpact.reports.running.run import describe_run, record_run
@@ -24,12 +24,11 @@ REFERENCE = "reference run"
 
 def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
     """The reference run, with the declared number of frames, or as many as the clip has."""
+    contract = contract_of_side(recording, project.contract)
     if not project.models and is_before_the_model(project.system, run.stages):
-        trace = _without_a_model(project, run, recording.trace)
+        trace = _without_a_model(project, contract, run, recording.trace)
     else:
-        trace = played(
-            project, project.contract, network_of(project, recording.trace.header.mode), run, recording.trace
-        )
+        trace = played(project, contract, network_of(project, recording.trace.header.mode), run, recording.trace)
     return Recording(Path(REFERENCE), REFERENCE, trace, frozenset(trace.stages))
 
 
@@ -48,11 +47,11 @@ def is_before_the_model(system: System, stages: Collection[str]) -> bool:
     return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
 
 
-def _without_a_model(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
+def _without_a_model(project: Project, contract: Any, run: RecordedRun, recorded: Trace) -> Trace:
     """The stages before the model, computed for the whole clip in one batch."""
     drive = project.drive(run.clip or run.file)
     frame = np.arange(expected_frames(project, run))
-    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), project.contract)
+    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), contract)
     stages = {name: rows for name in run.stages if (rows := frames.computed(name)) is not None}
     return Trace(recorded.header, frame, frame / recorded.header.fps, stages)
 

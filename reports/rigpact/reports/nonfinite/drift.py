@@ -20,7 +20,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.recorded_bones import cut_to
+from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.nonfinite.lanes import (
     SIZES,
@@ -151,8 +152,8 @@ def _trend(growth: float, frames: int) -> Trend:
 
 
 def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
-    contract = subject.contract
-    trace = (against if isinstance(against, Recording) else subject.files.recording(against, contract)).trace
+    recording = against if isinstance(against, Recording) else subject.files.recording(against, subject.contract)
+    trace, contract = recording.trace, judging_contract(recording, subject.contract)
     if trace.header.mode != "free" or stage.name not in trace.stages:
         raise UnusableInput(against, f"a {trace.header.mode} trace", f"a free-run trace with {stage.name}")
     inside = trace.frame < len(spread.published)
@@ -160,6 +161,8 @@ def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Re
     if len(frame) == 0:
         raise UnusableInput(against, "no frame of this run", f"frames 0 to {len(spread.published) - 1}")
     theirs, ours = trace.stages[stage.name][inside], spread.published[frame]
+    if recording.bones:
+        ours = cut_to({stage.name: ours}, subject.contract, recording.bones)[stage.name]
     with np.errstate(all="ignore"):
         apart = distances(contract, stage, theirs, ours)
     limit = np.interp(frame, spread.sampled, np.maximum.accumulate(spread.allowed))

@@ -16,9 +16,8 @@ from rigpact.contract.rules import check_bundle
 from rigpact.reference_runtime.files.runner import Runner
 from rigpact.reference_runtime.files.sentinel import Observer, Watched, watch_run
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.graph.replayed import check_widths
-from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
+from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
 from rigpact.reports.nonfinite.guards import GuardResult, try_guards
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.nonfinite.origin import Origin, find_origin, origin_of_run, refused_origin
@@ -27,6 +26,7 @@ from rigpact.reports.nonfinite.swallowed import Swallowed, swallowed_values
 from rigpact.reports.terminal import tracked
 
 Verdict = Literal["finite", "nonfinite", "diverging"]
+_BY_VERDICT: tuple[Verdict, ...] = ("nonfinite", "diverging", "finite")
 _STATISTICS_RULES = ("RP10", "RP30")
 """Families of rules about statistics: the contract document names them as suspects when a free run fails."""
 
@@ -144,9 +144,19 @@ def statistics_suspects(bundle: Path, companion: Path | None) -> tuple[Finding, 
 
 
 def investigate_recording(recording: Recording, contract: Any, network: Any = None) -> Investigation:
-    """Find the producer in a recorded run."""
+    """Find the producer in a recorded run; of a recording of some bones, in what it has of all bones too."""
+    parts = held_parts(recording, contract)
+    found = [_investigate_part(held, own, None if held.bones else network) for held, own in parts]
+    worst = min(found, key=lambda part: (_BY_VERDICT.index(part.verdict), part.frames))
+    if not recording.bones:
+        return worst
+    own = judging_contract(recording, contract)
+    note = f"the recording holds {own.bone_count} of {contract.bone_count} bones: nothing is known of the others"
+    return replace(worst, notes=(*worst.notes, note))
+
+
+def _investigate_part(recording: Recording, contract: Any, network: Any) -> Investigation:
     trace = recording.trace
-    check_widths(contract, trace.stages, recording.path)
     evidence = recording_to_evidence(recording, contract, None, network)
     with np.errstate(all="ignore"):
         origin = find_origin(evidence, contract)

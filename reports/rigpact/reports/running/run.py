@@ -46,6 +46,8 @@ class RunRequest:
 def run(request: RunRequest) -> FindingsReport:
     """Run the reference runtime, write every stage of every frame, and report the problems."""
     contract = open_contract(request.contract)
+    if not is_trace_path(request.out):  # a teacher prediction is a file of the training side
+        contract = contract.with_conventions(contract.conventions.of_training)
     files = files_of(contract)
     clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
     frames = request.frames or (FREE_RUN_FRAMES if request.mode == "free" else None)

@@ -134,6 +134,14 @@ WRITTEN_COARSELY = Rule(
     hint='record nine significant digits, or a binary trace; where that cannot be, declare it: `--resolution "{precision}"`',
     why="the tolerances must allow for what the recorder lost, so a small defect passes",
 )
+BONES_NOT_RECORDED = Rule(
+    code="RP815",
+    name="bones-not-recorded",
+    severity=Severity.WARNING,
+    message="{holder} holds {count} of {total} bones: nothing is known of the others ({others})",
+    hint="record all bones too, at full level of detail; in the gate, `bones` of [[gate.trace]] says which are expected",
+    why="an engine at a lower level of detail computes only some bones; what it does with the others shows up close",
+)
 
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

@@ -157,6 +157,14 @@ NOT_OF_THE_ENGINE = Rule(
     hint="name a trace that the engine recorded; `producer` in [[gate.trace]] is the name in its header",
     why="rigpact agrees with itself, and training with training: such a pass says nothing about the engine",
 )
+BONES_MISSING = Rule(
+    code="RP982",
+    name="recording-lacks-bones",
+    severity=Severity.ERROR,
+    message="{recording} lacks {count} of the {total} bones that it is to hold: {bones}",
+    hint="record them; or name the bones of this level of detail with `bones` in [[gate.trace]]",
+    why="the bones that vanish from a recording are not judged, and the rest of it passes without them",
+)
 IN_ANOTHER_MODE = Rule(
     code="RP981",
     name="recording-in-another-mode",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
+from rigpact.contract.some_bones import columns_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.condition import ConditionWindow, condition_rows
@@ -53,7 +54,9 @@ class ClipRows:
 
 
 def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
-    """Compute a clip's rows under a contract."""
+    """Compute a clip's rows under a contract; under that of some bones, the rows of these."""
+    if contract.whole is not None:
+        return _rows_of_bones(clip_rows(clip, contract.whole), contract)
     normaliser = StateNormaliser(contract)
     rotations = contract.state[ROTATIONS].range
     if isinstance(clip, RawClip):
@@ -87,6 +90,21 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
         pose_hist=clip.pose_hist_norm,
         poses=x_raw[:, rotations],
         is_raw=False,
+    )
+
+
+def _rows_of_bones(whole: ClipRows, contract: Contract) -> ClipRows:
+    def cut(stage: str, rows: FloatArray) -> FloatArray:
+        return rows[:, columns_of_bones(contract, stage)]
+
+    x_raw = cut("x_raw", whole.x_raw)
+    return replace(
+        whole,
+        x_raw=x_raw,
+        state=cut("state", whole.state),
+        angvel=None if whole.angvel is None else cut("angvel", whole.angvel),
+        pose_hist=None if whole.pose_hist is None else cut("pose_hist", whole.pose_hist),
+        poses=x_raw[:, contract.state[ROTATIONS].range],
     )
 
 

@@ -115,8 +115,8 @@ HINTS: Mapping[str, Mapping[str, Hint]] = {
         "swapped_feet": Hint("right foot first", "score[[1, 0]]"),
     },
     "condition_direction": {
-        "velocity": Hint("RootVelocityXY.GetSafeNormal()", "velocity / speed"),
         "trajectory": Hint("TrajectoryDir[Num / 2]", "trajectory_dir[len // 2]"),
+        "velocity": Hint("RootVelocityXY.GetSafeNormal()", "velocity / speed"),
         "negated": Hint("-RootVelocityXY.GetSafeNormal()", "-velocity / speed"),
         "swapped_xy": Hint("FVector2D(V.Y, V.X)", "velocity[[1, 0]] / speed"),
         "mirrored_y": Hint("FVector2D(V.X, -V.Y)", "velocity * [1, -1] / speed"),

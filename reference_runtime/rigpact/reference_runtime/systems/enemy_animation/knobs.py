@@ -36,8 +36,10 @@ _MOVES, _FAST = "add a clip that moves", "add a fast clip: the bones hardly turn
 _MANY_AXES = "add a clip in which bones turn about more than one axis"
 
 
-def _knob(name: str, effects: Mapping[str, Any], meaning: str, advice: str = "") -> Knob:
-    return Knob(name, effects, meaning, knob_hints(name), advice=advice)
+def _knob(
+    name: str, effects: Mapping[str, Any], meaning: str, advice: str = "", in_training: str | None = None
+) -> Knob:
+    return Knob(name, effects, meaning, knob_hints(name), advice=advice, in_training=in_training)
 
 
 OUTPUT_MODE = _knob(
@@ -107,8 +109,9 @@ CONTACTS_SOURCE = _knob(
 CONDITION_DIRECTION = _knob(
     "condition_direction",
     condition.DIRECTION,
-    "the planar direction of the condition",
+    "the planar direction of the condition, taken from a raw clip; the last three are of the velocity",
     "add a clip that moves another way than it looks, off the axes",
+    in_training="velocity",
 )
 CONDITION_SPEED_UNIT = _knob("condition_speed_unit", condition.SPEED_FACTOR, "unit of the condition's speed", _MOVES)
 CONDITION_NORM = _knob(

@@ -46,9 +46,9 @@ class ComparedRun:
     meanings: Mapping[str, str] = field(default_factory=dict)
 
 
-def compared_run(name: str, comparison: Comparison, contract: Any, diagnosis: Diagnosis | None) -> ComparedRun:
+def compared_run(name: str, comparison: Comparison, diagnosis: Diagnosis | None) -> ComparedRun:
     """Gather the data for a picture: the stages, and the skeletons where both sides hold a pose."""
-    pose = comparison.pose
+    pose, contract = comparison.pose, comparison.contract_of(comparison.posed)
     skeleton = None if pose is None else contract.skeleton
     reference, engine = _poses(comparison, contract)
     return ComparedRun(

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import RecordedRun
+from rigpact.contract.settings.table import did_you_mean
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
 
 
-def about_recording(run: RecordedRun, recording: Recording) -> Iterator[Finding]:
+def about_recording(run: RecordedRun, recording: Recording, contract: Any) -> Iterator[Finding]:
     """Findings about a recording that is not what the project expects; training files have no such expectation."""
     if run.mode is None:
         return
@@ -33,6 +36,23 @@ def about_recording(run: RecordedRun, recording: Recording) -> Iterator[Finding]
     if header.mode != run.mode:
         yield rules.IN_ANOTHER_MODE.at(
             recording.path, "/mode", recording=name, found=header.mode, expected=run.mode
+        )  # fmt: skip
+    yield from _about_bones(run, recording, contract)
+
+
+def _about_bones(run: RecordedRun, recording: Recording, contract: Any) -> Iterator[Finding]:
+    """A finding for bones that the project expects and the recording does not hold; all bones, if it names none."""
+    known = tuple(getattr(contract, "bone_names", ()))
+    for place, bone in enumerate(run.bones):
+        if bone not in known:
+            found, expected = repr(bone), f"one of the contract's {len(known)} bones"
+            raise UnusableInput(f"{run.place}.bones/{place}", found, expected, did_you_mean(bone, known))
+    held = {known[bone] for bone in recording.bones} if recording.bones else set(known)
+    missing = [bone for bone in run.bones or known if bone not in held]
+    if missing:
+        yield rules.BONES_MISSING.at(
+            recording.path, "/bones", recording=recording.path.name, count=len(missing),
+            total=len(run.bones or known), bones=", ".join(missing[:4]) + (", …" if len(missing) > 4 else ""),
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.gate import RecordedRun
-from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.gate.project import Project
@@ -22,7 +22,7 @@ def effect_on_character(
     """How far the worst bone is off under the changed conventions, as values of a finding; none where no model runs."""
     if project.verdict_only or not project.models or not project.system.posed:
         return {}
-    changed = project.contract.with_conventions(changes)
+    changed = contract_of_side(recording, project.contract).with_conventions(changes)
     try:
         trace = played(project, changed, network_of(project, recording.trace.header.mode), run, recording.trace)
     except UnusableInput as error:

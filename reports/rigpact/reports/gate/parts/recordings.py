@@ -7,7 +7,6 @@ free run is also compared with its own drift envelope, because its rounding grow
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -19,12 +18,13 @@ from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.reference_runtime.files.subject import Subject
-from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reports.comparing.compare import Comparison, compare
+from rigpact.reference_runtime.recordings.recording import Recording, with_stages
+from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.judgement import judge as judge_comparison
-from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reports.diagnosing.evidence import Gathered, parts_of
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
@@ -74,8 +74,8 @@ def _read(project: Project, run: RecordedRun) -> object:
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
     given = project.recording(run)
-    unexpected, recording = tuple(about_recording(run, given)), as_expected(run, given)
-    compared = compare(
+    unexpected, recording = tuple(about_recording(run, given, project.contract)), as_expected(run, given)
+    compared = compare_recordings(
         reference_of(project, run, recording), recording, project.contract, only=_stages(project, run, recording),
         network=network_of(project, recording.trace.header.mode) if project.models else None,
     )  # fmt: skip
@@ -84,7 +84,7 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
-    drawn = as_kept(compared_run(run.name, compared, project.contract, diagnosis)) if compared.stages else None
+    drawn = as_kept(compared_run(run.name, compared, diagnosis)) if compared.stages else None
     findings = (*unexpected, *_findings(project, run, recording, report, diagnosis))
     return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
 
@@ -130,12 +130,11 @@ def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diag
     has_no_model = not project.models and is_before_the_model(project.system, run.stages)
     network = None if has_no_model else network_of(project, recording.trace.header.mode)
     drive = project.drive(run.clip) if run.clip else None
-    evidence = recording_to_evidence(recording, project.contract, drive, network)
     if has_no_model:  # stages after the network cannot be judged
-        kept = {name: rows for name, rows in evidence.recorded.items() if name in run.stages}
-        evidence = replace(evidence, recorded=kept)
+        recording = with_stages(recording, run.stages)
+    parts = parts_of(recording, project.contract, drive, network)
     with working(f"{run.name}: replaying stages and searching conventions"):
-        return diagnose(evidence, project.contract)
+        return diagnose_gathered(Gathered(recording, tuple(parts)))
 
 
 def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outside | None:
@@ -170,12 +169,15 @@ def _width(found: Comparison, name: str) -> int:
 def _account(found: Comparison, name: str) -> tuple[int, int, int]:
     """Number of declared, compared and waived values of a stage, counted as in compare.py."""
     frames = found.union
-    declared, result = frames * _width(found, name), found.stages.get(name)
+    others = frames * found.numbers_of_others(name)
+    declared, result = frames * _width(found, name) + others, found.stages.get(name)
     if name in found.waived:
         return declared, 0, declared
     if result is None:
-        return declared, 0, 0
-    waived = result.total - result.judged_total + result.left_out_total + result.unknown - found.undetermined(name)
+        return declared, 0, others
+    waived = (
+        others + result.total - result.judged_total + result.left_out_total + result.unknown - found.undetermined(name)
+    )
     return declared, result.compared_total, waived
 
 

@@ -27,6 +27,7 @@ from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
+from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project
@@ -170,7 +171,7 @@ def _convention(settings: GateSettings, run: RecordedRun, changes: Changes) -> N
         changed = played(project, contract, project.network, run, recorded)
     except UnusableInput as error:
         raise NotApplicable(error.one_line()) from None
-    _record(run, recorded, changed.stages, sound)
+    _record(project, run, recorded, changed.stages, sound)
 
 
 def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> None:
@@ -180,9 +181,9 @@ def _slip(settings: GateSettings, run: RecordedRun, stage: str, name: str) -> No
     sound = _sound(project, run, recorded)
     if stage not in sound.stages:
         raise NotApplicable(f"the reference runtime does not compute {stage} here")
-    recording = replace(project.recording(run), trace=sound)
+    recording = replace(project.recording(run), trace=sound, bones=(), whole={})
     evidence = recording_to_evidence(recording, project.contract, project.drive(str(run.clip)), project.network)
-    _record(run, recorded, slipped(evidence, project.contract, stage, SLIPS[name]), sound)
+    _record(project, run, recorded, slipped(evidence, project.contract, stage, SLIPS[name]), sound)
 
 
 def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
@@ -192,11 +193,17 @@ def _sound(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
     return sound_run(project, run, recorded)
 
 
-def _record(run: RecordedRun, recorded: Trace, changed: Mapping[str, Any], sound: Trace) -> None:
-    """Write the recording of an engine with the defect, with the stages and frames of its present trace."""
-    rows = recorded.frame
-    stages = {name: np.asarray(changed[name], np.float32)[rows] for name in recorded.stages if name in changed}
-    if all(_same(stages[name], sound.stages[name][rows]) for name in stages):
+def _record(project: Project, run: RecordedRun, recorded: Trace, changed: Mapping[str, Any], sound: Trace) -> None:
+    """Write the recording of an engine with the defect, with the stages, bones and frames of its present trace."""
+    rows, bones = recorded.frame, project.recording(run).bones
+
+    def as_recorded(found: Mapping[str, Any], name: str) -> Any:
+        values = np.asarray(found[name], np.float32)[rows]
+        is_whole = values.shape[1] == recorded.stages[name].shape[1]
+        return values if is_whole else cut_to({name: values}, project.contract, bones)[name]
+
+    stages = {name: as_recorded(changed, name) for name in recorded.stages if name in changed}
+    if all(_same(stages[name], as_recorded(sound.stages, name)) for name in stages):
         raise NotApplicable("changes nothing that this trace records, on this clip")
     write_trace(replace(recorded, stages=stages, mapping=None), run.file)
 

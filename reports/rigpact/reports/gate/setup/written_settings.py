@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
+from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
 from rigpact.reports.gate.setup.found_files import FoundFiles, clip_of, clip_of_trace
 
 _HEAD = """# What `rigpact gate` asks in this project; docs/configuration.md says what every key means.
@@ -123,8 +123,16 @@ def _recorded(found: FoundFiles) -> Iterator[str]:
         else:
             yield from _table("trace", path, clip, tuple(trace.stages), names, frames)
             yield f"mode = {_quoted(trace.header.mode)}\nproducer = {_quoted(trace.header.producer)}\n"
+            yield from _bones(trace)
     if not found.engine_traces:
         yield _TRACE_EXAMPLE
+
+
+def _bones(trace: Trace) -> Iterator[str]:
+    """The bones of a recording of some; indices have no name here, and the gate asks for it."""
+    names = [bone for bone in trace.header.bones or () if isinstance(bone, str)]
+    if names:
+        yield f"bones = [{', '.join(map(_quoted, names))}]   # one that vanishes fails the gate\n"
 
 
 def _table(

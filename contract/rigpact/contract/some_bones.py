@@ -1,0 +1,159 @@
+"""The contract of some of the bones: what an engine at a lower level of detail computes.
+
+Per-bone slices and their statistics hold only those bones, in the order that is given; everything else is the contract's own. It
+remembers the whole contract, because a clip, the network and its inputs have all bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice
+from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
+from rigpact.contract.systems.layout import FieldLayout
+
+PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
+"""How many numbers of a bone a slice holds."""
+Columns = NDArray[np.intp]
+
+
+def contract_of_bones(whole: Contract, bones: Sequence[int]) -> Contract:
+    """The contract restricted to some bones, by their indices in the contract, in the order given.
+
+    UnusableInput where a slice does not hold every bone, and for a published order that mixes these bones with others.
+    """
+    for layout in (whole.state, whole.output):
+        _check_slices(whole, layout)
+    state, output = (columns_of_layout(layout, bones) for layout in (whole.state, whole.output))
+    vectors = _columns_of_bones(whole.state[ANGULAR_VELOCITIES].size // 3, 3, bones)
+    return replace(
+        whole,
+        bone_names=tuple(whole.bone_names[bone] for bone in bones),
+        state=_layout_of_bones(whole.state, len(bones)),
+        output=_layout_of_bones(whole.output, len(bones)),
+        state_statistics=_statistics(whole.state_statistics, state),
+        output_statistics=_statistics(whole.output_statistics, output),
+        angvel_scales=frozen_float32(whole.angvel_scales[vectors]),
+        pose_history=_history(whole, bones),
+        angular_velocity=_squashed(whole.angular_velocity, vectors),
+        skeleton=_skeleton(whole.skeleton, bones),
+        conventions=whole.conventions.replaced(_published_order(whole, bones)),
+        whole=whole,
+        bones=tuple(bones),
+    )
+
+
+def columns_of_bones(contract: Contract, stage: str) -> Columns:
+    """The channels of a stage under the whole contract that are those of a contract of some bones."""
+    if contract.whole is None:
+        raise ValueError("a contract of all bones")
+    return columns_of_fields(contract.whole.fields(stage), contract.bones)
+
+
+def columns_of_fields(fields: FieldLayout, bones: Sequence[int]) -> Columns:
+    """The channels of a stage that stay: those of the bones, in their order, and those of no bone."""
+    found: list[int] = []
+    groups: dict[str, list[range]] = {}
+    for field in fields:
+        if field.bone:
+            groups.setdefault(field.name, []).append(range(field.start, field.stop))
+    done: set[str] = set()
+    for field in fields:
+        if not field.bone:
+            found += range(field.start, field.stop)
+        elif field.name not in done:
+            done.add(field.name)
+            found += [channel for bone in bones for channel in groups[field.name][bone]]
+    return np.array(found, np.intp)
+
+
+def columns_of_layout(layout: Layout, bones: Sequence[int]) -> Columns:
+    """The channels of a vector that stay."""
+    found: list[int] = []
+    channel = 0
+    while channel < layout.width:
+        entry = layout.slice_at(channel)
+        if entry is None or entry.name not in PER_BONE:
+            found.append(channel)
+            channel += 1
+            continue
+        size = PER_BONE[entry.name]
+        found += (entry.start + _columns_of_bones(entry.size // size, size, bones)).tolist()
+        channel = entry.stop
+    return np.array(found, np.intp)
+
+
+def _check_slices(whole: Contract, layout: Layout) -> None:
+    ends = [entry.stop for entry in layout]
+    if any(entry.start < end for entry, end in zip(list(layout)[1:], ends, strict=False)):
+        raise UnusableInput(whole.path, "slices that overlap", "slices side by side, to take some bones of them")
+    for entry in layout:
+        held = entry.size / PER_BONE.get(entry.name, 1)
+        if entry.name in PER_BONE and held != whole.bone_count:
+            raise UnusableInput(
+                f"{whole.path}#/meta", f"{held:g} bones in {entry.name}", f"{whole.bone_count}, to take some of them"
+            )
+
+
+def _layout_of_bones(layout: Layout, count: int) -> Layout:
+    gone, found = 0, []
+    for entry in layout:
+        size = PER_BONE[entry.name] * count if entry.name in PER_BONE else entry.size
+        found.append(Slice(entry.start - gone, size, entry.name))
+        gone += entry.size - size
+    return Layout(tuple(found), layout.width - gone)
+
+
+def _columns_of_bones(held: int, size: int, bones: Sequence[int]) -> Columns:
+    return np.arange(held * size, dtype=np.intp).reshape(held, size)[list(bones)].ravel()
+
+
+def _statistics(own: Statistics, columns: Columns) -> Statistics:
+    return Statistics(frozen_float32(own.mean[columns]), frozen_float32(own.std[columns]))
+
+
+def _squashed(own: SquashedStatistics | None, columns: Columns) -> SquashedStatistics | None:
+    if own is None:
+        return None
+    return SquashedStatistics(frozen_float32(own.scale[columns]), _statistics(own.statistics, columns), own.origin)
+
+
+def _history(whole: Contract, bones: Sequence[int]) -> SquashedStatistics | None:
+    if whole.pose_history is None:
+        return None
+    width = 6 * whole.bone_count
+    each = _columns_of_bones(whole.bone_count, 6, bones)
+    frames = range(whole.pose_history.width // width)
+    return _squashed(whole.pose_history, np.concatenate([frame * width + each for frame in frames]))
+
+
+def _skeleton(whole: Skeleton | None, bones: Sequence[int]) -> Skeleton | None:
+    """The skeleton of these bones; None if a bone's parent is not among them: its place is then not known."""
+    place = {bone: index for index, bone in enumerate(bones)} | {-1: -1}
+    if whole is None or any(whole.parents[bone] not in place for bone in bones):
+        return None
+    return Skeleton(
+        tuple(whole.names[bone] for bone in bones),
+        tuple(place[whole.parents[bone]] for bone in bones),
+        frozen_float32(whole.offsets_m[list(bones)]),
+    )
+
+
+def _published_order(whole: Contract, bones: Sequence[int]) -> dict[str, Any]:
+    """The declared order of published bones, in places of the chosen ones."""
+    order = whole.conventions.bone_order
+    if isinstance(order, str):
+        return {}
+    taken = [order[bone] for bone in bones]
+    if set(taken) != set(bones):
+        found, hint = "bones that are published in each other's places with others", "record both of such bones"
+        raise UnusableInput("bone_order", found, "an order within the recorded bones", hint)
+    return {"bone_order": ",".join(str(list(bones).index(bone)) for bone in taken)}

@@ -1,0 +1,200 @@
+"""A recording of some bones: an engine at a lower level of detail is judged on the bones that it computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.rules.files.structure import load_schema
+from rigpact.fixtures.mutants import Scene, generated_scene
+from rigpact.reference_runtime import Trace, read_trace
+from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.evidence import Gathered, parts_of
+from rigpact.reports.diagnosing.some_bones import diagnose_gathered
+from rigpact.reports.nonfinite.investigation import investigate_recording
+
+from ..some_bones import PUBLISHED, of_bones, written
+
+BONES = (0, 1, 2, 3, 5, 6, 9, 14, 20, 33, 41)
+"""In the order of the contract, with gaps."""
+
+
+def judged(scene: Scene, path: Path, *, with_clip: bool = True) -> Diagnosis:
+    """The answer of `explain`."""
+    recording = read_recording(path, scene.contract)
+    drive = drive_of(scene.clip) if with_clip else None
+    return diagnose_gathered(Gathered(recording, tuple(parts_of(recording, scene.contract, drive, scene.network))))
+
+
+def all_but(*stages: str) -> list[str]:
+    names = "x_raw state angvel pose_hist_raw pose_hist y_norm y_raw delta6d next6d y_out quat x_raw_next"
+    return [name for name in names.split() if name not in stages]
+
+
+@pytest.mark.parametrize("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
+@pytest.mark.parametrize("by", ["name", "index"])
+def test_the_recorded_bones_are_judged_and_the_answer_says_how_many(
+    honest: Trace, scene: Scene, tmp_path: Path, ending: str, by: str
+) -> None:
+    """A crowd runs at a lower level of detail: that code path is the one that nobody looks at."""
+    said = None if by == "name" else BONES
+    trace = of_bones(honest, scene.contract, BONES, said=said)
+    path = written(tmp_path, trace, f"lod{ending}")
+    assert read_trace(path).header.bones == trace.header.bones
+    found = judged(scene, path)
+    assert found.verdict == "agrees"
+    assert found.rests_on is not None
+    assert (len(found.rests_on.bones), len(found.rests_on.not_recorded)) == (11, 35)
+    assert "11 of 46 bones" in found.rests_on.words
+    assert {stage.stage for stage in found.stages if stage.ok} == {*honest.stages} - {"y_norm"}
+
+
+def test_the_networks_answer_is_judged_where_its_inputs_have_all_bones(
+    honest: Trace, scene: Scene, tmp_path: Path
+) -> None:
+    """The network looks at every bone: its answer to some of them is nothing that a model can repeat."""
+    found = judged(scene, written(tmp_path, of_bones(honest, scene.contract, BONES, whole=all_but(*PUBLISHED))))
+    assert found.verdict == "agrees"
+    assert {stage.stage for stage in found.stages if stage.ok} == {*honest.stages}
+    spoilt = of_bones(honest, scene.contract, BONES, whole=all_but(*PUBLISHED))
+    spoilt.stages["y_norm"][3, 6 * 45] += 0.5  # of a bone that is not published
+    assert judged(scene, written(tmp_path, spoilt)).first_divergence.address.bone == scene.contract.bone_names[45]
+
+
+def test_a_stage_that_only_some_bones_could_judge_is_not_said_to_be_judged_with_all(
+    honest: Trace, scene: Scene, tmp_path: Path
+) -> None:
+    """The state of every bone was recorded; what it is computed from only of some: the others are not verified."""
+    found = judged(scene, written(tmp_path, of_bones(honest, scene.contract, BONES, whole=("state",))), with_clip=False)
+    assert found.verdict == "agrees"
+    assert next(stage for stage in found.stages if stage.stage == "state").ok
+    assert found.rests_on is not None
+    assert "state" not in found.rests_on.whole_stages
+
+
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+@pytest.mark.parametrize("whole", [(), all_but(*PUBLISHED)], ids=["some", "mixed"])
+@pytest.mark.parametrize(
+    "changes", [{"compose_order": "prev_delta"}, {"quaternion_order": "wxyz"}, {"pose_history_order": "newest_first"}]
+)
+def test_a_convention_is_named_from_some_bones(
+    scene: Scene, tmp_path: Path, mode: str, whole: tuple[str, ...], changes: dict[str, Any]
+) -> None:
+    """Whoever must record all bones to find a cause has to switch off what shows it."""
+    own = scene if mode == "teacher" else generated_scene("sneak_turn", frames=16, mode="free")
+    found = judged(own, written(tmp_path, of_bones(own.record(changes), own.contract, BONES, whole)))
+    assert found.verdict == "explained"
+    assert changes in [cause for first in found.causes for cause in (first.changes, *first.equivalents)]
+
+
+@pytest.mark.parametrize(
+    "kept", [("x_raw", "y_norm", "y_out"), ("x_raw", "quat", "y_norm"), ("state", "y_norm", "y_out")]
+)
+def test_stages_that_were_not_recorded_are_folded_bone_by_bone(
+    scene: Scene, tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    """A pose is composed from ΔR of the same bone: a fold that takes another bone's finds a defect in a correct engine."""
+    for changes, verdict in (({}, "agrees"), ({"compose_order": "prev_delta"}, "explained")):
+        trace = of_bones(scene.record(changes), scene.contract, BONES)
+        few = Trace(trace.header, trace.frame, trace.time_s, {name: trace.stages[name] for name in kept})
+        assert judged(scene, written(tmp_path, few)).verdict == verdict
+
+
+def test_bones_may_stand_in_another_order(honest: Trace, scene: Scene, tmp_path: Path) -> None:
+    """Engines sort the bones of a level of detail by their own skeleton."""
+    order = (41, 3, 0, 20, 1)
+    assert judged(scene, written(tmp_path, of_bones(honest, scene.contract, order))).verdict == "agrees"
+
+
+@pytest.mark.parametrize("whole", [(), all_but(*PUBLISHED)], ids=["some", "mixed"])
+def test_other_bones_than_the_header_says_are_named(
+    honest: Trace, scene: Scene, tmp_path: Path, whole: tuple[str, ...]
+) -> None:
+    """The right number of the wrong bones passes every check of sizes, and the hands move like feet."""
+    names, wrong = scene.contract.bone_names, (*BONES[:-2], 34, 41)
+    path = written(tmp_path, of_bones(honest, scene.contract, wrong, whole, said=[names[bone] for bone in BONES]))
+    found = judged(scene, path)
+    assert found.verdict == "unexplained"
+    (relation,) = found.relations
+    assert relation.kind == "other_bones"
+    assert f"that of {names[34]} where its header says {names[33]}: explains 16 of 16" in relation.sentence
+
+
+def test_a_defect_of_one_bone_is_no_other_bone(honest: Trace, scene: Scene, tmp_path: Path) -> None:
+    """A wrong cause costs more than none."""
+    trace = of_bones(honest, scene.contract, BONES)
+    trace.stages["y_out"][:, 6 * 4 : 6 * 5] = trace.stages["y_out"][:, 6 * 5 : 6 * 6]
+    found = judged(scene, written(tmp_path, trace))
+    assert found.verdict in ("unexplained", "explained")
+    assert [each for each in found.relations if each.kind == "other_bones"] == []
+
+
+BAD = [
+    ((*BONES[:-1], "tail_01"), None, r"#/bones/10: found the bone 'tail_01', expected one of the contract's 46"),
+    ((*BONES[:-1], 46), None, r"#/bones/10: found the bone 46, expected an index from 0 to 45"),
+    ((*BONES[:-1], -1), None, r"#/bones/10: found the bone -1"),
+    ((*BONES[:-1], 0), None, r"#/bones/10: found 0 a second time, expected every recorded bone once"),
+    ((), None, r"#/bones: found \[\], expected a list of bones"),
+    (BONES[:-1], None, r"stages/\w+: found \d+ numbers, expected \d+ for the 10 bones of the header, or \d+ for all"),
+    ((*BONES, 44), None, r"stages/\w+: found \d+ numbers, expected \d+ for the 12 bones of the header, or \d+ for all"),
+    ((0.5, 1), None, r"#/bones: found \[0\.5, 1\], expected a list of bones: their names, or their indices"),
+    ((True, 1), None, r"#/bones: found \[True, 1\]"),
+]
+
+
+@pytest.mark.parametrize("ending", [".trace.bin", ".trace.jsonl", ".trace.safetensors"])
+@pytest.mark.parametrize(("said", "_unused", "error"), BAD)
+def test_a_header_that_cannot_be_right_is_one_clear_error(
+    honest: Trace, scene: Scene, tmp_path: Path, said: Any, _unused: None, error: str, ending: str
+) -> None:
+    """Read by position, bones that the header does not name right would all be taken for others."""
+    names = scene.contract.bone_names
+    if "tail_01" in said:
+        said = [names[bone] if isinstance(bone, int) else bone for bone in said]
+    with pytest.raises(UnusableInput, match=error):
+        read_recording(
+            written(tmp_path, of_bones(honest, scene.contract, BONES, said=said), f"a{ending}"), scene.contract
+        )
+
+
+def test_a_name_that_is_almost_right_gets_a_hint(honest: Trace, scene: Scene, tmp_path: Path) -> None:
+    """Engines write names in their own case."""
+    names = [scene.contract.bone_names[bone] for bone in BONES]
+    names[1] = names[1].replace("_", "-")
+    with pytest.raises(UnusableInput, match=f"did you mean {scene.contract.bone_names[1]}"):
+        read_recording(written(tmp_path, of_bones(honest, scene.contract, BONES, said=names)), scene.contract)
+
+
+def test_a_value_that_is_not_finite_is_found_among_some_bones(honest: Trace, scene: Scene, tmp_path: Path) -> None:
+    """What vanishes at a distance vanishes in the middle of a fight too."""
+    trace = of_bones(honest, scene.contract, BONES, whole=all_but(*PUBLISHED))
+    trace.stages["next6d"][7, 6 * 4] = np.nan
+    found = investigate_recording(read_recording(written(tmp_path, trace), scene.contract), scene.contract)
+    assert (found.verdict, found.origin.frame if found.origin else None) == ("nonfinite", 7)
+    assert any("11 of 46 bones" in note for note in found.notes)
+    sound = read_recording(written(tmp_path, of_bones(honest, scene.contract, BONES)), scene.contract)
+    assert investigate_recording(sound, scene.contract).verdict == "finite"
+
+
+def test_the_command_says_it_in_words_and_as_data(
+    demo_files: dict[str, Path], tmp_path: Path, command: Any, scene: Scene, honest: Trace
+) -> None:
+    """A pass that rests on a quarter of the character must not look like one that rests on all of it."""
+    path = written(tmp_path, of_bones(honest, scene.contract, BONES))
+    words = ["explain", path, "--bundle", demo_files["bundle"], "--companion", demo_files["companion"]]
+    shown = command(*words)
+    printed = " ".join(shown.out.split())
+    assert "Rests on 11 of 46 bones; not recorded:" in printed
+    assert "y_norm: not judged; the network looks at all bones" in printed
+    answer = json.loads(command(*words, "--format", "json").out)
+    Draft202012Validator(load_schema("diagnosis")).validate(answer)
+    assert answer["rests_on"]["bones"] == [scene.contract.bone_names[bone] for bone in BONES]
+    assert len(answer["rests_on"]["not_recorded"]) == 35

@@ -1,0 +1,103 @@
+"""Compare recordings of which at least one holds some of the bones.
+
+Stages that both sides have with all bones are compared with all of them; every other stage on the bones that both have.
+What remains was not recorded: it is counted, as waived, and the answer names the bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import Ledger
+from rigpact.contract.some_bones import contract_of_bones
+from rigpact.reference_runtime.recordings.recording import Recording, of_bones, with_all_bones
+from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, ledger_of
+
+
+def compare_recordings(
+    a: Recording, b: Recording, contract: Any = None, *, only: Collection[str] = (), network: Any = None
+) -> Comparison:
+    """Measure two recordings against each other, of all bones or of some."""
+    if not (a.bones or b.bones):
+        return compare(a, b, contract, only=only, network=network)
+    bones = _common(a, b)
+    own = contract_of_bones(contract, bones)
+    cut = of_bones(a, contract, bones), of_bones(b, contract, bones)
+    every = with_all_bones(a) or a, with_all_bones(b) or b
+    held = {name for side in cut for name in side.trace.stages}
+    whole = held & _in_both(every, contract)
+    asked = set(only) or held
+    parts: dict[bool, Comparison] = {}
+    if asked - whole:
+        parts[False] = compare(cut[0], cut[1], own, only=sorted(asked - whole))
+    if asked & whole:
+        parts[True] = compare(every[0], every[1], contract, only=sorted(asked & whole), network=network)
+    sides = _mixed(cut[0], every[0], whole), _mixed(cut[1], every[1], whole)
+    joined = _joined(parts, sides, own, whole & asked)
+    names = contract.bone_names
+    held_by = {side.path: tuple(names[bone] for bone in side.bones) for side in (a, b) if side.bones}
+    return _with_account(joined, whole & asked, held_by)
+
+
+def _common(a: Recording, b: Recording) -> tuple[int, ...]:
+    """The bones that both have, in the order of the recording of some bones; UnusableInput where there is none."""
+    bones = a.bones or b.bones
+    shared = tuple(bone for bone in bones if not b.bones or bone in b.bones)
+    if not shared:
+        raise UnusableInput(f"{b.path}#/bones", f"no bone that {a.path.name} holds", "at least one bone that both hold")
+    return shared
+
+
+def _in_both(every: tuple[Recording, Recording], contract: Any) -> set[str]:
+    """The stages of bones that both sides hold with all bones."""
+    first, second = (set() if side.bones else set(side.trace.stages) for side in every)
+    return {name for name in first & second if any(field.bone for field in contract.fields(name))}
+
+
+def _mixed(cut: Recording, every: Recording, whole: Collection[str]) -> Recording:
+    """A recording with all bones in some of its stages."""
+    stages = {name: (every if name in whole else cut).trace.stages[name] for name in cut.trace.stages}
+    return replace(cut, trace=replace(cut.trace, stages=stages, mapping=None))
+
+
+def _joined(
+    parts: Mapping[bool, Comparison], sides: tuple[Recording, Recording], own: Any, whole: Collection[str]
+) -> Comparison:
+    """Both comparisons as one. parts: of some bones (False) and of all (True)."""
+    some = next(iter(parts.values()))
+
+    def of_both(what: str) -> dict[str, Any]:
+        found = {
+            name: value
+            for key, part in parts.items()
+            for name, value in getattr(part, what).items()
+            if (name in whole) is key
+        }
+        return {name: found[name] for name in some.stage_order if name in found}
+
+    stages, waived, is_posed_whole = of_both("stages"), of_both("waived"), some.posed in whole
+    posed = parts.get(is_posed_whole, some)
+    inheriting = [name for key, part in parts.items() for name in part.inheriting if (name in whole) is key]
+    held = [name for name in some.stage_order if any(name in side.trace.stages for side in sides)]
+    graph = own.system.graph
+    answers = [name for name in graph.answers if name in stages]
+    ledger = ledger_of(sides[0], sides[1], held, stages, waived, some.union, answers)
+    return replace(
+        some, a=sides[0], b=sides[1], contract=own, bones=posed.bones, stages=stages, waived=waived,
+        left_out=of_both("left_out"), missing=of_both("missing"), pose=posed.pose, baseline=posed.baseline,
+        ledger=ledger, inheriting=inheriting,
+    )  # fmt: skip
+
+
+def _with_account(joined: Comparison, whole: Collection[str], held_by: Mapping[Path, tuple[str, ...]]) -> Comparison:
+    """The comparison with the bones that it rests on, and the numbers of the other bones in its ledger."""
+    own, ledger = joined.contract, joined.ledger
+    bones = tuple(name for name in own.whole.bone_names if name not in own.bone_names)
+    found = replace(joined, some_bones=SomeBones(own.bone_names, bones, tuple(sorted(whole)), held_by))
+    held = [name for name in found.stage_order if name in {**found.a.trace.stages, **found.b.trace.stages}]
+    others = sum(map(found.numbers_of_others, held)) * found.union
+    return replace(found, ledger=Ledger(ledger.declared + others, ledger.compared, ledger.waived + others))
