@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from ..planted import FREE, TEACHER, Truth, says
+from ..planted import FREE, TEACHER, Truth, knob, says
 from .defects import DEFECTS
 
 Lines = list[dict[str, Any]]
@@ -37,8 +38,13 @@ class Situation:
 
     @property
     def groups(self) -> tuple[tuple[Truth, ...], ...]:
-        """The truths of the mistakes, and its own."""
-        return (*(BY_NAME[name].truths for name in self.mistakes), *self.truths)
+        """The truths of the mistakes, and its own. Of two conventions, both at once say either."""
+        found = [*(BY_NAME[name].truths for name in self.mistakes), *self.truths]
+        both = [
+            truth for one, other in combinations(found, 2) for a, b in product(one, other) if a.convention and b.convention
+            for truth in knob(f"{a.convention} {b.convention}")
+        ]  # fmt: skip
+        return tuple((*group, *both) for group in found)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -91,6 +97,16 @@ def _frame_doubled(frame: int) -> Change:
     return changed
 
 
+def _frame_lost(frame: int) -> Change:
+    """One frame was lost, and all that follow are numbered without it."""
+
+    def changed(lines: Lines) -> Lines:
+        rows = [*lines[1 : frame + 1], *lines[frame + 2 :]]
+        return [lines[0], *({**row, "frame": place} for place, row in enumerate(rows))]
+
+    return changed
+
+
 _FLOAT16 = _each_number(lambda number: float(np.float16(number)))
 _COMPOSITION = ("x_raw", "y_norm", "y_raw", "delta6d", "next6d", "y_out")
 SITUATIONS: Sequence[Situation] = (
@@ -137,7 +153,7 @@ SITUATIONS: Sequence[Situation] = (
     ),
     Situation(
         "one frame was recorded twice", changes=(_frame_doubled(40),),
-        truths=(says("of frame t-1 in 48 frames, the first of them 41") + says("frame before or after its own in 48 frames"),),
+        truths=(says("frame 40 was recorded twice"),),
     ),
     # something is late
     Situation("the network's answer is late", ("answer_one_frame_late",)),
@@ -157,5 +173,5 @@ SITUATIONS: Sequence[Situation] = (
     Situation("only quaternions: conjugated", ("quats_conjugated",), (_only("quat"),)),
     Situation("only quaternions: turned", ("quats_turned",), (_only("quat"),)),
     Situation("only the composition: the previous pose transposed", ("previous_pose_transposed",), (_only(*_COMPOSITION),)),
-    Situation("only the published pose, sound, running free", changes=(_only("y_out"),), mode=FREE),
+    Situation("one frame was lost", changes=(_frame_lost(40),), truths=(says("frame 40 was lost"),)),
 )  # fmt: skip

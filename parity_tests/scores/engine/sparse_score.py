@@ -30,7 +30,7 @@ from .engine_side import Engine, Files, compiled
 
 NAMED = 0.7
 """The bar: so many declarations that the stage shows are named; none may be misleading."""
-RECORDED = (("y_out", TEACHER), ("quat", TEACHER), ("y_out", FREE), ("quat", FREE))
+RECORDED = (("y_out", TEACHER), ("quat", TEACHER), ("y_out", FREE))
 WORDS = ("named", "located", "misleading")
 _HEAD = """# One recorded stage
 

@@ -5,7 +5,7 @@ A defect that is not a convention gets the verdict `unexplained` with stage and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def diagnose(
     not_finite = _first_not_finite(evidence, contract)
     if not hypotheses.judged:
         return Diagnosis("undetermined", not_finite, stages, (), ())
-    first = _first_divergence(hypotheses, {}, not_finite)
+    first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
         return Diagnosis(agrees, first, stages, (), tuple(_indistinguishable(hypotheses, {})))
@@ -46,14 +46,14 @@ def diagnose(
     relations = _relations(hypotheses, found, unresolved)
     better = {relation.stage for relation in relations if relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
-    left = None if explained else _first_divergence(hypotheses, accepted, not_finite)
+    left = None if explained else _first_unexplained(hypotheses, found, unresolved, relations, not_finite)
     verdict: Verdict = "explained" if explained else "unexplained"
     return Diagnosis(verdict, first, stages, named, alike, relations=relations, first_unexplained=left)
 
 
 def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
     """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
-    base = {knob: value for cause in causes if cause.stage not in unresolved for knob, value in cause.changes.items()}
+    base = _base(causes, unresolved)
     at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
     return tuple(find_relations(hypotheses, [stage for stage in unresolved if stage not in at_one_stage], base))
 
@@ -170,11 +170,39 @@ def _inherited(whole: ReplayedFrames, error: StageError, contract: Any) -> float
     return largest_in_unit(error_between(stage, error.replayed, reference, error.tolerance), contract)
 
 
-def _first_divergence(hypotheses: Hypotheses, changes: Changes, not_finite: Divergence | None) -> Divergence | None:
-    """The first frame that differs under some changes and, in it, the first stage. A non-finite value comes before all others."""
+def _first_unexplained(
+    hypotheses: Hypotheses,
+    causes: Sequence[Cause],
+    unresolved: Sequence[str],
+    relations: Sequence[Relation],
+    not_finite: Divergence | None,
+) -> Divergence | None:
+    """The first place that neither a cause nor a relation explains."""
+    base = _base(causes, unresolved)
+    under = dict.fromkeys(unresolved, base)
+    for cause in causes:
+        if cause.stage in under:
+            under[cause.stage] = {**base, **cause.changes}
+    related = {relation.stage for relation in relations if relation.is_whole}
+    left = {stage: changes for stage, changes in under.items() if stage not in related}
+    return _first_divergence(hypotheses, left, not_finite)
+
+
+def _base(causes: Sequence[Cause], unresolved: Sequence[str]) -> Changes:
+    """The conventions that explain whole stages."""
+    return {knob: value for cause in causes if cause.stage not in unresolved for knob, value in cause.changes.items()}
+
+
+def _first_divergence(
+    hypotheses: Hypotheses, under: Mapping[str, Changes], not_finite: Divergence | None
+) -> Divergence | None:
+    """The first frame that differs and, in it, the first stage; under: the stages to look at, each under its changes.
+
+    A non-finite value comes before all others.
+    """
     evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
     found = []
-    for stage in hypotheses.judged:
+    for stage, changes in under.items():
         error = hypotheses.error(stage, changes)
         place = None if error is None else error.first_over
         if error is not None and place is not None:

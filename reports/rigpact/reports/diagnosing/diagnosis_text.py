@@ -60,7 +60,7 @@ def _sentence(diagnosis: Diagnosis) -> str:
     if diagnosis.verdict == "unexplained" and related:
         return f"no convention explains {', '.join(sorted(related))}: see what each relation above says of it"
     if diagnosis.supposition is not None and not diagnosis.causes and diagnosis.verdict == "explained":
-        return "with that choice of files every stage that could be judged computes what the contract says"
+        return "supposing that, every stage that could be judged computes what the contract says"
     return _SENTENCE[diagnosis.verdict]
 
 

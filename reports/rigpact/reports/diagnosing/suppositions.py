@@ -24,6 +24,8 @@ from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
 MOST_FILES = 64
 """Clips and bundles of one folder that are tried, the first by name."""
+MOST_SLIPS = 3
+"""Frames that look like the one before: more of them are a pose that is held."""
 FIRST_FRAMES = 3
 """Frames by which the clip's start is looked for, before the whole recording is judged."""
 
@@ -57,7 +59,47 @@ def _suppositions(
         words = f"{clip.name} drove it from its frame {{}} on"
         yield from _at_another_start(part, words, part.evidence.drive)
         yield from _another_clip(part, clip)
+    yield from _numbered_otherwise(part)
     yield from _another_bundle(part, recording, files)
+
+
+def _numbered_otherwise(part: Part) -> Iterator[Supposition]:
+    """A frame that was recorded twice, alone or so that all after it are late; or one that was lost, so that they are early."""
+    evidence, count = part.evidence, len(part.evidence.frame)
+    if count < 3:
+        return
+    rows = [values[1:] == values[:-1] for values in evidence.recorded.values()]
+    doubled = np.flatnonzero(np.concatenate(rows, axis=1).all(axis=1)) + 1
+    for row in doubled if len(doubled) <= MOST_SLIPS else ():
+        kept, frame = [place for place in range(count) if place != row], int(evidence.frame[row])
+        alone = evidence.at_rows(kept)
+        yield Supposition(f"frame {frame} is frame {frame - 1} once more", Part(alone, part.contract))
+        later = replace(alone, frame=np.where(alone.frame > frame, alone.frame - 1, alone.frame))
+        yield Supposition(f"frame {frame - 1} was recorded twice", Part(later, part.contract))
+    first = _where_early(part)
+    if first is not None:
+        frame = int(evidence.frame[first])
+        later = replace(evidence, frame=evidence.frame + (np.arange(count) >= first))
+        yield Supposition(
+            f"frame {frame} was lost, and those after it are numbered without it", Part(later, part.contract)
+        )
+
+
+def _where_early(part: Part) -> int | None:
+    """The first row from which the recording holds the clip's next frames instead of its own."""
+    evidence = part.evidence
+    if evidence.drive is None or evidence.mode == "free":
+        return None
+    drive = evidence.drive(part.contract)
+    for stage, recorded in evidence.recorded.items():
+        clip = drive.rows(stage)
+        if clip is None or clip.shape[1] != recorded.shape[1] or evidence.frame[-1] + 1 >= len(clip):
+            continue
+        own, following = (np.abs(clip[evidence.frame + ahead] - recorded).max(axis=1) for ahead in (0, 1))
+        early = following < own
+        first = int(np.argmax(early))
+        return first if early[first:].all() and early.any() and first else None
+    return None
 
 
 def _driven(given: Hypotheses) -> set[str]:

@@ -121,7 +121,7 @@ def _judged(subject: Subject, place: Place, reading: Reading) -> Relation | None
     if np.count_nonzero(~np.isnan(after)) < NEARLY * np.count_nonzero(~np.isnan(before)):
         return None
     # a wide bound explains nothing: what should be there must not fit too
-    would_fit = np.abs(subject.recorded - subject.replayed)[:, place.channels] <= reading.bound[:, place.channels]
+    would_fit = subject.apart[:, place.channels] <= reading.bound[:, place.channels]
     explained = failing & (after <= 1.0) & ~would_fit
     wanted = np.count_nonzero(failing)
     if np.count_nonzero(explained) < NEARLY * wanted:

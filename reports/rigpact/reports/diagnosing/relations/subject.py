@@ -18,6 +18,7 @@ from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
 from rigpact.reference_runtime.graph.bounds import replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading
 from rigpact.reports.diagnosing.stage_error import StageError
@@ -73,6 +74,16 @@ class Subject:
             self.failing: NDArray[np.bool_] = error.excess > 1.0
         self.frames = ReplayedFrames(evidence, contract)
         self.groups = groups_of(self.stage.fields(contract))
+
+    @cached_property
+    def apart(self) -> FloatArray:
+        """How far each recorded value is from its replay, (T, width); a quaternion and its negative are the same."""
+        own = (
+            same_hemisphere(self.recorded, self.replayed)
+            if self.stage.measure.has_signless_quaternions
+            else self.replayed
+        )
+        return np.asarray(np.abs(self.recorded - own))
 
     @property
     def worst_row(self) -> int:
