@@ -33,7 +33,7 @@ class Evidence:
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `resolution` is half the last digit of a log's numbers, 0 for recordings that keep every bit. `printed` is
-    the format of a text trace whose numbers lost digits.
+    the format of a text trace whose numbers lost digits. `says_mode` is False where the file does not say who drove the run.
     """
 
     frame: NDArray[np.int64]
@@ -44,6 +44,7 @@ class Evidence:
     network: Any = None
     resolution: float = 0.0
     printed: Printed | None = None
+    says_mode: bool = True
 
     @property
     def end(self) -> int:

@@ -25,6 +25,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.printed_digits import DigitCensus
+from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
@@ -45,16 +46,17 @@ def write_json_lines(trace: Trace, path: Path) -> None:
     with written_whole(path) as raw, _compressing(raw, path) as stream:
         stream.write(orjson.dumps(trace.header.to_json(trace.widths)) + b"\n")
         for row, (frame, time_s) in enumerate(zip(trace.frame.tolist(), trace.time_s.tolist(), strict=True)):
-            stages = {name: _numbers(rows[row]) for name, rows in trace.stages.items()}
+            stages = {name: json_numbers(rows[row]) for name, rows in trace.stages.items()}
             line = {"frame": frame, "time": time_s, "stages": stages}
             stream.write(orjson.dumps(line, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 
 
-def _numbers(row: FloatArray) -> Any:
+def json_numbers(row: FloatArray) -> Any:
+    """An array as JSON can hold it: what is not finite becomes a word."""
     if np.isfinite(row).all():
         return np.ascontiguousarray(row)
     # shortest text that reads back as the same float32, as orjson writes finite arrays
-    return [_number(value) for value in row]
+    return [json_numbers(value) if isinstance(value, np.ndarray) else _number(value) for value in row]
 
 
 def _number(value: np.floating[Any]) -> float | str:
@@ -75,21 +77,21 @@ def _compressing(raw: IO[bytes], path: Path) -> Any:
 
 def read_json_lines(path: Path) -> Trace:
     """Read a trace line by line; `truncation` reports any data after the last complete line."""
-    lines = _lines(path)
+    lines = lines_of(path)
     first, _ = next(lines, (b"", False))
     first = first.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
-    header, widths = json_to_header(_json_line(first, f"{path}:1"), f"{path}:1")
+    header, widths = json_to_header(json_line(first, f"{path}:1"), f"{path}:1")
     rows = _Rows(widths)
     truncation = None
     for number, (line, whole) in enumerate(lines, start=2):
         if not line.strip() and whole:
             continue
         try:
-            entry = _json_line(line, f"{path}:{number}")
+            entry = json_line(line, f"{path}:{number}")
         except UnusableInput:
-            if whole or not _is_cut_off(line):
+            truncation = cut_off_text(line, whole, number, len(rows.frames))
+            if truncation is None:
                 raise
-            truncation = f"cut off in line {number}, after {len(rows.frames)} whole frames"
             break
         rows.append(entry, f"{path}:{number}")
     if not rows.frames:
@@ -97,6 +99,25 @@ def read_json_lines(path: Path) -> Trace:
     stages = {name: rows.joined(name) for name in widths}
     frame, time_s = np.array(rows.frames, np.int64), np.array(rows.times_s)
     return Trace(header, frame, time_s, stages, truncation, printed=rows.digits.printed)
+
+
+def cut_off_text(line: bytes, whole: bool, number: int, frames: int) -> str | None:  # noqa: FBT001 - as `lines_of` yields it
+    """Where a file ends whose last line cannot be read; None where the line is no frame that was cut off."""
+    if whole or not _is_cut_off(line):
+        return None
+    return f"cut off in line {number}, after {frames} whole frames"
+
+
+def begins_with_a_frame(path: Path) -> bool:
+    """Whether the first line is a frame, and no header: the log of a recorder that writes none."""
+    try:
+        first, _ = next(lines_of(path), (b"", False))
+        entry = json_line(first.removeprefix(_BYTE_ORDER_MARK), str(path))
+    except UnusableInput:
+        return False
+    if not isinstance(entry, dict) or entry.keys() & {"format", "version", "producer"}:
+        return isinstance(entry, list)
+    return "frame" in entry or any(isinstance(value, list) for value in entry.values())
 
 
 def _is_cut_off(line: bytes) -> bool:
@@ -109,7 +130,7 @@ def _is_cut_off(line: bytes) -> bool:
     return False
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
+def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Yield (line, whole): `whole` is False for a last line that was cut off."""
     total, rest, broken = 0, b"", False
     try:
@@ -136,6 +157,10 @@ def _chunks(path: Path) -> Iterator[bytes]:
         if path.name.endswith(".zst"):
             yield from _zst_chunks(raw)
             return
+        if raw.read(2) in UTF16_MARKS:  # as `>` of a Windows shell writes it
+            yield decoded(path.read_bytes(), path).encode()
+            return
+        raw.seek(0)
         stream: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw
         while chunk := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read(_CHUNK_BYTES):
             yield chunk
@@ -157,7 +182,8 @@ def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _json_line(line: bytes, place: str) -> Any:
+def json_line(line: bytes, place: str) -> Any:
+    """The value of one line, with NaN as C and C++ print it; UnusableInput names its place."""
     try:
         return _each_key_once(orjson.loads(line), line, place)
     except orjson.JSONDecodeError:

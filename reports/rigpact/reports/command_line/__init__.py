@@ -28,6 +28,7 @@ from rigpact.reports.command_line.judging.nan import nan
 from rigpact.reports.command_line.judging.report import report
 from rigpact.reports.command_line.judging.selftest import selftest
 from rigpact.reports.command_line.making.codegen import codegen
+from rigpact.reports.command_line.making.convert import convert
 from rigpact.reports.command_line.making.demo import demo
 from rigpact.reports.command_line.making.describe import describe
 from rigpact.reports.command_line.making.import_contract import import_contract
@@ -51,7 +52,7 @@ app = typer.Typer(
 )
 for _command in (
     init, doctor, gate, report, selftest,
-    check, check_each, describe, breaking, run, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
+    check, check_each, describe, breaking, run, convert, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
 ):  # fmt: skip
     app.command()(with_operations(_command))
 for _other in (rule, demo, geometry, systems):

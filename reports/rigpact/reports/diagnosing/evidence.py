@@ -60,6 +60,7 @@ def recording_to_evidence(
         drive=drive,
         network=network,
         printed=trace.printed,
+        says_mode=trace.header.says_mode,
     )
 
 

@@ -30,7 +30,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
+from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
@@ -203,7 +203,7 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     rows = _spread(int(teacher.frame_limit or 0))
     previous = np.stack([teacher.previous6d(row) for row in rows.tolist()])
     poses = recorded_poses(clip, contract)[rows]
-    exact = not isinstance(clip, RawClip) and (clip.y_raw is not None or clip.y_norm is not None)
+    exact = isinstance(clip, TeacherFile) and (clip.y_raw is not None or clip.y_norm is not None)
     outputs = OutputStages(contract)
 
     def pose_error(y_norm: FloatArray) -> float:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.making.run import RunMode
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
@@ -18,7 +19,11 @@ from rigpact.reports.command_line.options import (
 
 def explain(
     recording: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, a teacher prediction, a raw clip, or a pasted engine log.")
+        Path,
+        typer.Argument(
+            metavar="TRACE",
+            help="A trace, a table or arrays with names, a teacher prediction, a raw clip, a pasted log.",
+        ),
     ],
     *,
     bundle: Annotated[
@@ -45,6 +50,9 @@ def explain(
         list[str] | None,
         typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
     ] = None,
+    mode: Annotated[
+        RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")
+    ] = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -62,7 +70,12 @@ def explain(
 
     files, given = ContractFiles(bundle, companion, settings or (), conventions), EvidenceFiles(clip, onnx, replay)
     request = ExplainRequest(
-        recording, files, given, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ())
+        recording,
+        files,
+        given,
+        with_pairs=not singles_only,
+        allow_unjudged=tuple(allow_unjudged or ()),
+        mode=None if mode is None else mode.value,
     )
     diagnosis, notes = explain_recording(request)
     if output_format is OutputFormat.JSON:
