@@ -201,11 +201,11 @@ def broken(text: list[list[str]], what: str) -> list[list[str]]:
         "a misspelt stage": lambda: [
             header.__setitem__(place, name.replace("y_out[", "y_uot[")) for place, name in enumerate(header)
         ],
-        "a short row": lambda: rest[0].pop(),
+        "a short row": rest[0].pop,
         "a word": lambda: first.__setitem__(last, "n/a"),
         "an empty cell": lambda: first.__setitem__(last, ""),
         "a decimal comma": lambda: first.__setitem__(last, "0,5"),
-        "a lost frame": lambda: rest[1].clear(),
+        "a lost frame": rest[1].clear,
         "a frame twice": lambda: rest[1].__setitem__(0, rest[0][0]),
     }
     edits[what]()

@@ -1,7 +1,7 @@
 """Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (tables.py reads them).
 
 A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name. A column of a
-table is one number: `q[3]`, `q.left_knee` or `q.left_knee.2` belong to `q`. A column that is one of a vector and has no place in it is
+table is one number: `q[3]`, `q.left_knee` or `q.left_knee.2` belong to `q`. A column of a vector that has no place in it is
 refused, and so is a vector of which a column is missing: nothing is padded, and nothing is passed over.
 """
 

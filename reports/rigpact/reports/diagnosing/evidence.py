@@ -40,7 +40,10 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
         stages = {**answers, **evidence.recorded}
         order = contract.system.graph.names
         evidence = replace(evidence, recorded={name: stages[name] for name in order if name in stages})
-    return evidence, _notes(recording, contract)
+    notes = _notes(recording, contract)
+    if given.clip is not None and given.clip.resolve() == path.resolve():
+        notes.append("the recording is its own clip: what drove it is taken as it was recorded")
+    return evidence, notes
 
 
 def recording_to_evidence(

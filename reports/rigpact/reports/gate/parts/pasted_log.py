@@ -37,8 +37,11 @@ def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:
 
 
 def _account(diagnosis: Diagnosis, run: RecordedRun) -> Ledger:
-    """Judged stages and contradictions, of those that the log holds and that the project expects."""
+    """Judged stages and contradictions; of the stages that the project expects, those that the log does not print are missing.
+
+    Stages that a log prints only as inputs of others have nothing to be judged by.
+    """
     judged = {stage.stage for stage in diagnosis.stages if stage.ok is not None}
-    said = {stage.stage for stage in diagnosis.stages} | set(run.stages)
-    declared, compared = (len(names) + len(diagnosis.contradictions) for names in (said, judged))
-    return Ledger(declared + (diagnosis.verdict == "undetermined" and declared == compared), compared)
+    missing = set(run.stages) - {stage.stage for stage in diagnosis.stages}
+    compared = len(judged) + len(diagnosis.contradictions)
+    return Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared)
