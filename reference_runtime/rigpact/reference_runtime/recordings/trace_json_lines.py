@@ -26,7 +26,7 @@ from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.printed_digits import DigitCensus
 from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
-from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, is_integer, is_number, json_to_header
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
 _C_TOKENS = re.compile(
@@ -81,7 +81,7 @@ def read_json_lines(path: Path) -> Trace:
     first, _ = next(lines, (b"", False))
     first = first.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
     header, widths = json_to_header(json_line(first, f"{path}:1"), f"{path}:1")
-    rows = _Rows(widths)
+    rows = FrameRows(widths)
     truncation = None
     for number, (line, whole) in enumerate(lines, start=2):
         if not line.strip() and whole:
@@ -214,7 +214,7 @@ def _standard_token(match: re.Match[str]) -> str:
 
 
 @dataclass
-class _Rows:
+class FrameRows:
     """Frames read so far: every one has every stage of the header."""
 
     widths: dict[str, int]
@@ -222,6 +222,7 @@ class _Rows:
     times_s: list[float] = field(default_factory=list)
     digits: DigitCensus = field(default_factory=DigitCensus)
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
+    _count: int = 0
 
     def append(self, entry: Any, place: str) -> None:
         """Add one frame; UnusableInput if it does not match the header or the frames before it."""
@@ -244,21 +245,32 @@ class _Rows:
             self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))
+        self._count += 1
 
     def _keep(self, name: str, row: FloatArray) -> None:
         """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
         blocks = self._blocks.setdefault(name, [])
         height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
-        place = len(self.frames) % height
+        place = self._count % height
         if place == 0:
             blocks.append(np.empty((height, len(row)), np.float32))
         with np.errstate(over="ignore"):
             blocks[-1][place] = row
 
+    def taken(self, header: TraceHeader) -> Trace | None:
+        """The frames since the last call, which are then forgotten; None where there are none. The digits stay counted."""
+        if not self._count:
+            return None
+        stages = {name: self.joined(name) for name in self.widths}
+        frame, time_s = np.array(self.frames, np.int64), np.array(self.times_s)
+        frame, time_s = frame[-self._count :], time_s[-self._count :]
+        self.frames, self.times_s, self._count = self.frames[-1:], self.times_s[-1:], 0
+        return Trace(header, frame, time_s, stages, printed=self.digits.printed)
+
     def joined(self, name: str) -> FloatArray:
         """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
         blocks = self._blocks.pop(name)
-        missing = len(blocks) * len(blocks[0]) - len(self.frames)
+        missing = len(blocks) * len(blocks[0]) - self._count
         blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]
         return np.concatenate(blocks)
 

@@ -49,6 +49,11 @@ def diagnose(
     return Diagnosis("explained" if explained else "unexplained", first, stages, named, alike, relations=relations)
 
 
+def first_divergence(evidence: Evidence, contract: Any) -> Divergence | None:
+    """The first frame that differs and, in it, the first stage; nothing is searched."""
+    return _first_divergence(Hypotheses(evidence, contract), _first_not_finite(evidence, contract))
+
+
 def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
     """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
     base = {knob: value for cause in causes if cause.stage not in unresolved for knob, value in cause.changes.items()}

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 from rigpact.reports.terminal import plain, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
@@ -69,9 +69,13 @@ def _print_divergence(diagnosis: Diagnosis, console: Console) -> None:
     first = diagnosis.first_divergence
     if first is None:
         return
+    console.print(Text(f"First divergence: {divergence_text(first)}", style="bold"))
+
+
+def divergence_text(first: Divergence) -> str:
+    """The place of a divergence, and its size."""
     size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-    words = f"First divergence: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
-    console.print(Text(words, style="bold"))
+    return f"frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
 
 
 def _print_cause(cause: Cause, console: Console) -> None:

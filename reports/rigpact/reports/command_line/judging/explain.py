@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from rigpact.reports.command_line.options import (
     OutputFormat,
     Settings,
 )
+
+if TYPE_CHECKING:
+    from rigpact.reports.diagnosing.explain import ExplainRequest
 
 
 def explain(
@@ -53,6 +56,16 @@ def explain(
     mode: Annotated[
         RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")
     ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once."),
+    ] = False,
+    until_idle: Annotated[
+        float | None,
+        typer.Option(
+            "--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."
+        ),
+    ] = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -77,6 +90,8 @@ def explain(
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
     )
+    if follow:
+        _follow(request, until_idle)
     diagnosis, notes = explain_recording(request)
     if output_format is OutputFormat.JSON:
         print_json(diagnosis.to_json())
@@ -86,3 +101,22 @@ def explain(
             console.print(f"note: {note}", style="yellow", markup=False)
         print_diagnosis(diagnosis, console)
     raise typer.Exit(diagnosis.exit_code)
+
+
+def _follow(request: ExplainRequest, idle_s: float | None) -> None:
+    """Say where a growing recording first differs; what is then recorded is explained as any other recording."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.files.contracts import optional_contract
+    from rigpact.reports.diagnosing.diagnosis_text import divergence_text
+    from rigpact.reports.following.follow import FollowRequest
+    from rigpact.reports.following.follow import follow as follow_recording
+
+    contract = optional_contract(request.contract)
+    if contract is None:
+        raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
+    typer.echo(f"following {request.recording}; Control-C ends it", err=True)
+    found = follow_recording(FollowRequest(request.recording, contract, request.given, idle_s))
+    if found.first is None:
+        typer.echo(f"{found.frames} frames came, and none differs", err=True)
+    else:
+        typer.echo(f"first wrong: {divergence_text(found.first)}", err=True)
