@@ -41,23 +41,30 @@ from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
 from rigpact.reports.command_line.own_operations import with_operations
+from rigpact.reports.command_line.quiet import with_quiet
 
+_HELP_WIDTH = 120
+"""Widest help; a narrower terminal gets narrower help."""
 app = typer.Typer(
     name="rigpact",
     help="Keep the two halves of a neural animation runtime in agreement.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
     rich_markup_mode=None,  # help in boxes makes the start three times as slow
     pretty_exceptions_enable=False,
 )
 for _command in (
-    init, doctor, gate, report, selftest,
-    check, check_each, describe, breaking, run, convert, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
+    init, doctor, gate, report, selftest, check, check_each, breaking, run, convert, diff, explain, nan, adequacy, codegen,
+    sweep, stamp,
 ):  # fmt: skip
-    app.command()(with_operations(_command))
-for _other in (rule, demo, geometry, systems):
+    app.command()(with_quiet(with_operations(_command)))
+for _information in (describe, operations):
+    app.command()(with_operations(_information))
+for _other in (demo, geometry):
+    app.command()(with_quiet(_other))
+for _other in (rule, systems):
     app.command()(_other)
-app.command("import")(import_contract)
+app.command("import")(with_quiet(import_contract))
 app.add_typer(neurarig, name="neurarig")
 
 

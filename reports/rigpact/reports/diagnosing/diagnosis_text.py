@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
-from rigpact.reports.terminal import plain, table
+from rigpact.reports.terminal import plain, sum_up, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
 _SENTENCE = {
@@ -40,7 +40,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         console.print(Text(f"Not told apart by this data: {words}", style="dim"))
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
-    console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
+    sum_up(line.append(f": {_sentence(diagnosis)}{rests}", style="default"), console)
 
 
 def _sentence(diagnosis: Diagnosis) -> str:

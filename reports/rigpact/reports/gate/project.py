@@ -23,6 +23,9 @@ from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.tables import SUFFIXES
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
+from rigpact.reports.file_lists import listed_files
 
 _WILD = frozenset("*?[")
 
@@ -137,13 +140,10 @@ class Project:
 
 
 def matching(pattern: str) -> list[Path]:
-    """The files that match a pattern, sorted; a plain name matches itself. UnusableInput without a match."""
-    if _WILD.isdisjoint(pattern):
+    """The files of a folder, or those that match a pattern, sorted; a plain name is itself. UnusableInput without a match."""
+    if _WILD.isdisjoint(pattern) and not Path(pattern).is_dir():
         return [Path(pattern)]
-    found = sorted(path for path in Path().glob(pattern) if path.is_file())
-    if not found:
-        raise UnusableInput("[gate] clips", f"no file that matches {pattern!r}", "at least one")
-    return found
+    return listed_files([pattern], (".json", *TRACE_ENDINGS, *SUFFIXES), "[gate] clips")
 
 
 def check_names(settings: GateSettings, system: System) -> None:

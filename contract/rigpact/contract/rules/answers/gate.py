@@ -98,7 +98,7 @@ BREAKING_CHANGE = Rule(
     name="breaking-change",
     severity=Severity.ERROR,
     message="since {base}: {message} ({kind}; {classes})",
-    hint="if it is meant, `rigpact breaking --against REV --record FILE` writes the entry that acknowledges it",
+    hint="if it is meant, `rigpact breaking --base REV --record FILE` writes the entry that acknowledges it",
     why="somebody's code, network or recordings stop fitting the day this is merged",
 )
 CHANGE_ACKNOWLEDGED = Rule(

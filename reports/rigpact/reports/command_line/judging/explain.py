@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,9 @@ from rigpact.reports.command_line.options import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rigpact.reports.diagnosing.diagnosis import Diagnosis
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
 
@@ -75,11 +79,10 @@ def explain(
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     files, given = ContractFiles(bundle, companion, settings or (), conventions), EvidenceFiles(clip, onnx, replay)
     request = ExplainRequest(
@@ -96,11 +99,16 @@ def explain(
     if output_format is OutputFormat.JSON:
         print_json(diagnosis.to_json())
     else:
-        console = stdout()
-        for note in notes:
-            console.print(f"note: {note}", style="yellow", markup=False)
-        print_diagnosis(diagnosis, console)
+        show(partial(_print, diagnosis, notes))
     raise typer.Exit(diagnosis.exit_code)
+
+
+def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
+    from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
+
+    for note in notes:
+        console.print(f"note: {note}", style="yellow", markup=False)
+    print_diagnosis(diagnosis, console)
 
 
 def _follow(request: ExplainRequest, idle_s: float | None) -> None:

@@ -43,23 +43,22 @@ def codegen(
     from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
     from rigpact.reports.engine.codegen import contract_header, copy_headers, copy_plugin, lines_to_paste
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.terminal import plain, say
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
     write_bytes(out, contract_header(read, namespace, model_sha256).encode())
     _say_errors(contract, companion)
-    console = stdout()
     stages = len(read.system.stages)
     said = f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"
-    console.print(said, markup=False, highlight=False)
+    say(plain(said))
     if headers is not None:
-        console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)
+        say(f"{copy_headers(headers)}: the runtime's headers")
     if unreal is not None:
-        console.print(f"{copy_plugin(unreal)}: the Unreal plug-in, with the headers", markup=False, highlight=False)
-    console.print("paste into the engine's code:", markup=False, highlight=False)
+        say(f"{copy_plugin(unreal)}: the Unreal plug-in, with the headers")
+    say("paste into the engine's code:")
     for line in lines_to_paste(read, namespace):
-        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+        say(f"  {line}")
 
 
 def _say_errors(contract: Path, companion: Path | None) -> None:

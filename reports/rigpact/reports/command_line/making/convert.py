@@ -53,7 +53,7 @@ def convert(
     Exit status 0; 2 for a file that is no recording of the contract's system.
     """
     from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording
-    from rigpact.reports.terminal import plain, print_json
+    from rigpact.reports.terminal import plain, print_json, say
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
@@ -62,6 +62,6 @@ def convert(
     if output_format is OutputFormat.JSON:
         print_json(answer.to_json())
         return
-    typer.echo(f"{plain(str(out))} written: {answer.words}")
+    say(f"{plain(str(out))} written: {answer.words}")
     for note in answer.notes:
-        typer.echo(f"note: {plain(note)}")
+        say(f"note: {plain(note)}")

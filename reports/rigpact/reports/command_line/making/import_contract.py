@@ -42,14 +42,14 @@ def import_contract(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.formats import ImportRequest, import_file
-    from rigpact.reports.terminal import plain
+    from rigpact.reports.terminal import plain, say
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
     imported = import_file(ImportRequest(file, out, onnx, recording, fps))
     write_bytes(out, imported.content)
-    typer.echo(f"{plain(str(out))} written: {imported.what}")
+    say(f"{plain(str(out))} written: {imported.what}")
     for note in imported.notes:
-        typer.echo(f"note: {plain(note)}")
+        say(f"note: {plain(note)}")
     if imported.left_open:
-        typer.echo(f"left open: {plain(', '.join(imported.left_open))}; `rigpact check` names each place")
+        say(f"left open: {plain(', '.join(imported.left_open))}; `rigpact check` names each place")

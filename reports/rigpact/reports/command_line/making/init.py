@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +37,7 @@ def init(
     from rigpact.reports.gate.setup.found_files import project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
     from rigpact.reports.git_revision import known_revision
+    from rigpact.reports.terminal import say
 
     path = folder / FILE_NAME
     if path.exists() and not force:
@@ -47,9 +49,9 @@ def init(
     text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
     write_bytes(path, text.encode("utf-8"))
     for line in _summary(path, found):
-        typer.echo(line)
+        say(line)
     _say_what_can_be_judged(path)
-    typer.echo("now: rigpact gate")
+    say("now: rigpact gate")
 
 
 def _say_what_can_be_judged(path: Path) -> None:
@@ -58,12 +60,12 @@ def _say_what_can_be_judged(path: Path) -> None:
 
     from rigpact.contract.settings.configuration import read_configuration
     from rigpact.reports.gate.setup.doctor import examine, print_examination
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.terminal import show
 
     configuration = read_configuration(path)
     with contextlib.chdir(path.resolve().parent):
         examination = examine(configuration.gate, datetime.now().astimezone().date())
-    print_examination(examination, stdout(), path)
+    show(partial(print_examination, examination, place=path))
 
 
 def _draft_contract(folder: Path, *, is_forced: bool) -> None:
@@ -71,17 +73,17 @@ def _draft_contract(folder: Path, *, is_forced: bool) -> None:
     from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.drafting import draft_of_folder
     from rigpact.reports.importing.formats import ImportRequest, finished
-    from rigpact.reports.terminal import plain
+    from rigpact.reports.terminal import plain, say
 
     path = folder / "contract.toml"
     if path.exists() and not is_forced:
         raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
     made = finished(draft_of_folder(folder), ImportRequest(folder, path))
     write_bytes(path, made.content)
-    typer.echo(f"{plain(str(path))} drafted: look for GUESSED and LEFT OPEN in it")
+    say(f"{plain(str(path))} drafted: look for GUESSED and LEFT OPEN in it")
     for note in made.notes:
-        typer.echo(f"note: {plain(note)}")
-    typer.echo(f"now: rigpact check {plain(str(path))}")
+        say(f"note: {plain(note)}")
+    say(f"now: rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:

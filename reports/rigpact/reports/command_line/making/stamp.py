@@ -25,7 +25,7 @@ def stamp(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.stamp import write_stamped
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.terminal import plain, say
 
     read = open_contract(ContractFiles(contract, None, (), None))
     document = read_document(contract)
@@ -39,4 +39,4 @@ def stamp(
                 "the hash would change with the stamp: write the numbers into the contract",
             )  # fmt: skip
     write_stamped(model, read.sha256, out)
-    stdout().print(f"{out}: belongs to {contract.name}, {read.sha256[:12]}", markup=False, highlight=False)
+    say(f"{plain(str(out))}: belongs to {plain(contract.name)}, {read.sha256[:12]}")
