@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 from rich.console import Console
@@ -33,8 +33,12 @@ _PROGRESS_AFTER_ITEMS = 64
 
 
 def stdout() -> _Answer:
-    """The console for answers, as wide as the terminal, or as COLUMNS says; rich reads NO_COLOR and FORCE_COLOR."""
-    return _Answer(file=sys.stdout, soft_wrap=True, highlight=False, width=_width())
+    """The console for answers, as wide as the terminal, or as COLUMNS says. rich reads FORCE_COLOR.
+
+    NO_COLOR leaves plain text, without bold too: a log shows every escape as a sign.
+    """
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return _Answer(file=sys.stdout, soft_wrap=True, highlight=False, width=_width(), color_system=colours)
 
 
 def _width() -> int | None:

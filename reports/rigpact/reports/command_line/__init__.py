@@ -60,10 +60,10 @@ for _command in (
     app.command()(with_quiet(with_operations(_command)))
 for _information in (describe, operations):
     app.command()(with_operations(_information))
-for _other in (demo, geometry):
-    app.command()(with_quiet(_other))
-for _other in (rule, systems):
-    app.command()(_other)
+app.command()(with_quiet(demo))
+app.command()(with_quiet(geometry))
+app.command()(rule)
+app.command()(systems)
 app.command("import")(with_quiet(import_contract))
 app.add_typer(neurarig, name="neurarig")
 

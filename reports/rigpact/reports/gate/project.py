@@ -25,9 +25,10 @@ from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.tables import SUFFIXES
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
-from rigpact.reports.file_lists import listed_files
+from rigpact.reports.file_lists import named_files
 
-_WILD = frozenset("*?[")
+_CLIPS = (".json", *TRACE_ENDINGS, *SUFFIXES)
+"""Names of the files that are taken from a folder of clips."""
 
 
 class Project:
@@ -45,7 +46,7 @@ class Project:
         self.bundle_path = Path(settings.bundle)
         self.companion_path = Path(settings.companion) if settings.companion else None
         self.model_path = Path(settings.model) if settings.model else None
-        self.clip_paths = tuple(dict.fromkeys(path for pattern in settings.clips for path in matching(pattern)))
+        self.clip_paths = tuple(named_files(settings.clips, _CLIPS, "[gate] clips"))
         self._clips: dict[Path, Any] = {}
         self.document = read_document(self.bundle_path)
         self.system = system_of(self.document)
@@ -137,13 +138,6 @@ class Project:
         if path not in self._clips:
             self._clips[path] = files_of(self.contract).clip(path, self.contract)
         return self._clips[path]
-
-
-def matching(pattern: str) -> list[Path]:
-    """The files of a folder, or those that match a pattern, sorted; a plain name is itself. UnusableInput without a match."""
-    if _WILD.isdisjoint(pattern) and not Path(pattern).is_dir():
-        return [Path(pattern)]
-    return listed_files([pattern], (".json", *TRACE_ENDINGS, *SUFFIXES), "[gate] clips")
 
 
 def check_names(settings: GateSettings, system: System) -> None:

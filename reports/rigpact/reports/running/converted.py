@@ -50,12 +50,13 @@ class Converted:
         stages = ", ".join(f"{name} ({width})" for name, width in self.trace.widths.items())
         return f"{len(self.trace.frame)} frames, {self.trace.header.mode}, of {stages}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer as data."""
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The recording as data."""
         header = self.trace.header
         return {
-            "out": str(self.out), "frames": len(self.trace.frame), "fps": header.fps, "mode": header.mode,
-            "system": header.system, "stages": self.trace.widths, "notes": list(self.notes),
+            "frames": len(self.trace.frame), "fps": header.fps, "mode": header.mode, "system": header.system,
+            "stages": self.trace.widths,
         }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from rigpact.reports.command_line.options import (
     Settings,
     contract_files,
 )
+from rigpact.reports.command_line.written import answer_written
 
 
 def convert(
@@ -53,15 +54,10 @@ def convert(
     Exit status 0; 2 for a file that is no recording of the contract's system.
     """
     from rigpact.reports.running.converted import ConvertRequest, Says, convert_recording
-    from rigpact.reports.terminal import plain, print_json, say
 
     names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
     says = Says(None if mode is None else mode.value, fps, producer)
     files = contract_files(bundle, companion, settings, conventions)
     answer = convert_recording(ConvertRequest(recording, out, files, names, says))
-    if output_format is OutputFormat.JSON:
-        print_json(answer.to_json())
-        return
-    say(f"{plain(str(out))} written: {answer.words}")
-    for note in answer.notes:
-        say(f"note: {plain(note)}")
+    lines = [f"{out} written: {answer.words}"]
+    answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)
