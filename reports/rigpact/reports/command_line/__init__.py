@@ -37,6 +37,7 @@ from rigpact.reports.command_line.making.neurarig import neurarig
 from rigpact.reports.command_line.making.operations import operations
 from rigpact.reports.command_line.making.rule import rule
 from rigpact.reports.command_line.making.run import run
+from rigpact.reports.command_line.making.schema import schema
 from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
@@ -63,6 +64,7 @@ for _information in (describe, operations):
 app.command()(with_quiet(demo))
 app.command()(with_quiet(geometry))
 app.command()(rule)
+app.command()(schema)
 app.command()(systems)
 app.command("import")(with_quiet(import_contract))
 app.add_typer(neurarig, name="neurarig")
