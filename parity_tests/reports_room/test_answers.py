@@ -19,6 +19,7 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reports.command_line import app
 from rigpact.reports.command_line.answers import ANSWERS
 
+from ..declared_room.foreign_files import DEPLOY, write_yaml
 from ..engine_recordings import as_engine
 
 Command = Callable[..., Any]
@@ -94,7 +95,7 @@ def test_the_answers_where_something_is_wrong(
     assert command("run", *contract, *driven, "--frames", 12, "--set", wrong, "-o", "wrong.trace.jsonl").status == 0
     apart = command("diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", *contract).status
     check(command, "diff", "right.trace.jsonl", "wrong.trace.jsonl", "--bundle", *contract, status=apart)
-    check(command, "explain", "wrong.trace.jsonl", "--bundle", *contract, *driven, status=apart)
+    check(command, "explain", "wrong.trace.jsonl", "--bundle", *contract, *driven, status=None)
     check(command, "adequacy", "clips", "--bundle", *contract, status=None)
     spoilt = json.loads(Path("norm_template.json").read_text(encoding="utf-8"))
     spoilt["StdX"][12] = 0.0
@@ -107,7 +108,7 @@ def test_the_answers_where_something_is_wrong(
     "words",
     [
         ("--drift", "--frames", 30),
-        ("--perturb", "nan@5", "--frames", 12),
+        ("--perturb", "ring-slot@5:17=nan", "--frames", 12),
         ("--frames", 30),
         ("--teacher", "--frames", 12),
     ],
@@ -151,17 +152,10 @@ def test_the_answers_about_rigpact_itself(command: Command, tmp_path: Path) -> N
     check(command, "geometry", module, status=None)
 
 
-def test_the_answer_about_an_imported_contract(command: Command, tmp_path: Path, checkout: Path) -> None:
+def test_the_answer_about_an_imported_contract(command: Command, tmp_path: Path) -> None:
     """What is left open is read by the script that fills it in."""
-    source = next((checkout / "parity_tests" / "declared_room").rglob("*.yaml"), None)
-    text = "default_joint_pos: [0.0, 0.0]\njoint_names: [knee, hip]\nactions:\n  JointPositionAction:\n    scale: [0.5, 0.5]\n    offset: [0.0, 0.0]\n"
-    file = source or tmp_path / "deploy.yaml"
-    if source is None:
-        file.write_text(text, encoding="utf-8")
-    answer = command("import", file, "-o", tmp_path / "contract.toml", "--format", "json")
-    if answer.status == 0:
-        validator = jsonschema.Draft202012Validator(schema_of(command, "import"))
-        assert [error.message for error in validator.iter_errors(json.loads(answer.out))] == []
+    source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
+    check(command, "import", source, "-o", tmp_path / "contract.toml")
 
 
 def test_both_ends_of_the_wire_answer_by_their_schema(command: Command) -> None:

@@ -19,12 +19,12 @@ def listed_files(words: Iterable[str | Path], endings: tuple[str, ...], option: 
 
 
 def named_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:
-    """The same; a name that is no pattern is itself, even where no such file is: its reader says so."""
+    """The same; a name that is no pattern is itself, even where no such file is: its reader says so. It may be said twice."""
     found: list[Path] = []
     for word in words:
         is_plain = _WILD.isdisjoint(str(word)) and not Path(word).is_dir()
         found += [Path(word)] if is_plain else listed_files([word], endings, option)
-    return list(dict.fromkeys(found))
+    return found
 
 
 def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
@@ -34,12 +34,12 @@ def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
         return [place]
     if place.is_dir():
         found = sorted(path for path in place.iterdir() if path.is_file() and path.name.lower().endswith(endings))
-        expected = f"{', '.join(endings)} files in it"
+        missing, expected = "a directory without one", f"{', '.join(endings)} files in it"
     else:
         base = Path(place.anchor)
         pattern = place.relative_to(base).as_posix() if place.parts else ""
         found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
-        expected = "a file, a folder or a pattern"
+        missing, expected = "no such file", "a file, a folder or a pattern"
     if not found:
-        raise UnusableInput(f"{option} {word}".strip(), "no such file", expected, "check the spelling of the path")
+        raise UnusableInput(f"{option} {word}".strip(), missing, expected, "check the spelling of the path")
     return found

@@ -29,12 +29,12 @@ def is_json_table(path: Path) -> bool:
     content = read_bytes(path)
     if has_marking_key(content):
         return False
-    if content[:64].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").startswith(b"["):
-        return True
     try:
         root = bytes_to_json(decoded(content, path).encode(), path).data
     except UnusableInput:
         return False
+    if isinstance(root, list):
+        return bool(root) and isinstance(root[0], list | dict) and _holds_rows(root)
     return isinstance(root, dict) and kind_of(root) is None and any(map(_holds_rows, root.values()))
 
 

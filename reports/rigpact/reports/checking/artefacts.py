@@ -27,7 +27,7 @@ def artefacts_of(words: Iterable[Path]) -> list[Path]:
         raise UnusableInput(
             inside[0].parent, "no artefact", "a bundle, a contract, clips, teacher files or a model in it"
         )
-    return list(dict.fromkeys((*named, *found)))
+    return [*named, *(path for path in dict.fromkeys(found) if path not in named)]
 
 
 def _is_artefact(path: Path) -> bool:
