@@ -377,3 +377,10 @@ def test_compressed_lines_without_a_header_are_read(
     packed = tmp_path / "run.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert command("diff", recorded, packed, *bundle, "--stage", "y_out").status == 0
+
+
+@refused("`--mode` that contradicts the recording", "exit 2")
+def test_a_mode_that_the_recording_denies_is_refused(command: Command, bundle: tuple[str, ...], recorded: Path) -> None:
+    """A free run that is judged as a clip-driven one hides what it feeds back."""
+    assert command("explain", recorded, *bundle, "--mode", "free").status == 2
+    assert command("explain", recorded, *bundle, "--mode", "teacher").status == 0

@@ -48,7 +48,9 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             f"one of {', '.join(contract.system.graph.names)}",
         )
     evidence, notes = read_evidence(request.recording, contract, request.given)
-    if request.mode is not None and not evidence.says_mode:
+    if request.mode is not None and evidence.says_mode and request.mode != evidence.mode:
+        raise UnusableInput("--mode", request.mode, f"{evidence.mode}: the recording says so itself")
+    if request.mode is not None:
         evidence = replace(evidence, mode=request.mode, says_mode=True)
     with working("replaying stages and searching conventions"):
         found = diagnose(evidence, contract, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)

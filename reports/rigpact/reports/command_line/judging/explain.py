@@ -24,6 +24,23 @@ if TYPE_CHECKING:
     from rigpact.reports.diagnosing.explain import ExplainRequest
 
 
+Replay = Annotated[
+    Path | None, typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none.")
+]
+Unjudged = Annotated[
+    list[str] | None,
+    typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
+]
+WhoDrove = Annotated[RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once.")
+]
+UntilIdle = Annotated[
+    float | None,
+    typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."),
+]
+
+
 def explain(
     recording: Annotated[
         Path,
@@ -47,29 +64,13 @@ def explain(
     onnx: Annotated[
         Path | None, typer.Option("--onnx", metavar="FILE", help="The model: the network's own output is judged too.")
     ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none."),
-    ] = None,
+    replay: Replay = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
-    allow_unjudged: Annotated[
-        list[str] | None,
-        typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
-    ] = None,
-    mode: Annotated[
-        RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")
-    ] = None,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once."),
-    ] = False,
-    until_idle: Annotated[
-        float | None,
-        typer.Option(
-            "--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."
-        ),
-    ] = None,
+    allow_unjudged: Unjudged = None,
+    mode: WhoDrove = None,
+    follow: Follow = False,
+    until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -93,8 +94,8 @@ def explain(
         allow_unjudged=tuple(allow_unjudged or ()),
         mode=None if mode is None else mode.value,
     )
-    if follow:
-        _follow(request, until_idle)
+    if follow or until_idle is not None:
+        _follow(request, until_idle, is_asked=follow)
     diagnosis, notes = explain_recording(request)
     if output_format is OutputFormat.JSON:
         print_json(diagnosis.to_json())
@@ -111,7 +112,7 @@ def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
     print_diagnosis(diagnosis, console)
 
 
-def _follow(request: ExplainRequest, idle_s: float | None) -> None:
+def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:
     """Say where a growing recording first differs; what is then recorded is explained as any other recording."""
     from rigpact.contract.errors import UnusableInput
     from rigpact.reference_runtime.files.contracts import optional_contract
@@ -119,6 +120,8 @@ def _follow(request: ExplainRequest, idle_s: float | None) -> None:
     from rigpact.reports.following.follow import FollowRequest
     from rigpact.reports.following.follow import follow as follow_recording
 
+    if not is_asked:
+        raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
     contract = optional_contract(request.contract)
     if contract is None:
         raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
