@@ -267,12 +267,25 @@ def fewer_rows(path: Path, stages: Stages) -> None:
     np.savez(path, y_out=np.array(stages["y_out"]), x_raw=np.array(stages["x_raw"])[:-1])
 
 
+def one_number(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.float32(3))
+
+
+def no_frames(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.zeros((0, 276)))
+
+
+def no_archive(path: Path, stages: Stages) -> None:
+    path.write_bytes(b"PK\x03\x04junk")
+
+
 def transposed(path: Path, stages: Stages) -> None:
     np.savez(path, y_out=np.array(stages["y_out"]).T)
 
 
 @refused(
-    "an .npz with pickled objects, words, an array twice, fewer rows of one, or frames as columns", "one line, exit 2"
+    "an .npz with pickled objects, words, an array twice, fewer rows of one, no frames, or frames as columns",
+    "one line, exit 2",
 )
 @pytest.mark.parametrize(
     ("write", "said"),
@@ -282,6 +295,9 @@ def transposed(path: Path, stages: Stages) -> None:
         (array_twice, "two arrays 'y_out'"),
         (fewer_rows, "as many rows"),
         (transposed, "8 numbers a frame, expected 276"),
+        (one_number, "no frames"),
+        (no_frames, "no frames"),
+        (no_archive, "not a zip file"),
     ],
 )
 def test_a_broken_archive_is_refused_in_one_line(
@@ -315,6 +331,34 @@ def test_broken_json_rows_are_refused_in_one_line(
     assert answer.status == 2
     assert answer.err.count("\n") == 1
     assert said in answer.err
+
+
+@refused(
+    "a file with a table's name that holds none: empty, binary, a line without end, only names, escapes",
+    "one line, exit 2",
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        bytes(range(256)),
+        b"x" * 200_000 + b"\n1\n",
+        b"y_out[0]\n",
+        b"\x1b[31my_out[0]\n1\n",
+        b'a,b\n"x',
+        b"\xff\xfe\x00",
+    ],
+    ids=["empty", "binary", "long", "names", "escape", "quote", "half a sign"],
+)
+def test_a_file_that_is_no_table_is_refused_in_one_line(
+    command: Command, bundle: tuple[str, ...], tmp_path: Path, content: bytes
+) -> None:
+    """A traceback tells an animator nothing."""
+    (tmp_path / "table.csv").write_bytes(content)
+    answer = command("explain", tmp_path / "table.csv", *bundle)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert "\x1b" not in answer.err
 
 
 @passes("a table whose numbers were printed with six decimals")

@@ -51,7 +51,7 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
     unnamed: the vectors that stand one after the other in a file without names.
     """
     table = read_table(path)
-    columns = _with_names(table.columns, unnamed, contract, path)
+    columns = _of_frames(_with_names(table.columns, unnamed, contract, path), contract, path)
     names: Mapping[str, Any] = contract.system.recordings
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
@@ -70,6 +70,14 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
         census.add(rows.ravel())
     stages = {name: rows.astype(np.float32) for name, rows in found.items()}
     return Trace(header, frame, time_s, stages, table.truncation, printed=census.printed)
+
+
+def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
+    """The columns without single numbers, which belong to no frame; UnusableInput for a vector without a frame."""
+    for name in contract.system.graph.names:
+        if name in columns and (not columns[name].ndim or not len(columns[name])):
+            raise UnusableInput(f"{path}#{name}", "no frames", "one row of numbers for each frame")
+    return {name: values for name, values in columns.items() if values.ndim and len(values)}
 
 
 def _header(table: Table, fps: float, contract: Any) -> TraceHeader:

@@ -94,12 +94,19 @@ def _numbers(values: NDArray[Any], place: str) -> NDArray[Any]:
 def _read_csv(path: Path) -> Table:
     text = decoded(read_bytes(path), path)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
-    header = [name.strip() for name in next(lines, [])]
-    rows = [(lines.line_num, words) for words in lines]
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        rows = [(lines.line_num, words) for words in lines]
+    except csv.Error as error:
+        raise UnusableInput(f"{path}:{lines.line_num}", f"a line that is no table's ({error})", "a table") from None
     if all(text_number(word) is not None for word in header):
         numbers = _filled([(1, header), *rows], len(header), path)
         unnamed = ({UNNAMED: _cells(words, header, path, line)} for line, words in numbers)
         return Table(stacked_rows(unnamed, path), is_text=True)
+    return _named_table(header, rows, path)
+
+
+def _named_table(header: list[str], rows: list[tuple[int, list[str]]], path: Path) -> Table:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise UnusableInput(f"{path}:1", f"two columns {twice!r}", "each name once")
