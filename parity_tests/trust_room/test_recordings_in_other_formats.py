@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from .recorded_demo import TRACE, project
 from .tried import passes, refused
 
 FRAMES = 8
@@ -428,3 +429,19 @@ def test_a_mode_that_the_recording_denies_is_refused(command: Command, bundle: t
     """A free run that is judged as a clip-driven one hides what it feeds back."""
     assert command("explain", recorded, *bundle, "--mode", "free").status == 2
     assert command("explain", recorded, *bundle, "--mode", "teacher").status == 0
+
+
+@passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")
+def test_arrays_are_a_recording_of_the_gate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project declares the mode; a guess beside it would be an alarm in every build."""
+    folder = project(tmp_path / "project")
+    frames = [json.loads(line)["stages"] for line in (folder / TRACE).read_text(encoding="utf-8").splitlines()[1:]]
+    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
+    settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace(TRACE, "engine.npz")
+    (folder / "rigpact.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    sound = command("gate")
+    assert sound.status == 0, sound.out
+    frames[7]["y_out"][100] += 0.2
+    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
+    assert command("gate").status == 1
