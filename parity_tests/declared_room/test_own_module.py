@@ -157,7 +157,8 @@ def test_every_command_that_reads_contracts_has_the_option(command: Command) -> 
     """A stage that one command knows and the next one does not is no tool."""
     names = {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands}
     having = {name for name in names if "--operations" in command(name, "--help").out}
-    assert names - having == {"rule", "demo", "geometry", "systems", "import"}  # none of them opens a declaration
+    # none of these opens a declaration
+    assert names - having == {"rule", "schema", "demo", "geometry", "systems", "import"}
     assert command("check", "contract.toml", *WITH).status == 0
     assert command("describe", "contract.toml", *WITH).status == 0
     assert command("adequacy", "clip.csv", "--bundle", "contract.toml", *WITH).status == 0

@@ -170,6 +170,11 @@ def by_ourselves(folder: Path) -> GateReport:
     return gated(folder, FILES)
 
 
+def other_widths_in_a_log(folder: Path) -> GateReport:
+    (folder / "Game.log").write_text("[Schema OK] X=420 Y=276 C=7 fps=60.0\n", encoding="utf-8")
+    return gated(folder, FILES.replace(TRACE, "Game.log"))
+
+
 def playback(folder: Path) -> GateReport:
     trace = record(folder, TRACE)
     stages = {name: trace.stages[name] for name in ("y_out", "quat")}
@@ -224,6 +229,7 @@ CASES: dict[str, Callable[[Path], GateReport]] = {
     "RP967": diverging,
     "RP985": with_tail(("Mul", "answer huge", "far")),
     "RP986": with_tail(*SWALLOWED),
+    "RP987": other_widths_in_a_log,
     "RP968": outside_envelope,
     "RP969": breaking,
     "RP970": acknowledged,

@@ -73,7 +73,7 @@ expires = "2027-03-31"
 ```
 
 ## Breaking changes that are meant
-A change with an entry in `change-record` is acknowledged: `rigpact breaking norm_template.json --against origin/main --record
+A change with an entry in `change-record` is acknowledged: `rigpact breaking norm_template.json --base origin/main --record
 CHANGES.md` writes it. The entry is bound to both versions' hashes; the next change needs its own.
 
 ## The archive

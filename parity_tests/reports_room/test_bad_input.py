@@ -65,6 +65,8 @@ def test_missing_files_and_folders_are_named(command: Any, demo_bundle: Path, tm
     """The most common mistake is a path."""
     missing = command(*words(tmp_path / "no such file.json", demo_bundle, tmp_path))
     assert (missing.status, "found nothing, expected an existing file" in missing.err) == (2, True)
+    if words is _check_words:
+        return  # a folder of artefacts can be checked
     folder = command(*words(demo_bundle, demo_bundle, tmp_path))
     assert (folder.status, "found a directory" in folder.err) == (2, True)
     assert "norm_template.json" in folder.err, "the hint names what the folder holds"

@@ -129,7 +129,7 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
         ((), "Missing argument"),
         (("OLD",), "1 file"),
         (("OLD", "OLD", "OLD"), "3 file"),
-        (("OLD", "OLD", "--against", "main"), "2 file"),
+        (("OLD", "OLD", "--base", "main"), "2 file"),
         (("OLD", "OLD", "--companion", "OLD"), "1 file"),
         (("OLD", "missing.json"), "missing.json"),
         (("OLD", "."), "directory"),
@@ -180,9 +180,9 @@ def test_the_old_version_is_read_from_git(command: Any, repository: Path, monkey
     monkeypatch.chdir(repository / "data")
     before = (repository / "data" / "norm_template.json").read_bytes()
 
-    near = command("breaking", "--against", "main", "norm_template.json")
+    near = command("breaking", "--base", "main", "norm_template.json")
     monkeypatch.chdir(repository)
-    far = command("breaking", "--against", "main", "data/norm_template.json")
+    far = command("breaking", "--base", "main", "data/norm_template.json")
 
     assert (near.status, far.status) == (1, 1)
     assert "frame-rate-changed" in near.out
@@ -210,7 +210,7 @@ def test_what_git_does_not_have_is_one_line(
     if name == "other.json":
         shutil.copy(repository / "data" / "norm_template.json", path)
 
-    answer = command("breaking", "--against", revision, path)
+    answer = command("breaking", "--base", revision, path)
 
     assert (answer.status, answer.out) == (2, "")
     assert says in answer.err
@@ -228,7 +228,7 @@ def test_outside_a_repository_is_one_line(
     folder.mkdir()
     path = Path(shutil.copy(old, folder))
 
-    answer = command("breaking", "--against", "main", path)
+    answer = command("breaking", "--base", "main", path)
 
     assert answer.status == 2
     assert "no git repository" in answer.err
@@ -238,7 +238,7 @@ def test_without_git_the_reason_is_said(command: Any, old: Path, monkeypatch: py
     """A small container may have no git; the error must give this reason."""
     monkeypatch.setenv("PATH", "")
 
-    answer = command("breaking", "--against", "main", old)
+    answer = command("breaking", "--base", "main", old)
 
     assert answer.status == 2
     assert "no program called git" in answer.err

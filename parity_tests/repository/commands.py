@@ -67,6 +67,9 @@ def questions(of: Project, aside: Path) -> Iterator[tuple[str, Say]]:
     yield "run --mode free", (*run, "--mode", "free", "--out", aside / "free.trace.jsonl")
     yield "run --mode playback", (*run, "--mode", "playback", "--out", aside / "playback.trace.jsonl")
     yield "run --set, another convention", (*run, "--set", of.wrong, "--out", wrong)
+    arrays = aside / "engine.npz"
+    yield "convert", ("convert", right, "-o", arrays)
+    yield "diff, its arrays", ("diff", right, arrays, "--bundle", *contract)
     yield "diff, the same run", ("diff", right, right, "--bundle", *contract)
     yield "diff, another convention", ("diff", right, wrong, "--bundle", *contract)
     yield "explain, the contract's conventions", ("explain", right, *judged, "--clip", of.clip)

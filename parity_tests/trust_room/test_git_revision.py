@@ -99,7 +99,7 @@ def test_a_bare_repository_in_the_project_runs_nothing(
     settings = '[gate]\nbundle = "evil/norm_template.json"\nagainst = "HEAD"\n'
     (repository / "rigpact.toml").write_text(settings, encoding="utf-8")
     command("gate")
-    command("breaking", folder / BUNDLE, "--against", "HEAD")
+    command("breaking", folder / BUNDLE, "--base", "HEAD")
     command("init", folder, "--force")
     with pytest.raises(UnusableInput, match=r"no norm_template\.json there"):
         read_bytes_at(folder / BUNDLE, "HEAD")
@@ -108,7 +108,7 @@ def test_a_bare_repository_in_the_project_runs_nothing(
 
 @passes("a bundle of the user's own repository, read at another revision", "is read")
 def test_the_users_own_repository_is_read(repository: Path) -> None:
-    """`breaking --against main` is what a reviewer runs most."""
+    """`breaking --base main` is what a reviewer runs most."""
     committed = (repository / BUNDLE).read_bytes()
     (repository / BUNDLE).write_text(json.dumps({"changed": True}), encoding="utf-8")
     assert read_bytes_at(Path(BUNDLE), "HEAD") == committed

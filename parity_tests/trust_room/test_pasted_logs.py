@@ -201,6 +201,77 @@ def test_widths_of_another_bundle_are_a_difference(command: Any, paste: Paste, d
     assert (answer.status, "the engine reports state = 420, the bundle gives 422" in answer.out) == (1, True)
 
 
+SETTINGS = """[gate]
+bundle = "norm_template.json"
+companion = "pretrain_template.json"
+free-run = false
+[[gate.trace]]
+file = "Game.log"
+"""
+
+
+@pytest.fixture
+def gated(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paste: Paste) -> Any:
+    """Ask the gate about a log, beside the demo's bundle."""
+    for name in ("norm_template.json", "pretrain_template.json"):
+        (tmp_path / name).write_bytes((demo_bundle / name).read_bytes())
+
+    def ask(lines: Sequence[str], more: str = "") -> Any:
+        paste(lines)
+        (tmp_path / "rigpact.toml").write_text(SETTINGS + more, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        return command("gate", "--archive", "kept.rigpact.zip", "--html", "page.html")
+
+    return ask
+
+
+@passes("The log of a correct engine in `[[gate.trace]]`, without a clip")
+def test_a_log_is_a_recording_of_the_gate(command: Any, gated: Any, tmp_path: Path) -> None:
+    """A team without a recorder has nothing else to show the gate."""
+    answer = gated(honest())
+    assert answer.status == 0, answer.out + answer.err
+    assert "Engine recording Game" in answer.out
+    assert command("report", tmp_path / "kept.rigpact.zip").status == 0
+    assert command("doctor").status == 0
+
+
+@refused(
+    "The same with the other order of composition, other widths, or nothing that can be judged",
+    "the gate does not pass",
+)
+@pytest.mark.parametrize(
+    ("lines", "status", "said"),
+    [
+        ([composition(step, POSES[step] @ DELTAS[step]) for step in range(STEPS)], 1, "compose_order"),
+        (["[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2)", *honest()], 1, "X=420"),
+        ([composition(0, NEXT[0])[:40]], 2, "UNDETERMINED"),
+    ],
+    ids=["another order", "another bundle", "cut off"],
+)
+def test_a_log_that_contradicts_the_contract_fails_the_gate(
+    gated: Any, lines: list[str], status: int, said: str
+) -> None:
+    """A gate that passes over a log passes everything."""
+    answer = gated(lines)
+    assert answer.status == status, answer.out
+    assert said.replace("X=420", "state = 420") in answer.out
+
+
+@refused("A stage that [[gate.trace]] expects and the log does not print", "the part is UNDETERMINED")
+def test_a_stage_that_a_log_does_not_print_is_missing(gated: Any) -> None:
+    """The log of another build prints less."""
+    assert gated(honest(), 'stages = ["cond", "quat"]\n').status == 2
+
+
+@passes("A log in UTF-16, with a byte order mark or without, and in UTF-8 with one")
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_a_log_in_another_encoding_is_read(command: Any, paste: Paste, encoding: str) -> None:
+    """Windows shells write UTF-16; every line of such a log was passed over."""
+    path = paste(honest())
+    path.write_text(path.read_text(encoding="utf-8"), encoding=encoding)
+    assert "AGREES" in command("explain", path).out
+
+
 @refused("Five inputs and `y_out` are recorded, and no model is given", "`y_out` is named as not judged; exit 2")
 def test_pose_that_was_not_judged_is_not_agreed(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
     """The inputs are right, so the verdict was AGREES; the pose that players see was never looked at."""

@@ -5,6 +5,7 @@ The content of a file shows its kind; its name does not count. To add a kind: a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -80,12 +81,18 @@ _MARKING_KEYS = (
     "MuAngVel", "pose_hist_len",
 )  # fmt: skip
 """What the marks above look for, as text."""
+_AS_KEY = re.compile(rf'"({"|".join(_MARKING_KEYS)})"\s*:'.encode())
 
 
 def is_marked_text(content: bytes) -> bool:
     """Whether text that is no JSON holds a key of an artefact, in UTF-8 or UTF-16: an artefact that was damaged."""
     text = content.replace(b"\0", b"")
     return any(f'"{key}"'.encode() in text for key in _MARKING_KEYS)
+
+
+def has_marking_key(content: bytes) -> bool:
+    """Whether JSON holds an artefact's key as a key: then it is one, whole or damaged, and no table of numbers."""
+    return _AS_KEY.search(content.replace(b"\0", b"")) is not None
 
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:

@@ -196,17 +196,19 @@ class CallableNetwork:
 
 
 def read_replay(path: str | Path) -> ReplayNetwork:
-    """Recorded network outputs: `y_norm` of a trace, or `prediction.y_norm` of a teacher prediction.
+    """Recorded network outputs: `y_norm` of a trace or of named columns, or `prediction.y_norm` of a teacher prediction.
 
     The contract's `output_mode` gives the meaning of the rows (residual, delta, absolute pose); the file does not.
     """
-    from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
+    from rigpact.reference_runtime.recordings.named_columns import is_named_columns, is_recording_path, vectors_of
+    from rigpact.reference_runtime.recordings.trace import read_trace
 
-    if is_trace_path(path):
-        stages = read_trace(path).stages
+    if is_recording_path(path):
+        is_columns = is_named_columns(path)
+        stages = vectors_of(Path(path)) if is_columns else read_trace(path).stages
         if "y_norm" not in stages:
             raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
-        return ReplayNetwork(stages["y_norm"], Path(path).name)
+        return ReplayNetwork(stages["y_norm"].astype(np.float32), Path(path).name)
     clip = read_clip(path)
     if not isinstance(clip, TeacherFile) or clip.y_norm is None:
         raise UnusableInput(f"{path}#", "no prediction/y_norm", "a teacher prediction or a trace with y_norm")

@@ -46,11 +46,11 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
         )
     commit = _commit(root, revision)
     if not commit:
-        raise UnusableInput(f"--against {revision}", "no such revision", "a branch, tag or commit of the repository")
+        raise UnusableInput(f"--base {revision}", "no such revision", "a branch, tag or commit of the repository")
     blob = f"{commit}:{place.relative_to(root).as_posix()}"
     size = _git(root, "cat-file", "-s", blob)
     if not size:
-        raise UnusableInput(f"--against {revision}", f"no {path.name} there", "a revision that has the file")
+        raise UnusableInput(f"--base {revision}", f"no {path.name} there", "a revision that has the file")
     if int(size) > MAX_FILE_BYTES:
         raise UnusableInput(f"{revision}:{path.name}", f"{int(size)} bytes", f"at most {MAX_FILE_BYTES} bytes")
     content = _git(root, "cat-file", "blob", blob)
@@ -92,7 +92,7 @@ def _git(root: Path, *words: str) -> bytes:
             check=False, capture_output=True, timeout=_TIMEOUT_S, cwd=root, env={**os.environ, **_NO_FETCH},
         )  # fmt: skip
     except FileNotFoundError:
-        raise UnusableInput("--against", "no program called git", "git on the PATH") from None
+        raise UnusableInput("--base", "no program called git", "git on the PATH") from None
     except subprocess.TimeoutExpired:
-        raise UnusableInput("--against", f"git silent for {_TIMEOUT_S} s", "an answer from git") from None
+        raise UnusableInput("--base", f"git silent for {_TIMEOUT_S} s", "an answer from git") from None
     return done.stdout if done.returncode == 0 else b""

@@ -5,10 +5,12 @@ Text from user files (bone names, paths) may be hostile: it is printed as plain 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 from rich.console import Console
@@ -23,13 +25,82 @@ STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO:
 _VERDICTSTYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
 _LOG_WIDTH = 140
 """Width of tables in a pipe or a CI log, which have no width."""
+_PAGE_LINES = 40
+"""A longer answer in a pipe or a CI log does not fit a screen."""
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 _PROGRESS_AFTER_ITEMS = 64
 """Loops shorter than this end within a second, and get no progress bar."""
 
 
-def stdout() -> Console:
-    """The console for answers."""
-    return Console(file=sys.stdout, soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else _LOG_WIDTH)
+def stdout() -> _Answer:
+    """The console for answers, as wide as the terminal, or as COLUMNS says. rich reads FORCE_COLOR.
+
+    NO_COLOR leaves plain text, without bold too: a log shows every escape as a sign.
+    """
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return _Answer(file=sys.stdout, soft_wrap=True, highlight=False, width=_width(), color_system=colours)
+
+
+def _width() -> int | None:
+    has_own = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return None if has_own else _LOG_WIDTH
+
+
+class _Answer(Console):
+    """A console that knows which line sums its answer up, and whether that line came first."""
+
+    summary: Text | None = None
+    leads = False
+    said = False
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as a console does."""
+        self.said = True
+        super().print(*objects, **options)
+
+
+def show(answer: Callable[[Console], None]) -> None:
+    """Print an answer for people. The summary of a long one stands first too, so that nobody has to look for it.
+
+    Where only the summary is wanted (-q), it stands alone.
+    """
+    console = stdout()
+    with console.capture() as captured:
+        answer(console)
+    text, summary = captured.get(), console.summary
+    is_long = text.count("\n") > (console.height if sys.stdout.isatty() else _PAGE_LINES)
+    if summary is not None and (is_quiet() or (is_long and not console.leads)):
+        console.print(summary)
+    if not is_quiet():
+        sys.stdout.write(text)
+
+
+def sum_up(line: Text, console: Console) -> None:
+    """Print the line that says it all."""
+    if isinstance(console, _Answer):
+        console.leads, console.summary = not console.said, line
+    console.print(line)
+
+
+def say(text: str) -> None:
+    """Print a line about what was done, unless nobody wants to hear it."""
+    if not is_quiet():
+        sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Within this, an answer is its summary, and nothing else is said."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
+def is_quiet() -> bool:
+    """Whether only summaries are wanted."""
+    return _QUIET.get()
 
 
 def plain(text: object) -> str:
@@ -82,7 +153,7 @@ def print_verdict(report: FindingsReport, console: Console) -> None:
     counts = [f"{report.count(severity)} {severity.value}" for severity in Severity]
     line = verdict_word(report.verdict)
     line.append(f": {', '.join(counts)}; {account_text(report.ledger)}", style="default")
-    console.print(line)
+    sum_up(line, console)
 
 
 def verdict_word(verdict: Verdict) -> Text:
@@ -110,18 +181,23 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 def tracked(items: Sequence[Item], what: str) -> Iterator[Item]:
     """Iterate with a progress bar on stderr; without a bar for short loops, or if stderr is not a terminal."""
     console = Console(stderr=True)
-    if len(items) < _PROGRESS_AFTER_ITEMS or not console.is_terminal:
+    if len(items) < _PROGRESS_AFTER_ITEMS or not _is_watched():
         yield from items
         return
     with _bar(console) as progress:
         yield from progress.track(items, description=what)
 
 
+def _is_watched() -> bool:
+    """Whether somebody looks at stderr. FORCE_COLOR asks for colours in a log, not for bars that move."""
+    return sys.stderr.isatty() and not is_quiet()
+
+
 @contextmanager
 def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr for work in any order; call the yielded function with the number of finished items."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not _is_watched():
         yield lambda _: None
         return
     with _bar(console) as progress:
@@ -133,7 +209,7 @@ def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
 def working(what: str) -> Iterator[None]:
     """Show on stderr that work of unknown length is running; nothing if stderr is not a terminal."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not _is_watched():
         yield
         return
     with console.status(what):

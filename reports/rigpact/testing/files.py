@@ -22,7 +22,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.reading import system_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns, is_recording_path
 from rigpact.reference_runtime.recordings.trace import is_trace_path, read_trace
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.gate.project import Project
@@ -124,7 +124,7 @@ class UserFiles:
 
     def _stages(self, path: Path) -> Collection[str]:
         # a trace says its stages by itself, named columns only with the contract
-        return (read_trace(path) if is_trace_path(path) else self.project.recording_of(path).trace).stages
+        return (self.project.recording_of(path).trace if is_named_columns(path) else read_trace(path)).stages
 
     def clip(self, path: Path) -> Any:
         """One clip, to drive a run."""

@@ -41,12 +41,12 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "name": "what reports call it; from the file name if absent",
     },
     "gate.trace": {
-        "file": "a trace of the engine",
-        "clip": "the clip that drove it; required",
+        "file": "a recording of the engine: a trace, a table or arrays with names, or a pasted log (`.log`, `.txt`)",
+        "clip": "the clip that drove it; required but for a pasted log; the recording itself if a player drove it",
         "stages": "what the engine is to have recorded; all stages if absent. One that vanishes fails the gate",
         "bones": "the bones that it is to hold, by name; all if absent. One that vanishes fails the gate",
         "frames": "how many frames it is to hold; as many as the clip gives if absent",
-        "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent",
+        "mode": "how the engine ran: `teacher`, `free` or `playback`; `teacher` if absent. A table need not say it itself",
         "producer": "who recorded it, as its header says; anybody but rigpact if absent",
         "resolution": "how finely its numbers are written: `4 decimals`, `6 digits`, `float16`, `bfloat16`, `exact`; found in "
         "the numbers if absent",
@@ -77,6 +77,8 @@ FREE_RUN_FRAMES = 600
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
 MODES = ("teacher", "free", "playback")
+LOG_SUFFIXES = (".log", ".txt")
+"""Names of files that may be a pasted log of the engine, which no clip has to explain."""
 _OURSELVES = "rigpact"
 
 
@@ -205,7 +207,8 @@ def _refuse_repeated_names(table: SettingsTable, runs: Sequence[RecordedRun]) ->
 
 def _run(entry: SettingsTable, kind: str) -> RecordedRun:
     file = entry.required_text("file", KEYS[f"gate.{kind}"]["file"])
-    clip = entry.required_text("clip", "the clip that drove it") if kind == "trace" else entry.text("clip")
+    needs_clip = kind == "trace" and PurePath(file).suffix.lower() not in LOG_SUFFIXES
+    clip = entry.required_text("clip", "the clip that drove it") if needs_clip else entry.text("clip")
     stages = entry.texts("stages", "stages of the project's system")
     name = entry.text("name", "a name") or PurePath(file).name.partition(".")[0]
     if kind != "trace":

@@ -30,7 +30,6 @@ from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import (
     TRACE_ENDINGS,
     Trace,
-    is_trace_path,
     read_trace,
     run_header,
     write_trace,
@@ -50,8 +49,7 @@ class DeclaredFiles:
 
     def recording(self, path: Path, contract: Any) -> Recording:
         """A trace of this system; UnusableInput for a trace of another system."""
-        is_named = is_named_columns(path) and not is_trace_path(path)
-        trace = read_named_columns(path, contract) if is_named else read_trace(path)
+        trace = read_named_columns(path, contract) if is_named_columns(path) else read_trace(path)
         name = contract.system.name
         if trace.header.system != name:
             found = "no system in its header" if trace.header.system is None else f"a trace of {trace.header.system}"

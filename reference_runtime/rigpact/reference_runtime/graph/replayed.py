@@ -37,7 +37,7 @@ class Evidence:
 
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
-    digits or bits.
+    digits or bits. `says_mode` is False where the file does not say who drove the run.
     """
 
     frame: NDArray[np.int64]
@@ -47,6 +47,7 @@ class Evidence:
     drive: Callable[[Any], Any] | None = None
     network: Any = None
     precision: Precision | None = None
+    says_mode: bool = True
 
     @property
     def end(self) -> int:

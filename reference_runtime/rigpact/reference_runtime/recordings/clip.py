@@ -27,6 +27,7 @@ from rigpact.contract.layout import (
     Layout,
 )
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.trace_model import Trace
 
 _ANY = -1
 PlaceOf = Callable[[int], str]
@@ -105,7 +106,28 @@ class TeacherFile:
         return len(self.state_norm)
 
 
-Clip = RawClip | TeacherFile
+@dataclass(frozen=True, eq=False)
+class RecordedInputs:
+    """What drove an engine, as it recorded it itself: raw states (N, Dx), raw conditions (N, Dc), contacts (N, 2), float32.
+
+    after: the raw state after the last step, (Dx,); y_out: what the engine published, (N, Dy); each where it was recorded.
+    """
+
+    path: Path
+    fps: float
+    x_raw: FloatArray
+    cond_raw: FloatArray
+    contacts: FloatArray
+    after: FloatArray | None = None
+    y_out: FloatArray | None = None
+
+    @property
+    def step_count(self) -> int:
+        """Number of recorded steps."""
+        return len(self.x_raw)
+
+
+Clip = RawClip | TeacherFile | RecordedInputs
 
 
 def read_clip(path: str | Path) -> Clip:
@@ -116,6 +138,33 @@ def read_clip(path: str | Path) -> Clip:
     if document.kind in (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION):
         return document_to_teacher_file(document)
     raise UnusableInput(f"{path}#", f"a {document.kind.words}", "a raw clip, a teacher batch or a teacher prediction")
+
+
+RECORDED_INPUTS = ("x_raw", "cond_raw", "contacts")
+"""The stages of a recording that can drive a run again: the pose that it starts from, the player's intent, the contacts."""
+
+
+def recorded_inputs(trace: Trace, path: Path) -> RecordedInputs:
+    """The inputs that an engine recorded, from its first step on; UnusableInput where one or a frame is missing."""
+    missing = [name for name in RECORDED_INPUTS if name not in trace.stages]
+    if missing:
+        expected = f"the inputs that drove it: {', '.join(RECORDED_INPUTS)}"
+        raise UnusableInput(f"{path}#/stages", f"no {', '.join(missing)}", expected, "record them in the engine")
+    gap = np.flatnonzero(trace.frame != np.arange(len(trace.frame)))
+    if len(gap):
+        raise UnusableInput(
+            path, f"no frame {gap[0]}", "every frame from the first step on", "a run is driven by all of them"
+        )
+    following = trace.stages.get("x_raw_next")
+    return RecordedInputs(
+        path,
+        trace.header.fps,
+        x_raw=trace.stages["x_raw"],
+        cond_raw=trace.stages["cond_raw"],
+        contacts=trace.stages["contacts"],
+        after=None if following is None or not np.isfinite(following[-1]).all() else following[-1],
+        y_out=trace.stages.get("y_out"),
+    )
 
 
 def document_to_raw_clip(document: Document) -> RawClip:

@@ -1,70 +1,105 @@
-"""Recordings that people have: arrays or columns with names, in .npz, .safetensors, .csv or .jsonl.
+"""Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (tables.py reads them).
 
-A declared contract says in [recordings] under which name a file holds each vector; else it is the vector's own name. A column of
-a table is one number: `q[3]`, `q.left_knee` or `q/left_knee` belong to `q`. Nested JSON objects are read as such names.
+A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name. A column of a
+table is one number: `q[3]`, `q.left_knee` or `q.left_knee.2` belong to `q`. A column of a vector that has no place in it is
+refused, and so is a vector of which a column is missing: nothing is padded, and nothing is passed over.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.layout import FieldLayout
-from rigpact.reference_runtime.recordings.trace import is_trace_path
-from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Columns, Table
+from rigpact.reference_runtime.recordings.precision import PrecisionCensus
+from rigpact.reference_runtime.recordings.tables import is_table, read_table
+from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trace_path
+from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
 
-SUFFIXES = (".npz", ".safetensors", ".csv", ".jsonl")
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
 _PLACE = re.compile(r"^(.*)\[(\d+)\]$")
-Columns = Mapping[str, NDArray[Any]]
-"""Names -> (T,) or (T, …) numbers."""
+_INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
+_LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
+
+
+class NoVector(UnusableInput):
+    """A file of named numbers that holds no vector of the contract: somebody else's table."""
 
 
 def is_named_columns(path: str | Path) -> bool:
-    """Whether a file's name is that of such a recording."""
-    return Path(path).name.lower().endswith(SUFFIXES)
+    """Whether a file holds named numbers: by its name, a .json file by its content, a trace's name by its missing header."""
+    return not has_trace_header(path) if is_trace_path(path) else is_table(path)
 
 
 def is_recording_path(path: str | Path) -> bool:
-    """Whether a file's name is that of a recording: of a trace, or of named columns."""
+    """Whether a file is a recording: a trace, or named columns."""
     return is_trace_path(path) or is_named_columns(path)
 
 
-def read_named_columns(path: Path, contract: Any) -> Trace:
-    """A recording of a declared contract; UnusableInput where it holds none of its vectors, or one of another width."""
-    columns = read_columns(path)
+def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()) -> Trace:
+    """A recording of a contract's system; UnusableInput where it holds none of its vectors, or one of another width.
+
+    unnamed: the vectors that stand one after the other in a file without names.
+    """
+    table = read_table(path)
+    columns = _of_frames(_with_names(table.columns, unnamed, contract, path), contract, path)
     names: Mapping[str, Any] = contract.system.recordings
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
-        rows = _rows(columns, names.get(stage, stage), contract.fields(stage), path, is_declared=stage in names)
+        fields = contract.fields(stage)
+        rows = _declared(columns, names[stage], fields, path) if stage in names else _own(columns, stage, fields, path)
         if rows is not None:
             found[stage] = rows
+    _refuse_misspelt(columns, contract.system.graph.names, path)
     if not found:
         held = ", ".join(list(columns)[:12])
-        raise UnusableInput(
-            path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]"
-        )
-    frame, time_s, fps = _clock(columns, found, contract, path)
+        raise NoVector(path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]")
+    frame, time_s, fps = _clock(table, columns, found, contract, path)
+    header = _header(table, fps, contract)
+    census = PrecisionCensus()
+    for rows in found.values() if table.is_text else ():
+        census.add_text(rows.ravel())
+    stages = {name: rows.astype(np.float32) for name, rows in found.items()}
+    return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision)
+
+
+def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
+    """The columns without single numbers, which belong to no frame; UnusableInput for a vector without a frame."""
+    for name in contract.system.graph.names:
+        if name in columns and (not columns[name].ndim or not len(columns[name])):
+            raise UnusableInput(f"{path}#{name}", "no frames", "one row of numbers for each frame")
+    return {name: values for name, values in columns.items() if values.ndim and len(values)}
+
+
+def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
+    """Who drove the run stands in the file, else a system that feeds itself did."""
+    said = table.said.get("mode")
     mode = "free" if contract.system.graph.feeds_itself else "teacher"
-    header = TraceHeader(fps, mode, producer="unknown", producer_version="unknown", system=contract.system.name)
-    return Trace(header, frame, time_s, found)
+    clip = table.said.get("clip")
+    return TraceHeader(
+        fps,
+        str(said) if said in MODES else mode,
+        str(clip) if isinstance(clip, str) else None,
+        producer="unknown",
+        producer_version="unknown",
+        system=contract.system.name,
+        says_mode=said in MODES,
+    )
 
 
 def vectors_of(path: Path) -> dict[str, FloatArray]:
     """Every vector of a recording, (T, width): columns `q[0]`, `q.knee` or `q/knee` of a table are one vector `q`."""
     parts: dict[str, list[NDArray[Any]]] = {}
-    for name, values in sorted(read_columns(path).items(), key=_place):
+    for name, values in sorted(read_table(path).columns.items(), key=_place):
         match = _PLACE.match(name)
         whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
         # an array of a .npz may have a dot or a slash in its own name
@@ -80,95 +115,49 @@ def _place(column: tuple[str, Any]) -> int:
     return int(match[2]) if match else -1
 
 
-def read_columns(path: Path) -> Columns:
-    """Every array or column of a recording, by name."""
-    content, name = read_bytes(path), path.name.lower()
-    if name.endswith((".npz", ".safetensors")):
-        return {key: np.asarray(value) for key, value in read_arrays(content, path).items()}
-    rows = _csv_rows(content, path) if name.endswith(".csv") else _json_rows(content, path)
-    columns: dict[str, list[float]] = {}
-    for line, row in rows:
-        if columns and row.keys() != columns.keys():
-            other = sorted(row.keys() ^ columns.keys())[0]
-            raise UnusableInput(f"{path}:{line}", f"another set of columns ({other})", "the columns of the first row")
-        for key, value in row.items():
-            columns.setdefault(key, []).append(value)
-    return {key: np.array(values, np.float64) for key, values in columns.items()}
+def _with_names(columns: Columns, unnamed: Sequence[str], contract: Any, path: Path) -> Columns:
+    """The columns, those without a name cut into the vectors that they are said to be."""
+    if UNNAMED not in columns:
+        return columns
+    rows = columns[UNNAMED].reshape(len(columns[UNNAMED]), -1)
+    if not unnamed:
+        hint = "`rigpact convert … --as STAGE,STAGE` says what they are"
+        raise UnusableInput(path, f"{rows.shape[1]} numbers a frame without a name", "a name for every column", hint)
+    for stage in unnamed:
+        if stage not in contract.system.graph:
+            raise UnusableInput("--as", repr(stage), f"some of {', '.join(contract.system.graph.names)}")
+    widths = [contract.fields(stage).width for stage in unnamed]
+    if sum(widths) != rows.shape[1]:
+        wanted = f"{sum(widths)}: {' + '.join(f'{name} {width}' for name, width in zip(unnamed, widths, strict=True))}"
+        raise UnusableInput(path, f"{rows.shape[1]} numbers a frame", wanted)
+    ends = np.cumsum(widths)
+    return {name: rows[:, end - width : end] for name, end, width in zip(unnamed, ends, widths, strict=True)}
 
 
-def _csv_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnusableInput(path, "bytes that are not text", "UTF-8 with a line of column names") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in next(reader, [])]
-    if len(set(header)) != len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise UnusableInput(f"{path}:1", f"two columns {twice!r}", "each name once")
-    for line, words in enumerate(reader, 2):
-        if not words:
-            continue
-        if len(words) != len(header):
-            raise UnusableInput(f"{path}:{line}", f"{len(words)} values", f"{len(header)}, one for each column")
-        yield line, {name: _number(word, f"{path}:{line}", name) for name, word in zip(header, words, strict=True)}
+# --- the columns of one vector ------------------------------------------------------------------------------------
 
 
-def _json_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    for line, text in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        if text.strip():
-            entry = bytes_to_json(text, f"{path}:{line}").data
-            if not isinstance(entry, dict):
-                raise UnusableInput(f"{path}:{line}", type(entry).__name__, "an object of names and numbers")
-            yield line, dict(_flat(entry, "", f"{path}:{line}", 0))
-
-
-def _flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, float]]:
-    """The numbers of nested objects and lists by name: `imu.orientation.x`, `q[3]`. Words are passed over."""
-    if depth > MAX_JSON_DEPTH:
-        raise UnusableInput(place, "nested names without end", f"at most {MAX_JSON_DEPTH} levels")
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _flat(each, f"{name}.{key}" if name else str(key), place, depth + 1)
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _flat(each, f"{name}[{index}]", place, depth + 1)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield name, float(value)
-    elif value is None:
-        yield name, float("nan")
-
-
-def _number(word: str, place: str, column: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise UnusableInput(place, f"{word[:40]!r} in the column {column}", "a number") from None
-
-
-def _rows(
-    columns: Columns, source: str | Sequence[str], fields: FieldLayout, path: Path, *, is_declared: bool
-) -> FloatArray | None:
-    """(T, width) of one vector; None where the file does not hold it."""
-    parts = [_found(columns, name, fields) for name in ([source] if isinstance(source, str) else source)]
-    if any(part is None for part in parts):
-        if is_declared and any(part is not None for part in parts):
-            missing = [name for name, part in zip(source, parts, strict=True) if part is None]
-            raise UnusableInput(path, f"no {', '.join(missing)}", "every column that [recordings] names")
+def _declared(columns: Columns, source: str | Sequence[str], fields: FieldLayout, path: Path) -> FloatArray | None:
+    """A vector whose columns the contract names; None where the file holds none of them."""
+    names = [source] if isinstance(source, str) else list(source)
+    parts = [_named(columns, name, fields) for name in names]
+    if all(part is None for part in parts):
         return None
+    missing = [name for name, part in zip(names, parts, strict=True) if part is None]
+    if missing:
+        raise UnusableInput(path, f"no {', '.join(missing)}", "every column that [recordings] names")
     rows = np.hstack([part.reshape(len(part), -1) for part in parts if part is not None])
-    if rows.shape[1] != fields.width:
-        raise UnusableInput(
-            f"{path}#{source}", f"{rows.shape[1]} numbers a frame", f"{fields.width}, as the contract has them"
-        )
-    return rows.astype(np.float32)
+    return _of_width(rows, fields, f"{path}#{', '.join(names)}")
 
 
-def _found(columns: Columns, name: str, fields: FieldLayout) -> NDArray[Any] | None:
-    """An array of that name, or the columns `name[i]`, or one column for each field."""
+def _named(columns: Columns, name: str, fields: FieldLayout) -> NDArray[Any] | None:
+    """An array of that name, one place of such an array, the columns `name[i]`, or one column for each field."""
     if name in columns:
         return columns[name]
-    numbered = {int(match[2]): column for column in columns if (match := _PLACE.match(column)) and match[1] == name}
+    match = _PLACE.match(name)
+    if match and match[1] in columns and int(match[2]) < columns[match[1]].reshape(len(columns[match[1]]), -1).shape[1]:
+        return columns[match[1]].reshape(len(columns[match[1]]), -1)[:, int(match[2])]
+    numbered = {int(found[2]): column for column in columns if (found := _PLACE.match(column)) and found[1] == name}
     if numbered and sorted(numbered) == list(range(len(numbered))):
         return np.stack([columns[numbered[place]] for place in range(len(numbered))], axis=-1)
     for separator in (".", "/"):
@@ -178,23 +167,119 @@ def _found(columns: Columns, name: str, fields: FieldLayout) -> NDArray[Any] | N
     return None
 
 
+def _own(columns: Columns, stage: str, fields: FieldLayout, path: Path) -> FloatArray | None:
+    """A vector under its own name: an array, or one column for each of its numbers; None where the file has no such column."""
+    parts = [name for name in columns if name.startswith((f"{stage}[", f"{stage}.", f"{stage}/"))]
+    if stage in columns:
+        doubled = [name for name in parts if _INDEXED.match(name)]
+        if doubled:
+            raise UnusableInput(f"{path}#{doubled[0]}", f"{stage} a second time", "each number once")
+        return _of_width(columns[stage].reshape(len(columns[stage]), -1), fields, f"{path}#{stage}")
+    channels = _channels(stage, parts, fields)
+    taken: dict[int, str] = {}
+    for name in parts:
+        channel = channels.get(name.replace("/", "."))
+        if channel is None:
+            continue
+        if channel in taken:
+            raise UnusableInput(f"{path}#{name}", f"the same number as {taken[channel]}", "each number once")
+        taken[channel] = name
+    strange = [name for name in parts if name not in taken.values() and (not taken or _INDEXED.match(name))]
+    if not taken and not any(map(_INDEXED.match, strange)):
+        return None  # names of something else
+    if strange:
+        raise UnusableInput(f"{path}#{strange[0]}", f"a column that {stage} does not have", _wanted(stage, fields))
+    width = fields.width or len(taken)
+    missing = sorted(set(range(width)) - set(taken))
+    if missing:
+        found = f"no column for {stage}[{missing[0]}] and {len(missing) - 1} more" if missing[1:] else ""
+        place = f"{fields.address(missing[0])}, channel {missing[0]}" if fields.width else f"channel {missing[0]}"
+        raise UnusableInput(path, found or f"no column {stage}[{missing[0]}]", f"{_wanted(stage, fields)} ({place})")
+    return np.stack([columns[taken[place]] for place in range(width)], axis=-1).astype(np.float64)
+
+
+def _wanted(stage: str, fields: FieldLayout) -> str:
+    return f"{stage}[0] to {stage}[{fields.width - 1}], or the names of its fields" if fields.width else f"{stage}[i]"
+
+
+def _channels(stage: str, parts: Sequence[str], fields: FieldLayout) -> dict[str, int]:
+    """What a column of the vector may be called -> its place. A name that two places could have is none."""
+    found: dict[str, int] = {}
+    for name in parts:  # `stage[i]`, `stage.i`; a width that only the recording knows is that of its columns
+        match = re.fullmatch(rf"{re.escape(stage)}(?:\[(\d+)\]|[./](\d+))", name)
+        if match and (not fields.width or int(match[1] or match[2]) < fields.width):
+            found[name.replace("/", ".")] = int(match[1] or match[2])
+    seen: dict[str, int] = {}
+    for field in fields if len(found) < len(parts) else ():
+        for name, channel in _field_names(field):
+            seen[name] = -1 if seen.get(name, channel) != channel else channel
+    named = {f"{stage}.{name.replace('/', '.')}": channel for name, channel in seen.items() if channel >= 0}
+    return named | found
+
+
+def _field_names(field: Field) -> Iterator[tuple[str, int]]:
+    """Each way to write a number of a field: by the field's name, its bone, or both; the component by number or letter."""
+    holders = dict.fromkeys(
+        name for name in (field.name, field.bone, f"{field.name}.{field.bone}" if field.bone else "") if name
+    )
+    letters = _LETTERS.get(field.kind, "xyz" if field.size <= 3 else "")
+    for holder in holders:
+        for place in range(field.size):
+            channel = field.start + place
+            if field.size == 1:
+                yield holder, channel
+            yield f"{holder}.{place}", channel
+            yield f"{holder}[{place}]", channel
+            if place < len(letters):
+                yield f"{holder}.{letters[place]}", channel
+
+
+def _of_width(rows: NDArray[Any], fields: FieldLayout, place: str) -> FloatArray:
+    if fields.width and rows.shape[1] != fields.width:
+        raise UnusableInput(place, f"{rows.shape[1]} numbers a frame", f"{fields.width}, as the contract has them")
+    return rows.astype(np.float64)
+
+
+def _refuse_misspelt(columns: Iterable[str], stages: Sequence[str], path: Path) -> None:
+    """UnusableInput for numbered columns whose vector is nearly called like one of the contract's."""
+    held = {name.partition("[")[0] for name in columns if _PLACE.match(name)} - set(stages)
+    for name in sorted(held):
+        near = get_close_matches(name, stages, n=1, cutoff=0.8)
+        if near and near[0] not in columns and f"{near[0]}[0]" not in columns:
+            raise UnusableInput(f"{path}#{name}[…]", f"columns of {name}", near[0], "a spelling mistake?")
+
+
+# --- frames and times ---------------------------------------------------------------------------------------------
+
+
 def _clock(
-    columns: Columns, found: Mapping[str, FloatArray], contract: Any, path: Path
+    table: Table, columns: Columns, found: Mapping[str, FloatArray], contract: Any, path: Path
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     lengths = {name: len(rows) for name, rows in found.items()}
     if len(set(lengths.values())) > 1:
         raise UnusableInput(path, f"{lengths} rows", "as many rows of each vector")
     count = next(iter(lengths.values()))
+    if not count:
+        raise UnusableInput(path, "no frames", "at least one")
     frame = next((columns[name] for name in _FRAME if name in columns and columns[name].shape == (count,)), None)
-    numbers = np.arange(count) if frame is None else frame.astype(np.int64)
+    numbers = np.arange(count) if frame is None else _whole(frame)
     if frame is not None and (np.any(np.diff(numbers) <= 0) or np.any(numbers < 0) or np.any(numbers != frame)):
         raise UnusableInput(
             f"{path}#frame", "frame numbers that do not rise", "whole numbers, each above the one before"
         )
     time = next((columns[name] for name in _TIME if name in columns and columns[name].shape == (count,)), None)
-    fps = contract.fps
+    if time is not None and not np.isfinite(time).all():
+        raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
+    said = table.said.get("fps")
+    fps = said if isinstance(said, int | float) and 0 < said < np.finfo(np.float32).max else contract.fps
     if fps is None and time is not None and count > 1:
         fps = float(1.0 / np.median(np.diff(time)))
     if fps is None:
         raise UnusableInput(path, "no frames per second", "fps in the contract, or a column time")
     return numbers, numbers / fps if time is None else time.astype(np.float64), float(fps)
+
+
+def _whole(frame: NDArray[Any]) -> NDArray[np.int64]:
+    """Frame numbers as integers; one that is none becomes -1."""
+    is_whole = np.isfinite(frame.astype(np.float64)) & (np.abs(frame.astype(np.float64)) < 2.0**62)
+    return np.where(is_whole, frame, -1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Reads the files of both sides as traces: trace files, teacher files, raw clips.
+"""Reads the files of both sides as traces: trace files, tables and arrays with names, teacher files, raw clips.
 
 A kind of file can hold only some stages; `possible` lists them. So a comparison can distinguish a missing stage from a
 stage that this kind of file cannot hold. Teacher files hold the *pose* in `prediction.y_norm`, not the network's
@@ -23,6 +23,7 @@ from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION
 from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_raw_clip, document_to_teacher_file
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to, held_stages
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, is_trace_path, read_trace
@@ -78,12 +79,19 @@ class Recording:
 
 
 def read_recording(path: str | Path, contract: Contract | None = None) -> Recording:
-    """Read a trace, a teacher batch or prediction, or a raw clip as a partial trace.
+    """Read a trace, named columns, a teacher batch or prediction, or a raw clip as a partial trace.
 
-    Without a contract a teacher file needs its `prediction.y_raw`, and only poses are read from clips.
+    Without a contract a teacher file needs its `prediction.y_raw`, only poses are read from clips, and columns are refused: only
+    the contract says what they are.
     """
-    if is_trace_path(path):
-        trace = read_trace(path)
+    is_columns = is_named_columns(path)
+    if is_columns and contract is None:
+        name = Path(path).name
+        raise UnusableInput(
+            "--bundle", "none", f"the contract: {name} holds columns, and the contract says what they are"
+        )
+    if is_columns or is_trace_path(path):
+        trace = read_named_columns(Path(path), contract) if is_columns else read_trace(path)
         if trace.header.system not in (None, ENEMY_ANIMATION):
             expected = f"the contract of {trace.header.system} beside it"
             raise UnusableInput(path, f"a trace of the system {trace.header.system}", expected, "give it with --bundle")

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.trace_binary import read_binary, write_binary
-from rigpact.reference_runtime.recordings.trace_json_lines import read_json_lines, write_json_lines
+from rigpact.reference_runtime.recordings.trace_json_lines import begins_with_a_frame, read_json_lines, write_json_lines
 from rigpact.reference_runtime.recordings.trace_model import OWN_PRODUCER, Trace, TraceHeader, run_header
 from rigpact.reference_runtime.recordings.trace_safetensors import read_safetensors, write_safetensors
 
 __all__ = [
-    "OWN_PRODUCER", "TRACE_ENDINGS", "Trace", "TraceHeader", "is_trace_path", "read_trace", "run_header", "write_trace",
+    "OWN_PRODUCER", "TRACE_ENDINGS", "Trace", "TraceHeader", "has_trace_header", "is_trace_path", "read_trace", "run_header",
+    "write_trace",
 ]  # fmt: skip
 TRACE_ENDINGS = (".trace.jsonl", ".trace.jsonl.gz", ".trace.jsonl.zst", ".trace.bin", ".trace.safetensors")
 _READERS = {".bin": read_binary, ".safetensors": read_safetensors}
@@ -26,6 +27,12 @@ _WRITERS = {".bin": write_binary, ".safetensors": write_safetensors}
 def is_trace_path(path: str | Path) -> bool:
     """Whether a file name is the name of a trace."""
     return Path(path).name.endswith(TRACE_ENDINGS)
+
+
+def has_trace_header(path: str | Path) -> bool:
+    """Whether a file with a trace's name begins with a header; a log of frames in JSON Lines may have none."""
+    place = Path(path)
+    return place.suffix in _READERS or not place.is_file() or not begins_with_a_frame(place)
 
 
 def write_trace(trace: Trace, path: str | Path) -> None:

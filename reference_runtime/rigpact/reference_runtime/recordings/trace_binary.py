@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,24 @@ def read_binary(path: Path) -> Trace:
         if count == 0:
             raise UnusableInput(path, "a header and no whole frame", "at least one frame")
         return frames.trace(count, truncation)
+
+
+def read_frames_from(path: Path, begin: int) -> tuple[Trace | None, int]:
+    """The whole frames of a growing file from a byte on (0: from the first frame), and the byte after them.
+
+    None where no frame is whole yet. A last frame that does not match its checksum is still being written.
+    """
+    with path.open("rb") as stream:
+        head_bytes = stream.read(_HEADER_AT)
+        size = int.from_bytes(head_bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
+        if len(head_bytes) < _HEADER_AT or path.stat().st_size < _HEADER_AT + size:
+            return None, begin
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            head = _read_head(content, path)
+            frames = _Frames(content, replace(head, end=begin or head.end), path)
+            count, _ = frames.whole()
+            trace = frames.trace(count, None) if count else None
+            return trace, frames.end_of(count)
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,10 @@ class _Frames:
                 raise UnusableInput(f"{self._path}#byte={at}", found, "an undamaged file", _COPY_AGAIN)
             return index, f"cut off in frame {index + 1} of the file, after {index} whole frames"
         return count, f"cut off in frame {count + 1} of the file, after {count} whole frames" if rest else None
+
+    def end_of(self, count: int) -> int:
+        """The byte after so many frames."""
+        return self._head.end + count * self._size
 
     def trace(self, count: int, truncation: str | None) -> Trace:
         """The first frames as a trace, copied: the file need not stay open."""

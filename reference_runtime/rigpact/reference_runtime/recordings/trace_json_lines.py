@@ -25,7 +25,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
-from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, is_number, json_to_header
+from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
+from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, is_integer, is_number, json_to_header
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
 _C_TOKENS = re.compile(
@@ -45,16 +46,17 @@ def write_json_lines(trace: Trace, path: Path) -> None:
     with written_whole(path) as raw, _compressing(raw, path) as stream:
         stream.write(orjson.dumps(trace.header.to_json(trace.widths)) + b"\n")
         for row, (frame, time_s) in enumerate(zip(trace.frame.tolist(), trace.time_s.tolist(), strict=True)):
-            stages = {name: _numbers(rows[row]) for name, rows in trace.stages.items()}
+            stages = {name: json_numbers(rows[row]) for name, rows in trace.stages.items()}
             line = {"frame": frame, "time": time_s, "stages": stages}
             stream.write(orjson.dumps(line, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 
 
-def _numbers(row: FloatArray) -> Any:
+def json_numbers(row: FloatArray) -> Any:
+    """An array as JSON can hold it: what is not finite becomes a word."""
     if np.isfinite(row).all():
         return np.ascontiguousarray(row)
     # shortest text that reads back as the same float32, as orjson writes finite arrays
-    return [_number(value) for value in row]
+    return [json_numbers(value) if isinstance(value, np.ndarray) else _number(value) for value in row]
 
 
 def _number(value: np.floating[Any]) -> float | str:
@@ -75,21 +77,21 @@ def _compressing(raw: IO[bytes], path: Path) -> Any:
 
 def read_json_lines(path: Path) -> Trace:
     """Read a trace line by line; `truncation` reports any data after the last complete line."""
-    lines = _lines(path)
+    lines = lines_of(path)
     first, _ = next(lines, (b"", False))
     first = first.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
-    header, widths = json_to_header(_json_line(first, f"{path}:1"), f"{path}:1")
-    rows = _Rows(widths)
+    header, widths = json_to_header(json_line(first, f"{path}:1"), f"{path}:1")
+    rows = FrameRows(widths)
     truncation = None
     for number, (line, whole) in enumerate(lines, start=2):
         if not line.strip() and whole:
             continue
         try:
-            entry = _json_line(line, f"{path}:{number}")
+            entry = json_line(line, f"{path}:{number}")
         except UnusableInput:
-            if whole or not _is_cut_off(line):
+            truncation = cut_off_text(line, whole, number, len(rows.frames))
+            if truncation is None:
                 raise
-            truncation = f"cut off in line {number}, after {len(rows.frames)} whole frames"
             break
         rows.append(entry, f"{path}:{number}")
     if not rows.frames:
@@ -97,6 +99,25 @@ def read_json_lines(path: Path) -> Trace:
     stages = {name: rows.joined(name) for name in widths}
     frame, time_s = np.array(rows.frames, np.int64), np.array(rows.times_s)
     return Trace(header, frame, time_s, stages, truncation, of_text=rows.census.precision)
+
+
+def cut_off_text(line: bytes, whole: bool, number: int, frames: int) -> str | None:  # noqa: FBT001 - as `lines_of` yields it
+    """Where a file ends whose last line cannot be read; None where the line is no frame that was cut off."""
+    if whole or not _is_cut_off(line):
+        return None
+    return f"cut off in line {number}, after {frames} whole frames"
+
+
+def begins_with_a_frame(path: Path) -> bool:
+    """Whether the first line is a frame, and no header: the log of a recorder that writes none."""
+    try:
+        first, _ = next(lines_of(path), (b"", False))
+        entry = json_line(first.removeprefix(_BYTE_ORDER_MARK), str(path))
+    except UnusableInput:
+        return False
+    if not isinstance(entry, dict) or entry.keys() & {"format", "version", "producer"}:
+        return isinstance(entry, list)
+    return "frame" in entry or any(isinstance(value, list) for value in entry.values())
 
 
 def _is_cut_off(line: bytes) -> bool:
@@ -109,7 +130,7 @@ def _is_cut_off(line: bytes) -> bool:
     return False
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
+def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Yield (line, whole): `whole` is False for a last line that was cut off."""
     total, rest, broken = 0, b"", False
     try:
@@ -136,6 +157,10 @@ def _chunks(path: Path) -> Iterator[bytes]:
         if path.name.endswith(".zst"):
             yield from _zst_chunks(raw)
             return
+        if raw.read(2) in UTF16_MARKS:  # as `>` of a Windows shell writes it
+            yield decoded(path.read_bytes(), path).encode()
+            return
+        raw.seek(0)
         stream: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw
         while chunk := stream.read1(_CHUNK_BYTES) if hasattr(stream, "read1") else stream.read(_CHUNK_BYTES):
             yield chunk
@@ -157,7 +182,8 @@ def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _json_line(line: bytes, place: str) -> Any:
+def json_line(line: bytes, place: str) -> Any:
+    """The value of one line, with NaN as C and C++ print it; UnusableInput names its place."""
     try:
         return _each_key_once(orjson.loads(line), line, place)
     except orjson.JSONDecodeError:
@@ -188,7 +214,7 @@ def _standard_token(match: re.Match[str]) -> str:
 
 
 @dataclass
-class _Rows:
+class FrameRows:
     """Frames read so far: every one has every stage of the header."""
 
     widths: dict[str, int]
@@ -196,6 +222,7 @@ class _Rows:
     times_s: list[float] = field(default_factory=list)
     census: PrecisionCensus = field(default_factory=PrecisionCensus)
     _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
+    _count: int = 0
 
     def append(self, entry: Any, place: str) -> None:
         """Add one frame; UnusableInput if it does not match the header or the frames before it."""
@@ -218,21 +245,32 @@ class _Rows:
             self._keep(name, row)
         self.frames.append(frame)
         self.times_s.append(float(time_s))
+        self._count += 1
 
     def _keep(self, name: str, row: FloatArray) -> None:
         """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
         blocks = self._blocks.setdefault(name, [])
         height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
-        place = len(self.frames) % height
+        place = self._count % height
         if place == 0:
             blocks.append(np.empty((height, len(row)), np.float32))
         with np.errstate(over="ignore"):
             blocks[-1][place] = row
 
+    def taken(self, header: TraceHeader) -> Trace | None:
+        """The frames since the last call, which are then forgotten; None where there are none. The digits stay counted."""
+        if not self._count:
+            return None
+        stages = {name: self.joined(name) for name in self.widths}
+        frame, time_s = np.array(self.frames, np.int64), np.array(self.times_s)
+        frame, time_s = frame[-self._count :], time_s[-self._count :]
+        self.frames, self.times_s, self._count = self.frames[-1:], self.times_s[-1:], 0
+        return Trace(header, frame, time_s, stages, of_text=self.census.precision)
+
     def joined(self, name: str) -> FloatArray:
         """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
         blocks = self._blocks.pop(name)
-        missing = len(blocks) * len(blocks[0]) - len(self.frames)
+        missing = len(blocks) * len(blocks[0]) - self._count
         blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]
         return np.concatenate(blocks)
 

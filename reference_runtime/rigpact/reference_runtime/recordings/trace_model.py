@@ -44,6 +44,8 @@ class TraceHeader:
     """What the run was made with; None where the recorder did not say. docs/trace-format.md defines each hash."""
     bones: tuple[str, ...] | tuple[int, ...] | None = None
     """The bones that were recorded, in order, by name or by index in the contract; None for all of them."""
+    says_mode: bool = True
+    """Whether the file itself says its mode. A table of columns need not: then it is a guess, or what a project declares."""
 
     @property
     def _hashes(self) -> list[tuple[str, str | None]]:
@@ -123,6 +125,7 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
     if mode not in MODES:
         raise UnusableInput(f"{place}#/mode", repr(mode), f"one of {', '.join(MODES)}")
     producer, contract = (_optional_object(entry, name, place) for name in ("producer", "contract"))
+    hashes = {name: _optional_text(contract, name, f"{place}#/contract") for name in OPTIONAL_HASHES}
     header = TraceHeader(
         fps=_positive(entry.get("fps"), f"{place}#/fps"),
         mode=str(mode),
@@ -131,9 +134,9 @@ def json_to_header(entry: Any, place: str) -> tuple[TraceHeader, dict[str, int]]
         producer=str(producer.get("name", "unknown")),
         producer_version=str(producer.get("version", "unknown")),
         system=_system_name(entry, place),
-        **{name: _optional_text(contract, name, f"{place}#/contract") for name in OPTIONAL_HASHES},
         bones=_bones(entry.get("bones"), f"{place}#/bones"),
     )
+    header = replace(header, **hashes)  # type: ignore[arg-type]
     return header, _widths(entry.get("stages"), f"{place}#/stages", _stage_widths(header.system))
 
 

@@ -28,6 +28,7 @@ from rigpact.reports.command_line.judging.nan import nan
 from rigpact.reports.command_line.judging.report import report
 from rigpact.reports.command_line.judging.selftest import selftest
 from rigpact.reports.command_line.making.codegen import codegen
+from rigpact.reports.command_line.making.convert import convert
 from rigpact.reports.command_line.making.demo import demo
 from rigpact.reports.command_line.making.describe import describe
 from rigpact.reports.command_line.making.import_contract import import_contract
@@ -36,27 +37,36 @@ from rigpact.reports.command_line.making.neurarig import neurarig
 from rigpact.reports.command_line.making.operations import operations
 from rigpact.reports.command_line.making.rule import rule
 from rigpact.reports.command_line.making.run import run
+from rigpact.reports.command_line.making.schema import schema
 from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
 from rigpact.reports.command_line.own_operations import with_operations
+from rigpact.reports.command_line.quiet import with_quiet
 
+_HELP_WIDTH = 120
+"""Widest help; a narrower terminal gets narrower help."""
 app = typer.Typer(
     name="rigpact",
     help="Keep the two halves of a neural animation runtime in agreement.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _HELP_WIDTH},
     rich_markup_mode=None,  # help in boxes makes the start three times as slow
     pretty_exceptions_enable=False,
 )
 for _command in (
-    init, doctor, gate, report, selftest,
-    check, check_each, describe, breaking, run, diff, explain, nan, adequacy, codegen, sweep, operations, stamp,
+    init, doctor, gate, report, selftest, check, check_each, breaking, run, convert, diff, explain, nan, adequacy, codegen,
+    sweep, stamp,
 ):  # fmt: skip
-    app.command()(with_operations(_command))
-for _other in (rule, demo, geometry, systems):
-    app.command()(_other)
-app.command("import")(import_contract)
+    app.command()(with_quiet(with_operations(_command)))
+for _information in (describe, operations):
+    app.command()(with_operations(_information))
+app.command()(with_quiet(demo))
+app.command()(with_quiet(geometry))
+app.command()(rule)
+app.command()(schema)
+app.command()(systems)
+app.command("import")(with_quiet(import_contract))
 app.add_typer(neurarig, name="neurarig")
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rigpact.reports.command_line.completion import known_conventions
+
 if TYPE_CHECKING:
     from rigpact.reference_runtime.files.contracts import ContractFiles
 
@@ -31,7 +33,10 @@ Companion = Annotated[
     Path | None, typer.Option("--companion", metavar="FILE", help="File with the auxiliary-input statistics.")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KNOB=VALUE", help="Declare a convention; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KNOB=VALUE", help="Declare a convention; may be repeated.", autocompletion=known_conventions
+    ),
 ]
 ConventionsFile = Annotated[
     Path | None, typer.Option("--conventions", metavar="FILE", help="TOML file that declares conventions.")

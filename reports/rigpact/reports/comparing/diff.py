@@ -11,9 +11,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reference_runtime.recordings.trace import is_trace_path
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.comparing.some_bones import compare_recordings
 
@@ -55,8 +53,5 @@ def diff(request: DiffRequest) -> FindingsReport:
 
 def _recordings(request: DiffRequest, contract: Any) -> Iterator[Recording]:
     for path in (request.a, request.b):
-        if contract is None and is_named_columns(path) and not is_trace_path(path):
-            expected = f"the contract: {path.name} holds columns, and the contract says what they are"
-            raise UnusableInput("--bundle", "none", expected)
         recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
         yield recording.with_resolution(request.resolution)

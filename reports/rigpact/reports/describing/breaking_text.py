@@ -13,7 +13,7 @@ from rigpact.contract.compatibility.kinds import MEANING
 from rigpact.contract.compatibility.record import TITLE, record_entry, record_key
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
-from rigpact.reports.terminal import plain
+from rigpact.reports.terminal import plain, sum_up
 
 _STYLES = {
     Consumer.ENGINE_LAYOUT: "bold red",
@@ -37,7 +37,7 @@ def print_breaking(found: Compatibility, console: Console) -> None:
     line = Text(verdict, style="bold red" if found.is_breaking else "bold green")
     count = f"{len(found.changes)} change{'' if len(found.changes) == 1 else 's'}"
     said = f": {count}; version {found.version_step}: {plain(found.version_reason)}"
-    console.print(line.append(said, style="default"))
+    sum_up(line.append(said, style="default"), console)
 
 
 def _print_change(each: Change, console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -50,3 +51,16 @@ def _markdown(section: Section) -> Iterator[str]:
         yield "|" + "---|" * len(section.columns)
         yield from ("| " + " | ".join(markdown_cell(cell) for cell in row) + " |" for row in section.rows)
         yield ""
+
+
+def description_to_json(sections: Sequence[Section]) -> dict[str, Any]:
+    """The `rigpact-description` document, version 1: the same tables as data."""
+    return {
+        "format": "rigpact-description",
+        "version": 1,
+        "sections": [
+            {"title": each.title, "lines": list(each.lines), "columns": list(each.columns),
+             "rows": [[str(cell) for cell in row] for row in each.rows]}
+            for each in sections
+        ],
+    }  # fmt: skip

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules import FAMILIES
@@ -29,6 +30,15 @@ def rule_section(rule: Rule) -> str:
         f"### Example\n{shown}\n\n"
         f"### How to fix\n{_sentence(rule.hint)}\n"
     )
+
+
+def rule_to_json(rule: Rule) -> dict[str, Any]:
+    """The `rigpact-rule` document, version 1. The message is a pattern: what stands in braces is said by each finding."""
+    return {
+        "format": "rigpact-rule", "version": 1, "code": rule.code, "name": rule.name, "severity": rule.severity.value,
+        "family": _family_of(rule), "message": rule.message, "hint": rule.hint, "why": rule.why,
+        "engine_refuses": rule.engine_refuses, "example": examples().get(rule.code),
+    }  # fmt: skip
 
 
 @cache

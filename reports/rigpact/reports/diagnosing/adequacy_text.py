@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.reports.diagnosing.adequacy import CLEAR_MARGIN, Adequacy, ClipAdequacy
-from rigpact.reports.terminal import plain, table
+from rigpact.reports.terminal import plain, sum_up, table
 
 
 def print_adequacy(adequacy: Adequacy, console: Console) -> None:
@@ -31,7 +31,7 @@ def print_adequacy(adequacy: Adequacy, console: Console) -> None:
     names = ", ".join(plain(Path(name).name) for name in adequacy.smallest_set)
     console.print(Text(f"Smallest set that shows as much: {names or 'none'}"))
     shown = f"{total - len(adequacy.missed)} of {total} separable conventions are told apart"
-    console.print(Text(f"{'FAIL' if adequacy.missed else 'PASS'}: {shown}", style="bold"))
+    sum_up(Text(f"{'FAIL' if adequacy.missed else 'PASS'}: {shown}", style="bold"), console)
 
 
 def _weakest(clip: ClipAdequacy) -> str:

@@ -51,6 +51,14 @@ def diagnose(
     return Diagnosis(verdict, first, stages, named, alike, relations=relations, first_unexplained=left)
 
 
+def first_divergence(evidence: Evidence, contract: Any) -> Divergence | None:
+    """The first frame that differs and, in it, the first stage; nothing is searched."""
+    hypotheses = Hypotheses(evidence, contract)
+    return _first_divergence(
+        hypotheses, {stage: {} for stage in hypotheses.judged}, _first_not_finite(evidence, contract)
+    )
+
+
 def _relations(hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str]) -> tuple[Relation, ...]:
     """The relations of the stages that no convention explains in every frame, under the conventions that explain others."""
     base = _base(causes, unresolved)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import frames_words
-from rigpact.reports.terminal import plain, table
+from rigpact.reports.terminal import plain, sum_up, table
 
 _STYLE = {"agrees": "bold green", "explained": "bold red", "unexplained": "bold red", "undetermined": "bold yellow"}
 _SENTENCE = {
@@ -32,7 +32,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     _print_answers(diagnosis, console)
     line = Text(diagnosis.verdict.upper(), style=_STYLE[diagnosis.verdict])
     rests = f" ({len(judged)} of {len(diagnosis.stages)} recorded stages judged)"
-    console.print(line.append(f": {_sentence(diagnosis)}{rests}", style="default"))
+    sum_up(line.append(f": {_sentence(diagnosis)}{rests}", style="default"), console)
 
 
 def _print_answers(diagnosis: Diagnosis, console: Console) -> None:
@@ -82,9 +82,13 @@ def _row(stage: StageVerdict) -> tuple[str, ...]:
 def _print_divergence(title: str, first: Divergence | None, console: Console) -> None:
     if first is None:
         return
+    console.print(Text(f"{title}: {divergence_text(first)}", style="bold"))
+
+
+def divergence_text(first: Divergence) -> str:
+    """The place of a divergence, and its size."""
     size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
-    words = f"{title}: frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
-    console.print(Text(words, style="bold"))
+    return f"frame {first.frame}, stage {first.stage}, {plain(first.address)}: {size}"
 
 
 def _print_cause(cause: Cause, console: Console) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from rigpact.contract.files import read_bytes
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.recordings.text import encoding_of
 
 _NUMBER = r"[-+]?(?:1\.#\w+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan(?:\(\w+\))?|inf(?:inity)?)"
 _VECTOR = rf"\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)"
@@ -107,21 +108,29 @@ def is_engine_log(path: str | Path) -> bool:
         ".bin",
         ".safetensors",
         ".onnx",
+        ".npz",
+        ".npy",
     }:
         return False
-    text = read_bytes(place).decode("utf-8", "replace")
+    text = _text(place)
     return any(mark in text for mark in _MARKS)
 
 
 def read_engine_log(path: str | Path) -> EngineLog:
     """Read the lines of the engine's motion model; skip all other lines."""
     log, step = EngineLog(Path(path)), _Step()
-    for line in read_bytes(path).decode("utf-8", "replace").splitlines(keepends=True):
+    for line in _text(path).splitlines(keepends=True):
         for mark, read in _READERS.items():
             if mark in line and not read(log, step, line):
                 log.cut_off[mark] += 1
     step.close(log)
     return log
+
+
+def _text(path: str | Path) -> str:
+    """The text of a log, in UTF-8 or in UTF-16 as Windows writes it; other bytes belong to lines of other programs."""
+    content = read_bytes(path)
+    return content.decode(encoding_of(content), "replace")
 
 
 class _Step:

@@ -50,6 +50,21 @@ class Gathered:
     parts: tuple[Part, ...]
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def mode(self) -> str:
+        """Who drove the run: `teacher` or `free`."""
+        return self.parts[-1].evidence.mode
+
+    @property
+    def says_mode(self) -> bool:
+        """Whether the file says so itself."""
+        return self.parts[-1].evidence.says_mode
+
+    def in_mode(self, mode: str) -> Gathered:
+        """The same, driven as somebody says."""
+        parts = (Part(replace(part.evidence, mode=mode, says_mode=True), part.contract) for part in self.parts)
+        return replace(self, parts=tuple(parts))
+
 
 def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None) -> Gathered:
     """Read a recording and the files for its inputs."""
@@ -63,7 +78,10 @@ def read_evidence(path: Path, contract: Any, given: EvidenceFiles | None = None)
     if given.replay is None and given.clip is None:
         parts = [Part(with_unrecorded_feedback(part.evidence, part.contract), part.contract) for part in parts]
     of_side = _about_side(recording, contract) if given.clip is not None else []
-    return Gathered(recording, tuple(parts), [*_notes(recording, contract), *of_side])
+    notes = [*_notes(recording, contract), *of_side]
+    if given.clip is not None and given.clip.resolve() == path.resolve():
+        notes.append("the recording is its own clip: what drove it is taken as it was recorded")
+    return Gathered(recording, tuple(parts), notes)
 
 
 def _about_side(recording: Recording, contract: Any) -> list[str]:
@@ -125,6 +143,7 @@ def recording_to_evidence(
         drive=drive,
         network=network,
         precision=trace.precision,
+        says_mode=trace.header.says_mode,
     )
 
 

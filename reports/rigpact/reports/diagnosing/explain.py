@@ -20,13 +20,17 @@ from rigpact.reports.terminal import working
 
 @dataclass(frozen=True)
 class ExplainRequest:
-    """A recording to explain. allow_unjudged: recorded stages that may stay unjudged."""
+    """A recording to explain. allow_unjudged: recorded stages that may stay unjudged.
+
+    mode: who drove the run, where the file does not say it.
+    """
 
     recording: Path
     contract: ContractFiles
     given: EvidenceFiles = field(default_factory=EvidenceFiles)
     with_pairs: bool = True
     allow_unjudged: Collection[str] = ()
+    mode: str | None = None
 
 
 def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
@@ -43,10 +47,21 @@ def explain(request: ExplainRequest) -> tuple[Diagnosis, list[str]]:
             "no stage of this system",
             f"one of {', '.join(contract.system.graph.names)}",
         )
-    gathered = read_evidence(request.recording, contract, request.given)
+    gathered = _driven_as(read_evidence(request.recording, contract, request.given), request.mode)
     with working("replaying stages and searching conventions"):
         found = diagnose_gathered(gathered, with_pairs=request.with_pairs, allow_unjudged=request.allow_unjudged)
+        if not gathered.says_mode and found.verdict != "agrees":
+            _refuse_guessed_mode(gathered, request)
         return _with_other_files(found, gathered, request), gathered.notes
+
+
+def _driven_as(gathered: Gathered, mode: str | None) -> Gathered:
+    """What was gathered, with who drove the run as the user says it; UnusableInput where the file says otherwise."""
+    if mode is None:
+        return gathered
+    if gathered.says_mode and mode != gathered.mode:
+        raise UnusableInput("--mode", mode, f"{gathered.mode}: the recording says so itself")
+    return gathered.in_mode(mode)
 
 
 def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequest) -> Diagnosis:
@@ -57,3 +72,14 @@ def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequ
     if supposed is None:
         return found
     return diagnose(*supposed.part, with_pairs=request.with_pairs).supposing(supposed.words)
+
+
+def _refuse_guessed_mode(gathered: Gathered, request: ExplainRequest) -> None:
+    """UnusableInput where a recording differs only because somebody guessed who drove it."""
+    mode, other = gathered.mode, "teacher" if gathered.mode == "free" else "free"
+    if other == "free" and not gathered.parts[-1].contract.system.graph.feeds_itself:
+        return
+    driven = diagnose_gathered(gathered.in_mode(other), with_pairs=False, allow_unjudged=request.allow_unjudged)
+    if driven.verdict == "agrees":
+        found = f"nothing that says who drove the run: as {mode} it differs, as {other} it agrees"
+        raise UnusableInput(request.recording, found, f"mode = {mode} or {other} in the file", "--mode says it")

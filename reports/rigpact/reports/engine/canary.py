@@ -30,8 +30,10 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
-from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import TeacherInputs, clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages
@@ -163,13 +165,13 @@ def _is_same(usual: FloatArray, model: PositionalModel, inputs: Inputs, order: O
 
 def read_probe(path: str | Path, contract: Contract) -> Probe:
     """Make a probe of a trace with `y_norm`, a teacher prediction, a teacher batch or a raw clip."""
-    if is_trace_path(path):
+    if is_recording_path(path):
         return _trace_probe(Path(path), contract)
     return _clip_probe(read_clip(path), contract)
 
 
 def _trace_probe(path: Path, contract: Contract) -> Probe:
-    stages = read_trace(path).stages
+    stages = read_recording(path, contract).trace.stages
     if "y_norm" not in stages:
         raise UnusableInput(f"{path}#/stages", ", ".join(stages), "y_norm, the network's output")
     rows = _spread(len(stages["y_norm"]))
@@ -203,7 +205,7 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     rows = _spread(int(teacher.frame_limit or 0))
     previous = np.stack([teacher.previous6d(row) for row in rows.tolist()])
     poses = recorded_poses(clip, contract)[rows]
-    exact = not isinstance(clip, RawClip) and (clip.y_raw is not None or clip.y_norm is not None)
+    exact = isinstance(clip, TeacherFile) and (clip.y_raw is not None or clip.y_norm is not None)
     outputs = OutputStages(contract)
 
     def pose_error(y_norm: FloatArray) -> float:

@@ -23,8 +23,12 @@ from rigpact.reference_runtime.files.contracts import AnyContract, ContractFiles
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.tables import SUFFIXES
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS
+from rigpact.reports.file_lists import named_files
 
-_WILD = frozenset("*?[")
+_CLIPS = (".json", *TRACE_ENDINGS, *SUFFIXES)
+"""Names of the files that are taken from a folder of clips."""
 
 
 class Project:
@@ -42,7 +46,7 @@ class Project:
         self.bundle_path = Path(settings.bundle)
         self.companion_path = Path(settings.companion) if settings.companion else None
         self.model_path = Path(settings.model) if settings.model else None
-        self.clip_paths = tuple(dict.fromkeys(path for pattern in settings.clips for path in matching(pattern)))
+        self.clip_paths = tuple(named_files(settings.clips, _CLIPS, "[gate] clips"))
         self._clips: dict[Path, Any] = {}
         self.document = read_document(self.bundle_path)
         self.system = system_of(self.document)
@@ -134,16 +138,6 @@ class Project:
         if path not in self._clips:
             self._clips[path] = files_of(self.contract).clip(path, self.contract)
         return self._clips[path]
-
-
-def matching(pattern: str) -> list[Path]:
-    """The files that match a pattern, sorted; a plain name matches itself. UnusableInput without a match."""
-    if _WILD.isdisjoint(pattern):
-        return [Path(pattern)]
-    found = sorted(path for path in Path().glob(pattern) if path.is_file())
-    if not found:
-        raise UnusableInput("[gate] clips", f"no file that matches {pattern!r}", "at least one")
-    return found
 
 
 def check_names(settings: GateSettings, system: System) -> None:

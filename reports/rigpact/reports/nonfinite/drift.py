@@ -33,7 +33,7 @@ from rigpact.reports.nonfinite.lanes import (
     spread_of,
 )
 from rigpact.reports.nonfinite.leaving import Leaving, Left
-from rigpact.reports.terminal import plain, tracked
+from rigpact.reports.terminal import plain, sum_up, tracked
 
 SAMPLES = 500
 """Number of frames at which the spread is measured; in a shorter run, all frames."""
@@ -209,4 +209,4 @@ def print_drift(drift: Drift, console: Console) -> None:
         console.print(f"the trace {words}")
     if drift.left:
         console.print(Text(f"  {plain(str(drift.left))}", style="bold yellow"))
-    console.print(Text(drift.verdict.upper(), style="bold green" if drift.exit_code == 0 else "bold red"))
+    sum_up(Text(drift.verdict.upper(), style="bold green" if drift.exit_code == 0 else "bold red"), console)

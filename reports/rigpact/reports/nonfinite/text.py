@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rigpact.reports.nonfinite.investigation import Investigation
 from rigpact.reports.nonfinite.origin import LOADING, Origin
-from rigpact.reports.terminal import plain
+from rigpact.reports.terminal import plain, sum_up
 
 _STYLE = {"finite": "bold green", "nonfinite": "bold red", "diverging": "bold yellow"}
 _SHOWN = 6
@@ -16,7 +16,7 @@ _SHOWN = 6
 def print_investigation(found: Investigation, console: Console) -> None:
     """Print verdict, origin, chain, precursors, guards and suspects."""
     line = Text(found.verdict.upper(), style=_STYLE[found.verdict])
-    console.print(line.append(f": {found.frames} finite frames", style="default"))
+    sum_up(line.append(f": {found.frames} finite frames", style="default"), console)
     if found.origin:
         _print_origin(found.origin, console)
     if found.left:

@@ -10,7 +10,7 @@ from rich.text import Text
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import cause_text, found_text, part_text
-from rigpact.reports.terminal import STYLES, account_text, plain, verdict_word
+from rigpact.reports.terminal import STYLES, account_text, plain, sum_up, verdict_word
 
 _VERDICT_WIDTH = len("UNDETERMINED")
 CAUSES_SHOWN = 12
@@ -36,7 +36,7 @@ def print_gate(gate: GateReport, console: Console) -> None:
     line = verdict_word(gate.verdict)
     strictly = " (warnings fail it too)" if gate.strict else ""
     line.append(f": {len(gate.parts)} parts{strictly}; {account_text(gate.ledger)}", style="default")
-    console.print(line)
+    sum_up(line, console)
 
 
 def _counted(count: int, word: str) -> str:

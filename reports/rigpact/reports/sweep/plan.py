@@ -22,6 +22,7 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reports.file_lists import listed_files
 
 MODES = ("teacher", "free")
 Changes = tuple[tuple[str, Any], ...]
@@ -163,29 +164,11 @@ def _digest(path: Path) -> str:
 
 
 def _files(words: Sequence[str], endings: tuple[str, ...], option: str) -> Iterator[SweptFile]:
-    paths = [path for word in words for path in _matches(word, endings, option)]
+    paths = listed_files(words, endings, option)
     if not paths:
         raise UnusableInput(option, "none", "at least one")
-    for path in dict.fromkeys(paths):
+    for path in paths:
         yield swept_file(path, path.as_posix())
-
-
-def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
-    """The files of one word, sorted by name: the file itself, a folder's files, or a pattern's matches."""
-    place = Path(word)
-    if place.is_file():
-        return [place]
-    if place.is_dir():
-        found = sorted(path for path in place.iterdir() if path.name.endswith(endings))
-        expected = f"{', '.join(endings)} files in it"
-    else:
-        base = Path(place.anchor)
-        pattern = place.relative_to(base).as_posix() if place.parts else ""
-        found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
-        expected = "a file, a folder or a pattern"
-    if not found:
-        raise UnusableInput(f"{option} {word}", "no such file", expected, "check the spelling of the path")
-    return found
 
 
 def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any]) -> Iterator[Changes]:

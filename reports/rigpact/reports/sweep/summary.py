@@ -18,7 +18,7 @@ from rich.text import Text
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_PASS
 from rigpact.reports.sweep.measure import ALIGNED, COPY_LAST_IS_BETTER, DEFECT, ERROR, NOT_FINITE, PASS, VERDICTS
 from rigpact.reports.sweep.results import Row
-from rigpact.reports.terminal import plain, table
+from rigpact.reports.terminal import plain, sum_up, table
 
 WORST_SHOWN, BEST_SHOWN = 5, 20
 _SHOWN = (
@@ -117,7 +117,7 @@ def print_summary(summary: Summary, measured: int, results: str, console: Consol
     style = {"pass": "bold green", "fail": "bold red"}.get(summary.verdict, "bold yellow")
     line = Text(summary.verdict.upper(), style=style)
     line.append(f": {counts}; {measured} of {summary.cells} measured now -> {plain(results)}", style="default")
-    console.print(line)
+    sum_up(line, console)
 
 
 def _line(row: Row) -> tuple[str, ...]:

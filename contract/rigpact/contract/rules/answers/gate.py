@@ -1,4 +1,4 @@
-"""RP960-RP979, RP985, RP986: what the gate says about a whole project. rigpact.reports.gate measures it."""
+"""RP960-RP979, RP985-RP987: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.family import Family, Need, rules_in
@@ -26,6 +26,14 @@ NOT_EXPLAINED = Rule(
     message="{recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it{relation}",
     hint="look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error",
     why="a defect that is no convention: a wrong index, a stale buffer, another weight",
+)
+LOG_CONTRADICTS = Rule(
+    code="RP987",
+    name="log-contradicts-contract",
+    severity=Severity.ERROR,
+    message="{recording}: {words}",
+    hint="look at what the engine loaded: another bundle, no companion, another model",
+    why="what the engine printed of itself is not what the contract declares",
 )
 POSE_BEYOND_LIMIT = Rule(
     code="RP964",
@@ -90,7 +98,7 @@ BREAKING_CHANGE = Rule(
     name="breaking-change",
     severity=Severity.ERROR,
     message="since {base}: {message} ({kind}; {classes})",
-    hint="if it is meant, `rigpact breaking --against REV --record FILE` writes the entry that acknowledges it",
+    hint="if it is meant, `rigpact breaking --base REV --record FILE` writes the entry that acknowledges it",
     why="somebody's code, network or recordings stop fitting the day this is merged",
 )
 CHANGE_ACKNOWLEDGED = Rule(

@@ -18,13 +18,14 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.some_bones import columns_of_bones
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.operations.angular_velocity import AngularVelocityInput, Motion
 from rigpact.reference_runtime.operations.condition import ConditionWindow, condition_rows
 from rigpact.reference_runtime.operations.contacts import contact_rows
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.operations.pose_history import PoseHistory, free_history
 from rigpact.reference_runtime.operations.writeback import WriteBack
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip
+from rigpact.reference_runtime.recordings.clip import RECORDED_INPUTS, Clip, RawClip, RecordedInputs
 
 Stages = dict[str, FloatArray]
 
@@ -74,6 +75,8 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
             pose_hist=None,
             poses=x_raw[:, rotations],
         )
+    if isinstance(clip, RecordedInputs):
+        return _recorded_rows(clip, contract, normaliser)
     if clip.state_norm.shape[1] != contract.state.width:
         raise UnusableInput(
             f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers", f"{contract.state.width}"
@@ -104,6 +107,23 @@ def _rows_of_bones(whole: ClipRows, contract: Contract) -> ClipRows:
         state=cut("state", whole.state),
         angvel=None if whole.angvel is None else cut("angvel", whole.angvel),
         pose_hist=None if whole.pose_hist is None else cut("pose_hist", whole.pose_hist),
+        poses=x_raw[:, contract.state[ROTATIONS].range],
+    )
+
+
+def _recorded_rows(clip: RecordedInputs, contract: Contract, normaliser: StateNormaliser) -> ClipRows:
+    """What an engine recorded drives the run again: a player's run, which no clip holds."""
+    check_widths(contract, {name: getattr(clip, name) for name in RECORDED_INPUTS}, clip.path)
+    x_raw = clip.x_raw if clip.after is None else np.concatenate((clip.x_raw, clip.after[None]))
+    return ClipRows(
+        fps=clip.fps,
+        steps=clip.step_count,
+        x_raw=x_raw,
+        state=normaliser.normalise(x_raw),
+        cond_raw=clip.cond_raw,
+        contacts=clip.contacts,
+        angvel=None,
+        pose_hist=None,
         poses=x_raw[:, contract.state[ROTATIONS].range],
     )
 

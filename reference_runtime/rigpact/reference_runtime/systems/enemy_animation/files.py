@@ -20,7 +20,8 @@ from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip, recorded_inputs
+from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
@@ -66,7 +67,9 @@ class EnemyFiles(DeclaredFiles):
         return read_recording(path, contract)
 
     def clip(self, path: Path, contract: Contract) -> Clip:
-        """A raw clip or a teacher file."""
+        """A raw clip, a teacher file, or the inputs that an engine recorded."""
+        if is_recording_path(path):
+            return recorded_inputs(read_recording(path, contract).trace, path)
         return read_clip(path)
 
     def network(self, path: Path, contract: Contract) -> OnnxNetwork:

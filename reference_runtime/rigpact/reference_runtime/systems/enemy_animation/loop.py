@@ -21,7 +21,7 @@ from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
 from rigpact.reference_runtime.operations.definitions.scaling import unscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored
-from rigpact.reference_runtime.recordings.clip import Clip, RawClip
+from rigpact.reference_runtime.recordings.clip import Clip, RawClip, RecordedInputs, TeacherFile
 from rigpact.reference_runtime.systems.enemy_animation.drive import (
     ClipRows,
     FreeRunInputs,
@@ -189,8 +189,8 @@ class Playback:
 def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
     """The poses that a clip records, (T, Dy): row t is the pose of frame t + 1.
 
-    A prediction's `y_raw`, else its `y_norm` (a normalised pose), else a batch's `target_norm`; a raw clip's own frames
-    from the second on, other output slices at zero.
+    A prediction's `y_raw`, else its `y_norm` (a normalised pose), else a batch's `target_norm`; what an engine published; a raw
+    clip's own frames from the second on, other output slices at zero.
     """
     if isinstance(clip, RawClip):
         if clip.frame_count < 2:
@@ -198,6 +198,10 @@ def recorded_poses(clip: Clip, contract: Contract) -> FloatArray:
         poses = np.zeros((clip.frame_count - 1, contract.output.width), np.float32)
         poses[:, contract.output[ROTATIONS].range] = clip.rotations6d[1:]
         return poses
+    if isinstance(clip, RecordedInputs):
+        if clip.y_out is None:
+            raise UnusableInput(f"{clip.path}#/stages", "no y_out", "recorded poses to play back")
+        return clip.y_out
     if clip.y_raw is not None:
         return clip.y_raw
     normalised = clip.y_norm if clip.y_norm is not None else clip.target_norm
@@ -223,6 +227,6 @@ def with_history_length(contract: Contract, network: Network, clip: Clip) -> Con
     if contract.pose_history_length is not None:
         return contract
     widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)
-    recorded = None if isinstance(clip, RawClip) else clip.pose_hist_norm
+    recorded = clip.pose_hist_norm if isinstance(clip, TeacherFile) else None
     known = [width for width in (*widths, None if recorded is None else recorded.shape[1]) if width]
     return contract.with_pose_history_length(known[0] // (6 * contract.bone_count)) if known else contract

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,10 @@ from rigpact.reports.command_line.options import (
 
 
 def adequacy(
-    clips: Annotated[list[Path] | None, typer.Argument(metavar="CLIP…", help="Clips to compare engines on.")] = None,
+    clips: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="CLIP…", help="Clips to compare engines on: files, folders, patterns."),
+    ] = None,
     *,
     bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The schema bundle, or a contract.")],
     synthesise: Annotated[
@@ -44,11 +48,12 @@ def adequacy(
     from rigpact.reports.diagnosing.adequacy import assess
     from rigpact.reports.diagnosing.adequacy_text import print_adequacy
     from rigpact.reports.diagnosing.probe import read_probe, write_probe
+    from rigpact.reports.file_lists import listed_files
     from rigpact.reports.running.run import read_network
-    from rigpact.reports.terminal import print_json, stdout, working
+    from rigpact.reports.terminal import print_json, show, working
 
     contract = contract_from_options(bundle, companion, settings, conventions)
-    paths = list(clips or [])
+    paths = listed_files(clips or [], files_of(contract).clip_endings, "CLIP")
     if synthesise is not None:
         write_probe(contract, synthesise)
         paths.append(synthesise)
@@ -61,5 +66,5 @@ def adequacy(
     if output_format is OutputFormat.JSON:
         print_json(result.to_json())
     else:
-        print_adequacy(result, stdout())
+        show(partial(print_adequacy, result))
     raise typer.Exit(1 if result.missed else 0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import Format, OutputFormat
 
 if TYPE_CHECKING:
@@ -17,15 +19,16 @@ if TYPE_CHECKING:
 def breaking(
     contracts: Annotated[
         list[Path],
-        typer.Argument(metavar="OLD NEW", help="Two contracts of one system; with --against only the new one."),
+        typer.Argument(metavar="OLD NEW", help="Two contracts of one system; with --base only the new one."),
     ],
     *,
-    against: Annotated[
-        str | None, typer.Option("--against", metavar="REV", help="Take the old version from this git revision.")
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="REV", help="Take the old version from this git revision.")
     ] = None,
+    against: Annotated[str | None, typer.Option("--against", hidden=True)] = None,
     companion: Annotated[
         list[Path] | None,
-        typer.Option("--companion", metavar="FILE", help="Companion of OLD, then of NEW; with --against only once."),
+        typer.Option("--companion", metavar="FILE", help="Companion of OLD, then of NEW; with --base only once."),
     ] = None,
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Add the change to this change record (Markdown).")
@@ -39,41 +42,41 @@ def breaking(
     from datetime import UTC, datetime
 
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
-    found = _compare(contracts, companion or [], against)
+    if against is not None:
+        raise UnusableInput("--against", against, f"--base {against}", "--against names a file, --base a git revision")
+    found = _compare(contracts, companion or [], base)
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
-        print_breaking(found, stdout())
+        show(partial(print_breaking, found))
     if record is not None and found.changes:
         written = write_record(found, record, datetime.now(UTC).date())
         typer.echo(f"{record}: {'entry added' if written else 'has this entry already'}", err=True)
     raise typer.Exit(int(found.is_breaking))
 
 
-def _compare(contracts: list[Path], companions: list[Path], against: str | None) -> Compatibility:
+def _compare(contracts: list[Path], companions: list[Path], base: str | None) -> Compatibility:
     from rigpact.contract.compatibility import compare_contracts
 
-    wanted = 1 if against is not None else 2
-    _refuse_wrong_count(contracts, wanted, "contract", against)
+    wanted = 1 if base is not None else 2
+    _refuse_wrong_count(contracts, wanted, "contract", base)
     if companions:
-        _refuse_wrong_count(companions, wanted, "companion", against)
-    return compare_contracts(*_pair(contracts, against), _pair(companions, against) if companions else None)
+        _refuse_wrong_count(companions, wanted, "companion", base)
+    return compare_contracts(*_pair(contracts, base), _pair(companions, base) if companions else None)
 
 
-def _pair(paths: list[Path], against: str | None) -> tuple[Document, Document]:
+def _pair(paths: list[Path], base: str | None) -> tuple[Document, Document]:
     from rigpact.contract.documents import read_document
     from rigpact.reports.git_revision import read_document_at
 
-    old = read_document(paths[0]) if against is None else read_document_at(paths[0], against)
+    old = read_document(paths[0]) if base is None else read_document_at(paths[0], base)
     return old, read_document(paths[-1])
 
 
-def _refuse_wrong_count(paths: list[Path], wanted: int, what: str, against: str | None) -> None:
-    from rigpact.contract.errors import UnusableInput
-
+def _refuse_wrong_count(paths: list[Path], wanted: int, what: str, base: str | None) -> None:
     if len(paths) != wanted:
         expected = f"one {what}" if wanted == 1 else f"two {what}s, OLD and NEW"
-        hint = "the old version comes from git" if against is not None else "or one, with --against REV"
+        hint = "the old version comes from git" if base is not None else "or one, with --base REV"
         raise UnusableInput(what, f"{len(paths)} file(s)", expected, hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,9 @@ from rigpact.reports.command_line.options import Companion, Settings, Strict
 from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfReport, print_rendered
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rigpact.contract.findings import FindingsReport
     from rigpact.reports.checking.check import CheckRequest
 
 _MODEL_SUFFIX = ".onnx"
@@ -33,7 +37,7 @@ def check(
         typer.Argument(
             metavar="PATH…",
             help="Bundle, companion, clips, teacher batches and predictions, or a system contract with recordings, told apart by "
-            "their content.",
+            "their content; a folder or a pattern for many.",
         ),
     ] = None,
     companion: Companion = None,
@@ -59,10 +63,8 @@ def check(
     Exit status 0: no error (nor warning with --strict); 1: findings; 2: something could not be judged.
     """
     from rigpact.contract.conventions import split_settings
-    from rigpact.reports.checking.as_declared import declared_text
     from rigpact.reports.checking.check import check_files
-    from rigpact.reports.engine.canary_report import print_canary
-    from rigpact.reports.terminal import plain, print_json, print_report, stdout
+    from rigpact.reports.terminal import print_json, show
 
     configuration = configuration_from_option(config)
     gate = configuration.gate if configuration is not None else None
@@ -75,20 +77,30 @@ def check(
     if output_format == JSON:
         print_json(report.to_json())
     elif output_format == TEXT:
-        print_canary(report, stdout())
-        print_report(report)
-        if said := declared_text(report):
-            stdout().print(plain(said), markup=False, highlight=False)
+        show(partial(_print, report))
     else:
         print_rendered(report, "check", "Files against the rules", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))
 
 
+def _print(report: FindingsReport, console: Console) -> None:
+    from rigpact.reports.checking.as_declared import declared_text
+    from rigpact.reports.engine.canary_report import print_canary
+    from rigpact.reports.terminal import plain, print_report
+
+    print_canary(report, console)
+    print_report(report, console)
+    if said := declared_text(report):
+        console.print(plain(said), markup=False, highlight=False)
+
+
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None, canary: Path | None) -> CheckRequest:
     from rigpact.contract.documents import read_document
     from rigpact.reference_runtime.recordings.named_columns import is_recording_path
+    from rigpact.reports.checking.artefacts import artefacts_of
     from rigpact.reports.checking.check import CheckRequest, refuse_second
 
+    paths = artefacts_of(paths)
     models = [path for path in paths if path.suffix.lower() == _MODEL_SUFFIX] + ([onnx] if onnx else [])
     recordings = [path for path in paths if is_recording_path(path)]
     others = [path for path in paths if path.suffix.lower() != _MODEL_SUFFIX and path not in recordings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,9 @@ from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfRepo
 
 
 def check_each(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="JSON files and ONNX models, of any kind.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH…", help="JSON files and ONNX models; folders, patterns.")
+    ],
     config: ConfigFile = None,
     *,
     strict: Strict = False,
@@ -27,16 +30,17 @@ def check_each(
     among the files; 1: findings; 2: something could not be judged.
     """
     from rigpact.reports.checking.commit_files import check_each_file, joined
-    from rigpact.reports.terminal import print_json, print_report
+    from rigpact.reports.file_lists import named_files
+    from rigpact.reports.terminal import print_json, print_report, show
 
-    reports = list(check_each_file(paths))
+    reports = list(check_each_file(named_files(paths, (".json", ".onnx"), "PATH")))
     if not reports:
         raise typer.Exit
     report = configured(joined(reports), configuration_from_option(config))
     if output_format == JSON:
         print_json(report.to_json())
     elif output_format == TEXT:
-        print_report(report)
+        show(partial(print_report, report))
     else:
         print_rendered(report, "check-each", "Files, each by itself", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))

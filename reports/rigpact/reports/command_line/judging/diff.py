@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +55,7 @@ def diff(
     from rigpact.reports.comparing.comparison_text import print_comparison
     from rigpact.reports.comparing.diff import DiffRequest
     from rigpact.reports.comparing.diff import diff as compare_files
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     if bundle is None and (companion or settings or conventions):
         raise UnusableInput("--companion, --set, --conventions", "no --bundle beside them", "the bundle they belong to")
@@ -63,7 +64,7 @@ def diff(
     if output_format == JSON:
         print_json(report.to_json())
     elif output_format == TEXT:
-        print_comparison(report, stdout())
+        show(partial(print_comparison, report))
     else:
         print_rendered(report, "diff", "Two recordings", output_format, strict=strict)
     raise typer.Exit(report.exit_code(strict=strict))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -21,7 +22,7 @@ def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TE
 
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.setup.doctor import examine, print_examination
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     today = datetime.now().astimezone().date()
     configuration = configuration_from_option(config)
@@ -31,5 +32,5 @@ def doctor(*, config: ConfigFile = None, output_format: Format = OutputFormat.TE
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
-        print_examination(found, stdout(), place)
+        show(partial(print_examination, found, place=place))
     raise typer.Exit(found.exit_code)

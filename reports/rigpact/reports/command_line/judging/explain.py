@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.reports.command_line.making.run import RunMode
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
@@ -16,10 +18,37 @@ from rigpact.reports.command_line.options import (
     Settings,
 )
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rigpact.reports.diagnosing.diagnosis import Diagnosis
+    from rigpact.reports.diagnosing.explain import ExplainRequest
+
+
+Replay = Annotated[
+    Path | None, typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none.")
+]
+Unjudged = Annotated[
+    list[str] | None,
+    typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
+]
+WhoDrove = Annotated[RunMode | None, typer.Option("--mode", help="Who drove the run, where a table does not say it.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", help="Judge a trace while the engine writes it; name the first wrong stage at once.")
+]
+UntilIdle = Annotated[
+    float | None,
+    typer.Option("--until-idle", min=0.1, metavar="SECONDS", help="With --follow: end when nothing came for so long."),
+]
+
 
 def explain(
     recording: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A trace, a teacher prediction, a raw clip, or a pasted engine log.")
+        Path,
+        typer.Argument(
+            metavar="TRACE",
+            help="A trace, a table or arrays with names, a teacher prediction, a raw clip, a pasted log.",
+        ),
     ],
     *,
     bundle: Annotated[
@@ -36,17 +65,14 @@ def explain(
     onnx: Annotated[
         Path | None, typer.Option("--onnx", metavar="FILE", help="The model: the network's own output is judged too.")
     ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option("--replay", metavar="FILE", help="Recorded network outputs, where the trace has none."),
-    ] = None,
+    replay: Replay = None,
     resolution: Resolution = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
-    allow_unjudged: Annotated[
-        list[str] | None,
-        typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
-    ] = None,
+    allow_unjudged: Unjudged = None,
+    mode: WhoDrove = None,
+    follow: Follow = False,
+    until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -56,25 +82,57 @@ def explain(
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     files, given = (
         ContractFiles(bundle, companion, settings or (), conventions),
         EvidenceFiles(clip, onnx, replay, resolution),
     )
     request = ExplainRequest(
-        recording, files, given, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ())
+        recording,
+        files,
+        given,
+        with_pairs=not singles_only,
+        allow_unjudged=tuple(allow_unjudged or ()),
+        mode=None if mode is None else mode.value,
     )
+    if follow or until_idle is not None:
+        _follow(request, until_idle, is_asked=follow)
     diagnosis, notes = explain_recording(request)
     if output_format is OutputFormat.JSON:
         print_json(diagnosis.to_json())
     else:
-        console = stdout()
-        for note in notes:
-            console.print(f"note: {note}", style="yellow", markup=False)
-        print_diagnosis(diagnosis, console)
+        show(partial(_print, diagnosis, notes))
     raise typer.Exit(diagnosis.exit_code)
+
+
+def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
+    from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
+
+    for note in notes:
+        console.print(f"note: {note}", style="yellow", markup=False)
+    print_diagnosis(diagnosis, console)
+
+
+def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) -> None:
+    """Say where a growing recording first differs; what is then recorded is explained as any other recording."""
+    from rigpact.contract.errors import UnusableInput
+    from rigpact.reference_runtime.files.contracts import optional_contract
+    from rigpact.reports.diagnosing.diagnosis_text import divergence_text
+    from rigpact.reports.following.follow import FollowRequest
+    from rigpact.reports.following.follow import follow as follow_recording
+
+    if not is_asked:
+        raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
+    contract = optional_contract(request.contract)
+    if contract is None:
+        raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
+    typer.echo(f"following {request.recording}; Control-C ends it", err=True)
+    found = follow_recording(FollowRequest(request.recording, contract, request.given, idle_s))
+    if found.first is None:
+        typer.echo(f"{found.frames} frames came, and none differs", err=True)
+    else:
+        typer.echo(f"first wrong: {divergence_text(found.first)}", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,9 +127,9 @@ def print_answer(answer: GateReport, output_format: str) -> None:
     """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
     from rigpact.reports.renderers import render
     from rigpact.reports.renderers.terminal import print_gate
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.terminal import show
 
     if output_format == TEXT:
-        print_gate(answer, stdout())
+        show(partial(print_gate, answer))
     else:
         typer.echo(render(answer, output_format).encode("utf-8"), nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -59,7 +60,7 @@ def geometry(
     from rigpact.reports.geometry_parity.declared import asked_functions, of_module
     from rigpact.reports.geometry_parity.examination import examine, print_examination
     from rigpact.reports.geometry_parity.loading import find_functions, load_module, parse_mapping, unknown_functions
-    from rigpact.reports.terminal import print_json, stdout, working
+    from rigpact.reports.terminal import print_json, show, working
 
     configuration = configuration_from_option(config)
     project = configuration.geometry if configuration is not None else GeometrySettings()
@@ -75,7 +76,7 @@ def geometry(
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:
-        print_examination(report, stdout())
+        show(partial(print_examination, report))
     raise typer.Exit(report.exit_code(strict=strict))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,12 +144,12 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
 
 def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
     from rigpact.reports.nonfinite.text import print_investigation
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
-        print_investigation(found, stdout())
+        show(partial(print_investigation, found))
     return typer.Exit(found.exit_code)
 
 
@@ -211,11 +212,11 @@ def _look_into(trace: Path, contract: Any, onnx: Path | None) -> Investigation:
 
 def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: OutputFormat) -> int:
     from rigpact.reports.nonfinite.drift import judge_drift, print_drift
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     found = judge_drift(subject, frames, against)
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
-        print_drift(found, stdout())
+        show(partial(print_drift, found))
     return found.exit_code

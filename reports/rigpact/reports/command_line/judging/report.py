@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -40,13 +41,13 @@ def _since(older: Path, newer: Path, output_format: str) -> int:
     from rigpact.contract.errors import UnusableInput
     from rigpact.reports.gate.archive.against import print_progress, progress_between
     from rigpact.reports.gate.archive.archive import read_archive
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     progress = progress_between(read_archive(older), read_archive(newer))
     if output_format == JSON:
         print_json(progress.to_json())
     elif output_format == TEXT:
-        print_progress(progress, stdout())
+        show(partial(print_progress, progress))
     else:
         raise UnusableInput("--format", f"{output_format} with --against", "text or json")
     return int(progress.is_worse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +41,7 @@ def selftest(
 
     from rigpact.reports.command_line.judging.gate import configuration_of_gate
     from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     configuration = configuration_of_gate(config)
     with contextlib.chdir(configuration.path.resolve().parent):
@@ -49,5 +50,5 @@ def selftest(
     if output_format is OutputFormat.JSON:
         print_json(found.to_json())
     else:
-        print_selftest(found, stdout())
+        show(partial(print_selftest, found))
     raise typer.Exit(found.exit_code)

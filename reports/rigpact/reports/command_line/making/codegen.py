@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Settings
+from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings
+from rigpact.reports.command_line.written import answer_written
 
 
 def codegen(
@@ -33,6 +34,7 @@ def codegen(
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Write a C++ header of a contract: layout, numbers, conventions, conformance vectors, SelfTest() and SelfTestEngine().
 
@@ -43,23 +45,25 @@ def codegen(
     from rigpact.contract.files import read_bytes, write_bytes
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
     from rigpact.reports.engine.codegen import contract_header, copy_headers, copy_plugin, lines_to_paste
-    from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
     model_sha256 = None if onnx is None else hashlib.sha256(read_bytes(onnx)).hexdigest()
     write_bytes(out, contract_header(read, namespace, model_sha256).encode())
     _say_errors(contract, companion)
-    console = stdout()
-    stages = len(read.system.stages)
-    said = f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"
-    console.print(said, markup=False, highlight=False)
-    if headers is not None:
-        console.print(f"{copy_headers(headers)}: the runtime's headers", markup=False, highlight=False)
-    if unreal is not None:
-        console.print(f"{copy_plugin(unreal)}: the Unreal plug-in, with the headers", markup=False, highlight=False)
-    console.print("paste into the engine's code:", markup=False, highlight=False)
-    for line in lines_to_paste(read, namespace):
-        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+    folders = [copy(folder) for copy, folder in ((copy_headers, headers), (copy_plugin, unreal)) if folder is not None]
+    stages, paste = len(read.system.stages), lines_to_paste(read, namespace)
+    said = [f"{out}: {read.system.name}, {stages} stages, contract {read.sha256[:12]}"]
+    said += [f"{folder}: copied" for folder in folders] + [
+        "paste into the engine's code:",
+        *(f"  {line}" for line in paste),
+    ]
+    facts = {
+        "system": read.system.name,
+        "stages": stages,
+        "contract_sha256": read.sha256,
+        "lines_to_paste": list(paste),
+    }
+    answer_written("codegen", [out, *folders], output_format, lines=said, facts=facts)
 
 
 def _say_errors(contract: Path, companion: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rigpact.reports.command_line.options import Companion, ConventionsFile, Settings
+from rigpact.reports.command_line.options import Companion, ConventionsFile, Format, OutputFormat, Settings
 
 
 def describe(
@@ -32,6 +32,7 @@ def describe(
     ] = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:  # fmt: skip
     """Print the contract of any system: stages, fields, tensors, conventions, feedback, numbers, the model.
 
@@ -40,13 +41,16 @@ def describe(
     import sys
 
     from rigpact.contract.documents import read_document
+    from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.file import read_model
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
     from rigpact.reports.describing.beside import beside_section
     from rigpact.reports.describing.description import describe_contract
-    from rigpact.reports.describing.description_text import description_markdown, print_description
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.describing.description_text import description_markdown, description_to_json, print_description
+    from rigpact.reports.terminal import print_json, stdout
 
+    if markdown and output_format is OutputFormat.JSON:
+        raise UnusableInput("--markdown with --format json", "both", "one of them")
     read = open_contract(ContractFiles(contract, companion, settings or (), conventions))
     document = read_document(contract)
     if beside is None:
@@ -57,7 +61,9 @@ def describe(
         from rigpact.reports.engine.canary import write_canary
 
         write_canary(read, onnx, canary)
-    if markdown:
+    if output_format is OutputFormat.JSON:
+        print_json(description_to_json(sections))
+    elif markdown:
         sys.stdout.write(description_markdown(sections))
     else:
         print_description(sections, stdout())

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.written import answer_written
+
 
 def import_contract(
     file: Annotated[
@@ -34,6 +37,7 @@ def import_contract(
         typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Write a contract of your own from what another stack exports. What the file leaves open stays open, with a comment.
 
@@ -42,14 +46,14 @@ def import_contract(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.formats import ImportRequest, import_file
-    from rigpact.reports.terminal import plain
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
     imported = import_file(ImportRequest(file, out, onnx, recording, fps))
     write_bytes(out, imported.content)
-    typer.echo(f"{plain(str(out))} written: {imported.what}")
-    for note in imported.notes:
-        typer.echo(f"note: {plain(note)}")
+    lines = [f"{out} written: {imported.what}"]
+    notes = list(imported.notes)
     if imported.left_open:
-        typer.echo(f"left open: {plain(', '.join(imported.left_open))}; `rigpact check` names each place")
+        notes.append(f"left open: {', '.join(imported.left_open)}; `rigpact check` names each place")
+    facts = {"what": imported.what, "left_open": list(imported.left_open)}
+    answer_written("import", [out], output_format, lines=lines, facts=facts, notes=notes)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.written import answer_written
+
 if TYPE_CHECKING:
+    from rigpact.reports.gate.setup.doctor import Examination
     from rigpact.reports.gate.setup.found_files import FoundFiles
 
 
@@ -18,6 +23,7 @@ def init(
         bool, typer.Option("--contract", help="Draft contract.toml from the models, a recording and statistics here.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Write rigpact.toml for `rigpact gate`, from the bundle, model, clips, teacher files and traces that lie here.
 
@@ -26,16 +32,18 @@ def init(
     Exit status 0; 2 if the file is there already, or nothing that it can be made of.
     """
     if contract:
-        _draft_contract(folder, is_forced=force)
+        _draft_contract(folder, output_format, is_forced=force)
         return
     from datetime import UTC, datetime
 
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.contract.settings.configuration import FILE_NAME
+    from rigpact.reports.gate.setup.doctor import print_examination
     from rigpact.reports.gate.setup.found_files import project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
     from rigpact.reports.git_revision import known_revision
+    from rigpact.reports.terminal import say, show
 
     path = folder / FILE_NAME
     if path.exists() and not force:
@@ -46,42 +54,44 @@ def init(
     budget = budget_text(*_figures(folder, found))
     text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
     write_bytes(path, text.encode("utf-8"))
-    for line in _summary(path, found):
-        typer.echo(line)
-    _say_what_can_be_judged(path)
-    typer.echo("now: rigpact gate")
+    examination, counts = _what_can_be_judged(path), _counts(found)
+    words = ", ".join(f"{count} {name}" for name, count in counts.items())
+    facts = {"bundle": str(found.bundles[0]), **counts, "examination": examination.to_json()}
+    lines = [f"{path} written for {found.bundles[0]}: {words}"]
+    answer_written("init", [path], output_format, lines=lines, facts=facts, notes=found.notes)
+    if output_format is OutputFormat.TEXT:
+        show(partial(print_examination, examination, place=path))
+        say("now: rigpact gate")
 
 
-def _say_what_can_be_judged(path: Path) -> None:
+def _what_can_be_judged(path: Path) -> Examination:
     import contextlib
     from datetime import datetime
 
     from rigpact.contract.settings.configuration import read_configuration
-    from rigpact.reports.gate.setup.doctor import examine, print_examination
-    from rigpact.reports.terminal import stdout
+    from rigpact.reports.gate.setup.doctor import examine
 
     configuration = read_configuration(path)
     with contextlib.chdir(path.resolve().parent):
-        examination = examine(configuration.gate, datetime.now().astimezone().date())
-    print_examination(examination, stdout(), path)
+        return examine(configuration.gate, datetime.now().astimezone().date())
 
 
-def _draft_contract(folder: Path, *, is_forced: bool) -> None:
+def _draft_contract(folder: Path, output_format: OutputFormat, *, is_forced: bool) -> None:
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.reports.importing.drafting import draft_of_folder
     from rigpact.reports.importing.formats import ImportRequest, finished
-    from rigpact.reports.terminal import plain
+    from rigpact.reports.terminal import plain, say
 
     path = folder / "contract.toml"
     if path.exists() and not is_forced:
         raise UnusableInput(path, "a contract", "none yet", "--force writes over it")
     made = finished(draft_of_folder(folder), ImportRequest(folder, path))
     write_bytes(path, made.content)
-    typer.echo(f"{plain(str(path))} drafted: look for GUESSED and LEFT OPEN in it")
-    for note in made.notes:
-        typer.echo(f"note: {plain(note)}")
-    typer.echo(f"now: rigpact check {plain(str(path))}")
+    lines = [f"{path} drafted: look for GUESSED and LEFT OPEN in it"]
+    answer_written("init", [path], output_format, lines=lines, notes=made.notes)
+    if output_format is OutputFormat.TEXT:
+        say(f"now: rigpact check {plain(str(path))}")
 
 
 def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
@@ -99,14 +109,9 @@ def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
     return graph.parameters if graph else None, path.stat().st_size
 
 
-def _summary(path: Path, found: FoundFiles) -> list[str]:
-    from rigpact.reports.terminal import plain
-
+def _counts(found: FoundFiles) -> dict[str, int]:
     models = (*found.models, *found.own_models)
-    counts = {
+    return {
         "clips": len(found.clips), "teacher files": len(found.predictions) + len(found.batches),
         "engine traces": len(found.engine_traces), "models": len(models), "companions": len(found.companions),
     }  # fmt: skip
-    words = ", ".join(f"{count} {name}" for name, count in counts.items())
-    notes = [f"note: {plain(note)}" for note in found.notes]
-    return [f"{path} written for {plain(found.bundles[0])}: {words}", *notes]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,6 +57,7 @@ def save_baseline(
     from rigpact.contract.findings import Severity
     from rigpact.contract.settings.baseline import parse_day, write_baseline
     from rigpact.contract.settings.hearing import Hearing
+    from rigpact.reports.terminal import say
 
     given = {name: value for name, value in about.items() if value}
     for name in about:
@@ -68,4 +68,4 @@ def save_baseline(
         report = Hearing(replace(configuration, baseline=None), datetime.now().astimezone().date()).hear(report)
     failing = [finding for finding in report.findings if finding.rule.severity is not Severity.INFO]
     count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
-    sys.stdout.write(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"\n')
+    say(f'{count} known findings written to {path}; name it in rigpact.toml: baseline = "{path.name}"')

@@ -6,12 +6,16 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.completion import known_words
 from rigpact.reports.command_line.options import Format, OutputFormat
 
 
 def operations(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One operation with its parameters, or one profile.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="One operation with its parameters, or one profile.", autocompletion=known_words
+        ),
     ] = None,
     *,
     output_format: Format = OutputFormat.TEXT,

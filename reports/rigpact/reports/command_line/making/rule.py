@@ -7,20 +7,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rigpact.reports.command_line.completion import known_codes
+from rigpact.reports.command_line.options import Format, OutputFormat
+
 if TYPE_CHECKING:
     from rigpact.contract.findings import Rule
 
 
 def rule(
-    code: Annotated[str, typer.Argument(metavar="CODE", help="A rule's code or name, for example RP104.")],
+    code: Annotated[
+        str,
+        typer.Argument(metavar="CODE", help="A rule's code or name, for example RP104.", autocompletion=known_codes),
+    ],
+    *,
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Print what a rule finds, why it is bad, an example and how to fix it.
 
     Exit status 0; 2 for a code that no rule has.
     """
-    from rigpact.reports.describing.rule_section import rule_section
+    from rigpact.reports.describing.rule_section import rule_section, rule_to_json
+    from rigpact.reports.terminal import print_json
 
-    sys.stdout.write(rule_section(_named(code)))
+    found = _named(code)
+    if output_format is OutputFormat.JSON:
+        print_json(rule_to_json(found))
+    else:
+        sys.stdout.write(rule_section(found))
 
 
 def _named(word: str) -> Rule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -66,12 +67,12 @@ def run(
     """
     from rigpact.reports.running.run import RunRequest, print_run
     from rigpact.reports.running.run import run as run_files
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     files = contract_files(bundle, companion, settings, conventions)
     report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts))
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:
-        print_run(report, stdout())
+        show(partial(print_run, report))
     raise typer.Exit(report.exit_code(strict=strict))

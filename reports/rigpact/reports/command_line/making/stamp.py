@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.written import answer_written
+
 
 def stamp(
     contract: Annotated[
@@ -15,6 +18,7 @@ def stamp(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The ONNX model that belongs to it.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The model to write.")],
+    output_format: Format = OutputFormat.TEXT,
 ) -> None:  # fmt: skip
     """Write the contract's hash into a model's metadata: `rigpact check` then refuses the model with another contract.
 
@@ -25,7 +29,6 @@ def stamp(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.model.stamp import write_stamped
     from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-    from rigpact.reports.terminal import stdout
 
     read = open_contract(ContractFiles(contract, None, (), None))
     document = read_document(contract)
@@ -39,4 +42,7 @@ def stamp(
                 "the hash would change with the stamp: write the numbers into the contract",
             )  # fmt: skip
     write_stamped(model, read.sha256, out)
-    stdout().print(f"{out}: belongs to {contract.name}, {read.sha256[:12]}", markup=False, highlight=False)
+    answer_written(
+        "stamp", [out], output_format, lines=[f"{out}: belongs to {contract.name}, {read.sha256[:12]}"],
+        facts={"contract": str(contract), "contract_sha256": read.sha256},
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -81,7 +82,7 @@ def sweep(
     from rigpact.reports.sweep.plan import MODES, plan_sweep
     from rigpact.reports.sweep.summary import print_summary
     from rigpact.reports.sweep.sweep import run_sweep, runner_of
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import print_json, show
 
     if processes is not None and scheduler is not None:
         raise UnusableInput("--processes and --scheduler", "both", "one of them")
@@ -96,5 +97,5 @@ def sweep(
     if output_format is OutputFormat.JSON:
         print_json(report.summary.to_json(report.measured, results))
     else:
-        print_summary(report.summary, report.measured, results, stdout())
+        show(partial(print_summary, report.summary, report.measured, results))
     raise typer.Exit(report.summary.exit_code(strict=strict))

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
+from rigpact.reports.command_line.completion import system_names
 from rigpact.reports.command_line.options import Format, OutputFormat
 
 
 def systems(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One system: every stage, every field, every knob.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="One system: every stage, every field, every knob.", autocompletion=system_names
+        ),
     ] = None,
     *,
     write_contract: Annotated[

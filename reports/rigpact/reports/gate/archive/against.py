@@ -13,7 +13,7 @@ from rich.text import Text
 from rigpact.contract.findings import Finding, Severity
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.archive import Archive
-from rigpact.reports.terminal import plain, table
+from rigpact.reports.terminal import plain, sum_up, table
 
 _GRAVITY = ("pass", "undetermined", "fail")
 RELATIVE = 1e-3
@@ -139,7 +139,7 @@ def print_progress(progress: Progress, console: Console) -> None:
         words = ", ".join(f"{plain(name)} ({what})" for name, what in progress.inputs.items())
         console.print(Text(f"inputs that differ: {words}", style="dim"))
     style, word = ("bold red", "WORSE") if progress.is_worse else ("bold green", "NO WORSE")
-    console.print(Text(word, style=style))
+    sum_up(Text(word, style=style), console)
 
 
 def _print_findings(word: str, found: Sequence[tuple[str, Finding]], console: Console) -> None:

@@ -33,7 +33,7 @@ def about_recording(run: RecordedRun, recording: Recording, contract: Any) -> It
             recording.path, "/producer/name", recording=name, found=f"a recording by {header.producer}",
             expected=f"one by {run.producer or 'the engine'}",
         )  # fmt: skip
-    if header.mode != run.mode:
+    if header.mode != run.mode and header.says_mode:
         yield rules.IN_ANOTHER_MODE.at(
             recording.path, "/mode", recording=name, found=header.mode, expected=run.mode
         )  # fmt: skip

@@ -23,6 +23,7 @@ from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.judgement import judge as judge_comparison
 from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import compared_run
@@ -32,6 +33,7 @@ from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.parts.on_character import effect_on_character
+from rigpact.reports.gate.parts.pasted_log import measure_log, read_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
@@ -66,6 +68,8 @@ def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: s
 
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
+    if is_engine_log(run.file):
+        return read_log(run)
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
     if not project.models and is_before_the_model(project.system, run.stages):
         return recording, driving
@@ -73,6 +77,8 @@ def _read(project: Project, run: RecordedRun) -> object:
 
 
 def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
+    if is_engine_log(run.file):
+        return measure_log(project, run, name, title)
     given = project.recording(run)
     unexpected, recording = tuple(about_recording(run, given, project.contract)), as_expected(run, given)
     compared = compare_recordings(

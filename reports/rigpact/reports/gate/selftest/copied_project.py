@@ -10,8 +10,8 @@ from pathlib import Path
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.reference_runtime.recordings.named_columns import is_recording_path
-from rigpact.reference_runtime.recordings.trace import is_trace_path, write_trace
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns
+from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.gate.project import Project
 
 
@@ -53,7 +53,7 @@ def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _copy(project: Project, path: Path, folder: Path, index: int) -> str:
     """Copy one file and return its new name. Named columns become a trace of the same numbers: its rows can be damaged."""
-    if is_recording_path(path) and not is_trace_path(path):
+    if is_named_columns(path):
         name = f"{index}/{path.stem}.trace.jsonl"
         write_trace(project.recording_of(path).trace, folder / name)
     else:

@@ -29,6 +29,7 @@ from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
+from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
@@ -71,7 +72,9 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
     yield from _of_documents(project)
     yield from _of_models(project)
     yield from _of_training(project)
-    run = settings.traces[0] if settings.traces else None
+    run = next(
+        (run for run in settings.traces if not is_engine_log(run.file)), None
+    )  # a log holds too little to damage
     if run is None:
         yield Plant("engine", "every convention and slip of an engine", partial(_refuse, NO_TRACE))
         yield Plant("recording", "every damage of a recording", partial(_refuse, NO_TRACE))

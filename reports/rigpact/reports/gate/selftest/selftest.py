@@ -30,7 +30,7 @@ from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.selftest.copied_project import copied_project
 from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, numbers_of, plants
-from rigpact.reports.terminal import counted, plain, table
+from rigpact.reports.terminal import counted, plain, sum_up, table
 
 DOES_NOT_RUN = "the gate does not run"
 Marks = frozenset[tuple[str, str]]
@@ -188,4 +188,4 @@ def print_selftest(found: Selftest, console: Console) -> None:
     for entry in found.unnoticed:
         console.print(Text(plain(f"NOT CAUGHT: {entry.name} ({entry.kind})"), style="bold red"))
     total, caught = len(found.applicable), len(found.applicable) - len(found.unnoticed)
-    console.print(Text(f"{caught} of {total} planted defects caught", style="bold"))
+    sum_up(Text(f"{caught} of {total} planted defects caught", style="bold"), console)

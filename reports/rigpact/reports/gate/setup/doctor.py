@@ -23,7 +23,7 @@ from rigpact.reports.gate.measured import IMPOSSIBLE, Measured, NotAsked, Questi
 from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.setup.installation import Tool, installation
-from rigpact.reports.terminal import plain
+from rigpact.reports.terminal import plain, sum_up
 
 State = Literal["can be judged", "missing", "waived", "not asked"]
 _STYLES: dict[State, str] = {"can be judged": "green", "missing": "bold red", "waived": "cyan", "not asked": "dim"}
@@ -123,7 +123,7 @@ def print_examination(found: Examination, console: Console, place: Path) -> None
     for part in found.parts:
         about = f"{part.name}: {part.reason}" if part.reason else part.name
         _line(console, part.state, part.state, about, part.get)
-    console.print(_last_line(found.is_ready, found.parts, place))
+    sum_up(_last_line(found.is_ready, found.parts, place), console)
 
 
 def _line(console: Console, state: State, word: str, about: str, get: str) -> None:

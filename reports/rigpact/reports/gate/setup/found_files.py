@@ -14,7 +14,8 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
-from rigpact.reference_runtime.recordings.named_columns import is_named_columns
+from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns
+from rigpact.reference_runtime.recordings.tables import SUFFIXES
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
 from rigpact.reports.terminal import tracked
 
@@ -29,7 +30,7 @@ class FoundFiles:
     """Files by kind, relative to the folder, the nearest first; and notes on unreadable files.
 
     bundles: schema bundles or, if there is none, the contract files of other systems. columns: tables and arrays with names,
-    which only a declared contract can read. own_clips: recordings that hold all that drove them. own_models: models that the
+    which only a contract can read. own_clips: recordings that hold all that drove them. own_models: models that the
     contract itself names.
     """
 
@@ -100,13 +101,22 @@ def project_files(folder: Path) -> FoundFiles:
 
 
 def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trace]]:
-    """The tables and arrays that hold vectors of a declared contract."""
-    if read_document(folder / found.bundles[0]).kind is not Kind.DECLARATION:
+    """The tables and arrays that hold vectors of the contract. Of a contract of one's own, the others are named too."""
+    if not found.columns:
         return
-    contract = open_contract(ContractFiles(folder / found.bundles[0]))
+    is_own = read_document(folder / found.bundles[0]).kind is Kind.DECLARATION
+    companion = folder / found.companions[0] if found.companions else None
+    try:
+        contract = open_contract(ContractFiles(folder / found.bundles[0], companion))
+    except UnusableInput:
+        if is_own:
+            raise
+        return
     for path in found.columns:
         try:
             yield path, files_of(contract).recording(folder / path, contract).trace
+        except NoVector as error:
+            found.notes += [_passed_over(path, error)] if is_own else []
         except UnusableInput as error:
             found.notes.append(_passed_over(path, error))
 
@@ -177,17 +187,17 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 
 def _is_of_a_project(path: Path) -> bool:
-    is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or is_named_columns(path)
+    is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or path.name.lower().endswith(SUFFIXES)
     return is_read and path.name not in _OTHER_SETTINGS
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
+    elif is_named_columns(folder / path):
+        found.columns.append(path)
     elif is_trace_path(path):
         found.traces.append((path, read_trace(folder / path)))
-    elif is_named_columns(path):
-        found.columns.append(path)
     else:
         _sort_document(path, folder, found)
 

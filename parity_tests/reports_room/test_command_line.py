@@ -1,0 +1,267 @@
+"""What all commands have in common: help, completion, -q, lists of files, the words of options, colours, width."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from rigpact.fixtures import demo_bundle
+from rigpact.reports.command_line import app
+
+Command = Callable[..., Any]
+CONTRACT = ("norm_template.json", "--companion", "pretrain_template.json")
+DRIVEN = ("--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx", "--frames", "12")
+ROOT = typer.main.get_command(app)
+COMMANDS = [(name,) for name in ROOT.commands] + [("neurarig", name) for name in ROOT.commands["neurarig"].commands]  # type: ignore[attr-defined]
+ESCAPE = "\x1b["
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the demo's files, the working directory."""
+    shutil.copytree(demo_bundle(), tmp_path / "demo")
+    monkeypatch.chdir(tmp_path / "demo")
+    return tmp_path / "demo"
+
+
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
+def test_help_has_a_short_name_everywhere(command: Command, words: tuple[str, ...]) -> None:
+    """`-h` is what fingers type; on some commands it was an error."""
+    short, long = command(*words, "-h"), command(*words, "--help")
+    assert (short.status, short.out) == (0, long.out)
+    assert "Usage: rigpact" in short.out
+
+
+def options_of(words: tuple[str, ...]) -> dict[str, str]:
+    """The options of a command with their metavars."""
+    found: Any = ROOT
+    for word in words:
+        found = found.commands[word]
+    return {
+        name: param.metavar or ""
+        for param in found.params
+        for name in param.opts
+        if not getattr(param, "hidden", False)
+    }
+
+
+def test_one_word_means_one_thing() -> None:
+    """`--against` was a git revision here, a trace there and an archive elsewhere."""
+    meanings: dict[str, set[str]] = {}
+    for words in COMMANDS:
+        for name, metavar in options_of(words).items():
+            meanings.setdefault(name, set()).add(metavar)
+    assert meanings["--base"] == {"REV"}
+    assert meanings["--against"] == {"TRACE", "OLDER"}, "files, never a revision"
+
+
+def test_the_old_word_is_answered_with_the_new_one(command: Command, demo: Path) -> None:
+    """A script of last year says what to change in it."""
+    answer = command("breaking", "norm_template.json", "--against", "main")
+    assert answer.status == 2
+    assert "--base main" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("rigpact expl", "explain"),
+        ("rigpact explain --fol", "--follow"),
+        ("rigpact rule RP10", "RP104"),
+        ("rigpact rule std-not", "std-not-positive"),
+        ("rigpact systems neu", "neurarig"),
+        ("rigpact operations ble", "blend"),
+        ("rigpact schema ga", "gate"),
+        ("rigpact run x --set compose_o", "compose_order="),
+        ("rigpact run x --set compose_order=p", "compose_order=prev_delta"),
+    ],
+)
+def test_a_shell_completes(typed: str, offered: str) -> None:
+    """Nobody remembers 60 conventions."""
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_RIGPACT_COMPLETE": "complete_bash"}
+    found = subprocess.run(
+        [sys.executable, "-c", "from rigpact.reports.command_line import main; main()"],
+        env={**os.environ, **words}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert offered in found.stdout.split()
+
+
+JUDGING: dict[str, tuple[object, ...]] = {
+    "check": ("check", "norm_template.json", "clips/Run_F.json"),
+    "check-each": ("check-each", "norm_template.json"),
+    "breaking": ("breaking", "norm_template.json", "norm_template.json"),
+    "run": ("run", *CONTRACT, *DRIVEN, "-o", "run.trace.bin"),
+    "diff": ("diff", "kept.trace.bin", "kept.trace.bin", "--bundle", *CONTRACT),
+    "explain": ("explain", "kept.trace.bin", "--bundle", *CONTRACT),
+    "nan": ("nan", *CONTRACT, *DRIVEN),
+    "adequacy": ("adequacy", "clips", "--bundle", *CONTRACT),
+    "doctor": ("doctor",),
+    "gate": ("gate",),
+    "sweep": ("sweep", *CONTRACT, *DRIVEN, "--mode", "teacher", "--processes", 1, "-o", "swept"),
+}
+
+
+@pytest.mark.parametrize("name", JUDGING)
+def test_a_quiet_command_says_its_verdict_and_nothing_else(command: Command, demo: Path, name: str) -> None:
+    """A script that runs fifty of them wants fifty lines."""
+    assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
+    assert command("init").status == 0
+    loud, quiet = command(*JUDGING[name]), command(*JUDGING[name], "-q")
+    assert quiet.status == loud.status
+    assert re.fullmatch(r"[A-Z]{4,}: .*\n", quiet.out)
+    assert quiet.out.split()[0] in loud.out
+    assert command(*JUDGING[name], "--quiet", "--format", "json").out.startswith("{")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("init", "--force"), ("codegen", *CONTRACT, "-o", "contract.hpp"), ("convert", "kept.trace.bin", "-o", "kept.npz"),
+        ("stamp", "norm_template.json", "model.onnx", "-o", "stamped.onnx"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_quiet_command_that_writes_says_nothing(command: Command, demo: Path, words: tuple[str, ...]) -> None:
+    """Its file is the answer; what can be judged of a new project is its verdict."""
+    assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
+    answer = command(*words, "-q")
+    assert answer.status == 0
+    assert answer.out == "" if words[0] != "init" else answer.out.startswith("READY")
+
+
+def test_a_quiet_command_still_says_what_is_wrong_with_its_words(command: Command) -> None:
+    """Silence after a spelling mistake looks like a pass."""
+    answer = command("check", "no_such.json", "-q")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (("check", "."), 3), (("check", "norm_template.json", "clips"), 4), (("check", "norm_template.json", "clips/*.json"), 4),
+        (("check", "**/*_template.json"), 2), (("check-each", "clips"), 3), (("check-each", "clips/R*.json"), 1),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)  # fmt: skip
+def test_folders_and_patterns_name_files(command: Command, demo: Path, words: tuple[str, ...], count: int) -> None:
+    """Shells of Windows expand nothing, and a quoted pattern reaches rigpact as it is."""
+    Path("package.json").write_text('{"name": "somebody else\'s"}', encoding="utf-8")
+    answer = command(*words, "--format", "json")
+    assert answer.status == 0, answer.err
+    assert len(json.loads(answer.out)["summary"]["files"]) == count
+
+
+def test_a_folder_of_clips_is_a_list_of_clips(command: Command, demo: Path) -> None:
+    """In `adequacy` and in the gate's settings."""
+    shown = json.loads(command("adequacy", "clips", "--bundle", *CONTRACT, "--format", "json").out)
+    assert sorted(Path(clip["clip"]).name for clip in shown["clips"]) == [
+        "Run_F.json",
+        "Sneak_Turn.json",
+        "Walk_Spin.json",
+    ]
+    settings = '[gate]\nbundle = "norm_template.json"\nfree-run = false\nclips = ["clips"]\n'
+    Path("rigpact.toml").write_text(settings, encoding="utf-8")
+    gated = json.loads(command("gate", "--format", "json").out)
+    files = next(part for part in gated["parts"] if part["name"] == "files")
+    assert len(files["summary"]["files"]) == 1 + 3
+    Path("empty").mkdir()
+    Path("rigpact.toml").write_text(settings.replace('"clips"]', '"empty"]'), encoding="utf-8")
+    assert command("gate").status == 2
+
+
+@pytest.mark.parametrize("words", [("check", "empty"), ("check", "*.nothing"), ("check-each", "empty")])
+def test_a_word_that_names_no_file_is_no_pass(command: Command, demo: Path, words: tuple[str, ...]) -> None:
+    """A folder that was moved must not turn a build green."""
+    Path("empty").mkdir()
+    assert command(*words).status == 2
+
+
+def test_the_summary_of_a_long_answer_stands_first(command: Command, demo: Path) -> None:
+    """Who opens a log of two thousand lines sees the verdict, and not the first of them."""
+    Path("rigpact.toml").write_text('[gate]\nbundle = "norm_template.json"\n', encoding="utf-8")
+    long = command("selftest", "--only", "bundle").out.splitlines()
+    assert len(long) > 40
+    assert long[0] == long[-1]
+    assert "planted defects caught" in long[0]
+    short = command("check", "norm_template.json").out.splitlines()
+    assert len([line for line in short if line.startswith("PASS")]) == 1
+
+
+def run_in_a_terminal(words: list[str], rows: int, columns: int, **environment: str) -> str:
+    """What a command prints at a terminal of a size."""
+    main, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    own = {
+        name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"}
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rigpact.reports", *words], stdout=child, stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL, env={**own, "TERM": "xterm-256color", **environment},
+    )  # fmt: skip
+    os.close(child)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:  # how Linux ends a terminal
+            break
+        if not piece:
+            break
+        shown += piece
+    process.wait()
+    os.close(main)
+    return shown.decode("utf-8").replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_unless_it_wants_none(demo: Path) -> None:
+    """An escape in a log, or none on a screen, makes the verdict hard to find."""
+    words = ["check", "norm_template.json"]
+    assert ESCAPE in run_in_a_terminal(words, 40, 100)
+    assert ESCAPE not in run_in_a_terminal(words, 40, 100, NO_COLOR="1")
+    assert ESCAPE not in run_in_a_terminal(words, 40, 100, TERM="dumb")
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_a_pipe_gets_colours_only_if_it_asks(demo: Path, environment: dict[str, str], is_coloured: bool) -> None:
+    """CI views show colours if asked; JSON with an escape in it is no JSON, and a bar that moves fills the log."""
+    own = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
+    run = [sys.executable, "-m", "rigpact.reports", "adequacy", "clips/Run_F.json", "--bundle", *CONTRACT]
+    found = subprocess.run(run, env={**own, **environment}, capture_output=True, text=True, check=False)
+    assert (ESCAPE in found.stdout, found.stderr) == (is_coloured, "")
+    as_json = subprocess.run(
+        [*run, "--format", "json"], env={**own, **environment}, capture_output=True, text=True, check=False
+    )
+    assert ESCAPE not in as_json.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_help_and_tables_fit_the_terminal(demo: Path, columns: int) -> None:
+    """A table that is wider than the screen is torn into a puzzle."""
+    assert max(map(len, run_in_a_terminal(["check", "-h"], 40, columns).splitlines())) <= columns
+    wide = max(map(len, run_in_a_terminal(["check", "-h"], 40, 200).splitlines()))
+    assert 80 < wide <= 120
+    shown = run_in_a_terminal(["describe", "norm_template.json"], 400, columns, NO_COLOR="1").splitlines()
+    table = shown[shown.index(next(line for line in shown if line.startswith("Stages"))) + 1 :][:12]
+    assert max(map(len, table)) <= columns

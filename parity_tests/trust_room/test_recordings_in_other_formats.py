@@ -1,0 +1,447 @@
+"""Recordings in other formats
+
+Engines log what is easy to log: arrays, tables, lines. The same numbers get the same answer, whatever file they come in.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .recorded_demo import TRACE, project
+from .tried import passes, refused
+
+FRAMES = 8
+Stages = Mapping[str, list[list[float]]]
+STAGES = ("x_raw", "cond_raw", "contacts", "y_norm", "y_out")
+Command = Callable[..., Any]
+BONES_OF_Y_OUT = 46
+
+
+@pytest.fixture(scope="module")
+def bundle(demo_bundle: Path) -> tuple[str, ...]:
+    files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
+    return "--bundle", str(files[0]), "--companion", str(files[1])
+
+
+@pytest.fixture(scope="module")
+def recorded(demo_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in a trace; every other file of this module is written from its lines, without rigpact."""
+    from rigpact.reports.command_line import run_command_line
+
+    out = tmp_path_factory.mktemp("recorded") / "run.trace.jsonl"
+    words = ("--companion", "pretrain_template.json", "--clip", "clips/Sneak_Turn.json", "--onnx", "model.onnx")
+    files = [str(demo_bundle / word) if "." in word else word for word in words]
+    run = ["run", str(demo_bundle / "norm_template.json"), *files, "--frames", str(FRAMES), "-o", str(out)]
+    assert run_command_line(run) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def stages(recorded: Path) -> Stages:
+    frames = [json.loads(line)["stages"] for line in recorded.read_text(encoding="utf-8").splitlines()[1:]]
+    return {name: [frame[name] for frame in frames] for name in STAGES}
+
+
+def table(path: Path, stages: Stages, *, delimiter: str = ",", encoding: str = "utf-8", form: str = "") -> Path:
+    """A table with a column for each number, written with Python's own csv module."""
+    names = [f"{name}[{place}]" for name, rows in stages.items() for place in range(len(rows[0]))]
+    with path.open("w", newline="", encoding=encoding) as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(["frame", "mode", *names])
+        for row in range(FRAMES):
+            numbers = [value for rows in stages.values() for value in rows[row]]
+            writer.writerow([row, "teacher", *(format(value, form) if form else repr(value) for value in numbers)])
+    return path
+
+
+def npz(path: Path, stages: Stages) -> Path:
+    arrays = {name: np.array(rows, np.float32) for name, rows in stages.items()}
+    np.savez(path, mode=np.str_("teacher"), **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def per_bone(path: Path, stages: Stages) -> Path:
+    """Rotations as (frames, bones, six), as a logger that keeps shapes writes them."""
+    arrays = {name: np.array(rows, np.float32) for name, rows in stages.items()}
+    arrays["y_out"] = arrays["y_out"].reshape(FRAMES, BONES_OF_Y_OUT, 6)
+    np.savez(path, mode=np.str_("teacher"), **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def arrays_in_json(path: Path, stages: Stages) -> Path:
+    path.write_text(json.dumps({"mode": "teacher", "frame": list(range(FRAMES)), **stages}), encoding="utf-8")
+    return path
+
+
+def frames_in_json(path: Path, stages: Stages) -> Path:
+    rows = [{"frame": row, **{name: rows[row] for name, rows in stages.items()}} for row in range(FRAMES)]
+    path.write_text(json.dumps({"mode": "teacher", "frames": rows}, indent=1), encoding="utf-8")
+    return path
+
+
+def lines(path: Path, stages: Stages, encoding: str = "utf-8") -> Path:
+    """A trace's frames without the header line."""
+    rows = [
+        {
+            "frame": row,
+            "time": row / 60,
+            "mode": "teacher",
+            "stages": {name: each[row] for name, each in stages.items()},
+        }
+        for row in range(FRAMES)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding=encoding)
+    return path
+
+
+def with_header(path: Path, recorded: Path, encoding: str) -> Path:
+    path.write_text(recorded.read_text(encoding="utf-8"), encoding=encoding)
+    return path
+
+
+@passes(
+    "the same numbers as .npz, with a column a number in .csv, as arrays or frames in JSON, as lines without a header"
+)
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("run.npz", npz),
+        ("bones.npz", per_bone),
+        ("run.csv", table),
+        ("excel.csv", lambda path, stages: table(path, stages, delimiter=";", encoding="utf-16")),
+        ("run.tsv", lambda path, stages: table(path, stages, delimiter="\t")),
+        ("arrays.json", arrays_in_json),
+        ("frames.json", frames_in_json),
+        ("run.jsonl", lines),
+        ("bare.trace.jsonl", lines),
+        ("marked.jsonl", lambda path, stages: lines(path, stages, "utf-8-sig")),
+        ("windows.log", lambda path, stages: lines(path, stages, "utf-16")),
+    ],
+)
+def test_the_same_numbers_agree_in_every_format(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
+    name: str, write: Callable[[Path, Stages], Path],
+) -> None:  # fmt: skip
+    """A team that must first write a converter does not compare at all."""
+    file = write(tmp_path / name, stages)
+    compared = command("diff", recorded, file, *bundle, "--stage", "y_out", "--stage", "x_raw")
+    assert compared.status == 0, compared.out + compared.err
+    explained = command("explain", file, *bundle)
+    assert (explained.status, explained.err) == (0, "")
+
+
+@refused("one number of such a file is another", "the difference is found, in the stage and frame where it is")
+@pytest.mark.parametrize("write", [npz, table, arrays_in_json, lines])
+def test_another_number_is_found_in_every_format(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
+    write: Callable[[Path, Stages], Path],
+) -> None:  # fmt: skip
+    """A reader that loses a column agrees with everything."""
+    wrong = {name: [list(row) for row in rows] for name, rows in stages.items()}
+    wrong["y_out"][5][100] += 0.25
+    suffix = {npz: "npz", table: "csv", arrays_in_json: "json"}.get(write, "jsonl")
+    answer = command("diff", recorded, write(tmp_path / f"wrong.{suffix}", wrong), *bundle)
+    assert answer.status == 1
+    assert "frame 5" in answer.out
+
+
+@passes("a trace in UTF-16, as `>` of a Windows shell writes it, or with a byte order mark")
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
+def test_a_trace_in_another_encoding_is_read(
+    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, encoding: str
+) -> None:
+    """PowerShell writes UTF-16: a recording of a game that cannot be run again would be lost."""
+    file = with_header(tmp_path / "engine.trace.jsonl", recorded, encoding)
+    if encoding == "utf-16-le":
+        file.write_bytes(b"\xff\xfe" + file.read_bytes())
+    assert command("diff", recorded, file, *bundle).status == 0
+
+
+def named(stages: Stages, bundle_file: Path) -> dict[str, list[float]]:
+    """Columns by bone and component, in the order of the bundle's own bones."""
+    bones = json.loads(bundle_file.read_text(encoding="utf-8"))["meta"]["skeleton"]["bone_names"]
+    rows = stages["y_out"]
+    return {
+        f"y_out.{bone}.{part}": [row[6 * place + part] for row in rows]
+        for place, bone in enumerate(bones)
+        for part in range(6)
+    }
+
+
+@passes("columns by bone and component, in any order of columns")
+def test_columns_are_found_by_bone_and_component(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+) -> None:
+    """Columns that are taken in the order of the file would give each bone another bone's rotation."""
+    columns = dict(sorted(named(stages, Path(bundle[1])).items()))
+    with (tmp_path / "bones.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    answer = command("diff", recorded, tmp_path / "bones.csv", *bundle, "--stage", "y_out")
+    assert answer.status == 0, answer.out + answer.err
+
+
+def broken(text: list[list[str]], what: str) -> list[list[str]]:
+    """One mistake in a table."""
+    header, first, *rest = text
+    last = len(header) - 1
+    edits: dict[str, Callable[[], object]] = {
+        "a column too many": lambda: [row.append(row[-1] if row is not header else "y_out[276]") for row in text],
+        "a column missing": lambda: [row.pop() for row in text],
+        "a column twice": lambda: header.__setitem__(last, header[last - 1]),
+        "a misspelt stage": lambda: [
+            header.__setitem__(place, name.replace("y_out[", "y_uot[")) for place, name in enumerate(header)
+        ],
+        "a short row": rest[0].pop,
+        "a word": lambda: first.__setitem__(last, "n/a"),
+        "an empty cell": lambda: first.__setitem__(last, ""),
+        "a decimal comma": lambda: first.__setitem__(last, "0,5"),
+        "a lost frame": rest[1].clear,
+        "a frame twice": lambda: rest[1].__setitem__(0, rest[0][0]),
+    }
+    edits[what]()
+    return text
+
+
+@refused(
+    "a table with a wrong, doubled or missing column, a short or empty row, a word or an empty cell", "one line, exit 2"
+)
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("a column too many", "y_out[276]"),
+        ("a column missing", "y_out[275]"),
+        ("a column twice", "two columns 'y_out[274]'"),
+        ("a misspelt stage", "expected y_out"),
+        ("a short row", "table.csv:3"),
+        ("a word", "'n/a' in the column y_out[275]"),
+        ("an empty cell", "'' in the column y_out[275]"),
+        ("a decimal comma", "a point, not a comma"),
+        ("a lost frame", "an empty row"),
+        ("a frame twice", "frame numbers that do not rise"),
+    ],
+)
+def test_a_broken_table_is_refused_in_one_line(
+    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path, what: str, said: str
+) -> None:
+    """A table that is read with a column shifted compares each bone with its neighbour."""
+    file = table(tmp_path / "table.csv", stages)
+    with file.open(newline="", encoding="utf-8") as stream:
+        rows = broken(list(csv.reader(stream)), what)
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows(rows)
+    answer = command("explain", file, *bundle)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert "table.csv" in answer.err
+    assert "expected" in answer.err
+    assert said in answer.err
+
+
+def pickled(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+
+def words_in_arrays(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.array([["a", "b"]]))
+
+
+def array_twice(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.array(stages["y_out"]))
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("y_out.npy")
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("y_out.npy", content)
+
+
+def fewer_rows(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.array(stages["y_out"]), x_raw=np.array(stages["x_raw"])[:-1])
+
+
+def one_number(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.float32(3))
+
+
+def no_frames(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.zeros((0, 276)))
+
+
+def no_archive(path: Path, stages: Stages) -> None:
+    path.write_bytes(b"PK\x03\x04junk")
+
+
+def transposed(path: Path, stages: Stages) -> None:
+    np.savez(path, y_out=np.array(stages["y_out"]).T)
+
+
+@refused(
+    "an .npz with pickled objects, words, an array twice, fewer rows of one, no frames, or frames as columns",
+    "one line, exit 2",
+)
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (pickled, "without pickle"),
+        (words_in_arrays, "real numbers"),
+        (array_twice, "two arrays 'y_out'"),
+        (fewer_rows, "as many rows"),
+        (transposed, "8 numbers a frame, expected 276"),
+        (one_number, "no frames"),
+        (no_frames, "no frames"),
+        (no_archive, "not a zip file"),
+    ],
+)
+def test_a_broken_archive_is_refused_in_one_line(
+    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path, write: Callable[..., None], said: str
+) -> None:
+    """A pickle runs whatever its author wrote."""
+    write(tmp_path / "run.npz", stages)
+    answer = command("explain", tmp_path / "run.npz", *bundle)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert said in answer.err
+
+
+@refused("JSON rows of different lengths, a word between numbers, or a key that stands twice", "one line, exit 2")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"y_out": [[1, 2], [3]]}', "1 numbers, expected 2"),
+        ('{"y_out": [[1, "two"], [3, 4]]}', "'two'"),
+        ('{"y_out": [[1, 2]], "y_out": [[1, 2]]}', "twice"),
+        ("[[1, 2], [3, 4]]", "--as"),
+        ('[{"y_out": [1]}, {"y_uot": [1]}]', "frame 2"),
+    ],
+)
+def test_broken_json_rows_are_refused_in_one_line(
+    command: Command, bundle: tuple[str, ...], tmp_path: Path, text: str, said: str
+) -> None:
+    """A frame that is padded to fit shows a pose that no side computed."""
+    (tmp_path / "rows.json").write_text(text, encoding="utf-8")
+    answer = command("explain", tmp_path / "rows.json", *bundle)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert said in answer.err
+
+
+@refused(
+    "a file with a table's name that holds none: empty, binary, a line without end, only names, escapes",
+    "one line, exit 2",
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        bytes(range(256)),
+        b"x" * 200_000 + b"\n1\n",
+        b"y_out[0]\n",
+        b"\x1b[31my_out[0]\n1\n",
+        b'a,b\n"x',
+        b"\xff\xfe\x00",
+    ],
+    ids=["empty", "binary", "long", "names", "escape", "quote", "half a sign"],
+)
+def test_a_file_that_is_no_table_is_refused_in_one_line(
+    command: Command, bundle: tuple[str, ...], tmp_path: Path, content: bytes
+) -> None:
+    """A traceback tells an animator nothing."""
+    (tmp_path / "table.csv").write_bytes(content)
+    answer = command("explain", tmp_path / "table.csv", *bundle)
+    assert answer.status == 2
+    assert answer.err.count("\n") == 1
+    assert "\x1b" not in answer.err
+
+
+@passes("a table whose numbers were printed with six decimals")
+def test_the_digits_of_a_table_are_known(
+    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path
+) -> None:
+    """Six decimals look like a defect of every stage where the tolerance is that of float32."""
+    file = table(tmp_path / "six.csv", stages, form=".6f")
+    answer = command("explain", file, *bundle)
+    assert answer.status == 0, answer.out + answer.err
+
+
+@refused("a table that does not say who drove the run, and that differs only if that is guessed", "exit 2, and --mode")
+def test_who_drove_a_table_is_not_guessed(
+    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, stages: Stages
+) -> None:
+    """A clip-driven run that is taken for a free one shows a defect that nobody has."""
+    frames = [json.loads(line)["stages"] for line in recorded.read_text(encoding="utf-8").splitlines()[1:]]
+    np.savez(tmp_path / "run.npz", **{name: np.array([frame[name] for frame in frames]) for name in frames[0]})
+    guessed = command("explain", tmp_path / "run.npz", *bundle)
+    assert guessed.status == 2
+    assert "--mode" in guessed.err
+    assert command("explain", tmp_path / "run.npz", *bundle, "--mode", "teacher").status == 0
+
+
+@passes("a recording converted to a trace, an archive, a table, JSON, and back: the same bits")
+@pytest.mark.parametrize("name", ["out.npz", "out.csv", "out.json", "out.trace.bin", "out.trace.safetensors"])
+def test_a_converted_recording_has_the_same_bits(
+    command: Command, bundle: tuple[str, ...], recorded: Path, tmp_path: Path, name: str
+) -> None:
+    """A conversion that rounds would hide, or invent, what is compared afterwards."""
+    out, back = tmp_path / name, tmp_path / "back.trace.jsonl"
+    assert command("convert", recorded, "-o", out).status == 0
+    assert command("convert", out, *bundle, "-o", back).status == 0
+    before, after = (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]] for path in (recorded, back)
+    )
+    assert before == after
+
+
+def test_numbers_without_names_become_the_stages_that_are_said(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+) -> None:
+    """A log of bare numbers is common; its meaning must be said, never guessed."""
+    with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[*x, *y] for x, y in zip(stages["x_raw"], stages["y_out"], strict=True)])
+    bare, out = tmp_path / "bare.csv", tmp_path / "named.trace.jsonl"
+    assert command("convert", bare, *bundle, "-o", out).status == 2
+    wrong = command("convert", bare, *bundle, "-o", out, "--as", "y_out")
+    assert "698 numbers a frame, expected 276" in wrong.err
+    assert command("convert", bare, *bundle, "-o", out, "--as", "x_raw,y_out", "--mode", "teacher").status == 0
+    assert command("diff", recorded, out, *bundle, "--stage", "y_out").status == 0
+
+
+def test_compressed_lines_without_a_header_are_read(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+) -> None:
+    """Long recordings are compressed by the tool that collects them."""
+    plain = lines(tmp_path / "run.jsonl", stages)
+    packed = tmp_path / "run.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert command("diff", recorded, packed, *bundle, "--stage", "y_out").status == 0
+
+
+@refused("`--mode` that contradicts the recording", "exit 2")
+def test_a_mode_that_the_recording_denies_is_refused(command: Command, bundle: tuple[str, ...], recorded: Path) -> None:
+    """A free run that is judged as a clip-driven one hides what it feeds back."""
+    assert command("explain", recorded, *bundle, "--mode", "free").status == 2
+    assert command("explain", recorded, *bundle, "--mode", "teacher").status == 0
+
+
+@passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")
+def test_arrays_are_a_recording_of_the_gate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project declares the mode; a guess beside it would be an alarm in every build."""
+    folder = project(tmp_path / "project")
+    frames = [json.loads(line)["stages"] for line in (folder / TRACE).read_text(encoding="utf-8").splitlines()[1:]]
+    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
+    settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace(TRACE, "engine.npz")
+    (folder / "rigpact.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    sound = command("gate")
+    assert sound.status == 0, sound.out
+    frames[7]["y_out"][100] += 0.2
+    np.savez(folder / "engine.npz", **{name: np.array([frame[name] for frame in frames], "f4") for name in frames[0]})
+    assert command("gate").status == 1

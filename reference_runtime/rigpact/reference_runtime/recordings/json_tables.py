@@ -1,0 +1,133 @@
+"""Recordings as JSON: rows of names and numbers, one a line or in a list, or an object of arrays.
+
+A row may be a frame of a trace without the trace's header. Nested objects are read as names: `imu.orientation.x`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.documents import has_marking_key, kind_of
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, is_number, stacked, stacked_rows, to_number
+from rigpact.reference_runtime.recordings.text import decoded
+from rigpact.reference_runtime.recordings.trace_json_lines import cut_off_text, json_line, lines_of
+
+SAID = ("fps", "mode", "clip")
+"""What a file may say of the whole recording, beside its columns."""
+_STAGES = "stages"
+"""The key under which a trace's frame holds its vectors."""
+
+
+def is_json_table(path: Path) -> bool:
+    """Whether a .json file is a list, or an object with lists of numbers, and none of the documents that rigpact knows."""
+    if not path.is_file():
+        return False
+    content = read_bytes(path)
+    if has_marking_key(content):
+        return False
+    try:
+        root = bytes_to_json(decoded(content, path).encode(), path).data
+    except UnusableInput:
+        return False
+    if isinstance(root, list):
+        return bool(root) and isinstance(root[0], list | dict) and _holds_rows(root)
+    return isinstance(root, dict) and kind_of(root) is None and any(map(_holds_rows, root.values()))
+
+
+def _holds_rows(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(isinstance(each, list) and is_number(_first(each)) for each in value.values())
+    return isinstance(value, list) and bool(value) and (isinstance(value[0], Mapping) or is_number(_first(value)))
+
+
+def _first(value: Any) -> Any:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value
+
+
+def read_json_lines_table(path: Path) -> Table:
+    """One row a line; a last line that was cut off is passed over, and said."""
+    rows: list[dict[str, Any]] = []
+    said: dict[str, Any] = {}
+    truncation = None
+    for line, (text, whole) in enumerate(lines_of(path), 1):
+        if not text.strip():
+            continue
+        try:
+            entry = json_line(text.removeprefix(b"\xef\xbb\xbf"), f"{path}:{line}")
+        except UnusableInput:
+            truncation = cut_off_text(text, whole, line, len(rows))
+            if truncation is None:
+                raise
+            break
+        said = said or _said_of(entry)
+        rows.append(_row(entry, f"{path}:{line}"))
+    return Table(stacked_rows(rows, path), said, is_text=True, truncation=truncation)
+
+
+def _row(entry: Any, place: str) -> dict[str, Any]:
+    if isinstance(entry, list):
+        return {UNNAMED: entry}
+    if not isinstance(entry, dict):
+        raise UnusableInput(place, type(entry).__name__, "an object of names and numbers")
+    return dict(_flat(entry, "", place, 0))
+
+
+def read_json_table(path: Path) -> Table:
+    """A list of rows, or an object of arrays whose first axis is the frames."""
+    read = bytes_to_json(decoded(read_bytes(path), path).encode(), path)
+    for pointer in read.repeated_keys:
+        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+    root, said = read.data, _said_of(read.data)
+    if isinstance(root, dict):
+        listed = [value for value in root.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+        if not listed:
+            named = {name: values for name, values in _flat(root, "", f"{path}#", 0) if isinstance(values, list)}
+            columns = {name: stacked(values, f"{path}#/{name}") for name, values in named.items()}
+            return Table(columns, said, is_text=True)
+        root = listed[0]
+    if not isinstance(root, list) or not root:
+        raise UnusableInput(f"{path}#", "no rows", "a list of frames, or an object of named arrays")
+    is_of_lists = isinstance(root[0], list)
+    for index, entry in enumerate(root):
+        if isinstance(entry, list) is not is_of_lists:
+            raise UnusableInput(f"{path}#/{index}", f"a {type(entry).__name__}", "an entry like the first one")
+    return Table(
+        stacked_rows((_row(entry, f"{path}#/{index}") for index, entry in enumerate(root)), path), said, is_text=True
+    )
+
+
+def _said_of(entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        return {}
+    return {name: entry[name] for name in SAID if isinstance(entry.get(name), str | int | float)}
+
+
+def _flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """The numbers and the arrays of nested objects by name. Words are passed over."""
+    if depth > MAX_JSON_DEPTH:
+        raise UnusableInput(place, "nested names without end", f"at most {MAX_JSON_DEPTH} levels")
+    if isinstance(value, Mapping):
+        for key, each in (_unwrapped(value) if depth == 0 else value).items():
+            yield from _flat(each, f"{name}.{key}" if name else str(key), place, depth + 1)
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for index, each in enumerate(value):
+            yield from _flat(each, f"{name}[{index}]", place, depth + 1)
+    elif isinstance(value, list):
+        if not value or not all(isinstance(each, str) and not is_number(each) for each in value):
+            yield name, value
+    elif is_number(value) or value is None:
+        yield name, to_number(value)
+
+
+def _unwrapped(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A frame's names and numbers: those of a trace's frame stand under `stages`."""
+    inside = entry.get(_STAGES)
+    if not isinstance(inside, Mapping):
+        return entry
+    return {**{name: value for name, value in entry.items() if name != _STAGES}, **inside}

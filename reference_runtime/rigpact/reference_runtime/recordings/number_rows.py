@@ -1,0 +1,103 @@
+"""Rows of named numbers, one for each frame, as one array for each name. A row of another shape is refused at its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.errors import UnusableInput
+
+UNNAMED = ""
+"""The name of an array that has none."""
+_NOT_FINITE = {
+    **dict.fromkeys(("nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "1.#qnan", "1.#ind", "-1.#ind"), math.nan),
+    **dict.fromkeys(("inf", "+inf", "infinity", "1.#inf"), math.inf),
+    **dict.fromkeys(("-inf", "-infinity", "-1.#inf"), -math.inf),
+}
+"""Values that are not finite, as writers of JSON, Python, C and C++ print them."""
+Columns = Mapping[str, NDArray[Any]]
+"""Names -> (T,) or (T, …) numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of a file, and what it says of the whole recording: fps, mode, clip.
+
+    is_text: its numbers were printed, and may have lost digits. truncation: where a file that was cut off ends.
+    """
+
+    columns: Columns
+    said: Mapping[str, Any] = field(default_factory=dict)
+    is_text: bool = False
+    truncation: str | None = None
+
+
+def stacked_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> Columns:
+    """Columns of rows that all have the same names; UnusableInput for a row with others."""
+    columns: dict[str, list[Any]] = {}
+    for number, row in enumerate(rows, 1):
+        if columns and row.keys() != columns.keys():
+            other = sorted(row.keys() ^ columns.keys())[0]
+            found = f"a frame {'with' if other in row else 'without'} {other}"
+            raise UnusableInput(f"{path}, frame {number} of the file", found, "the names of the first frame")
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    if not columns:
+        raise UnusableInput(path, "no row of numbers", "one row for each frame")
+    return {name: stacked(values, f"{path}#{name}") for name, values in columns.items()}
+
+
+def stacked(values: list[Any], place: str) -> NDArray[Any]:
+    """(T, …) numbers of T frames; UnusableInput for a frame of another shape, or one that holds something else."""
+    flat: list[float] = []
+    shape: tuple[int, ...] | None = None
+    for index, value in enumerate(values, 1):
+        own = _collected(value, flat, f"{place}, frame {index} of the file")
+        if shape not in (None, own):
+            found, wanted = math.prod(own), math.prod(shape or ())
+            raise UnusableInput(
+                f"{place}, frame {index} of the file", f"{found} numbers", f"{wanted}, as in the first frame"
+            )
+        shape = own
+    return np.array(flat, np.float64).reshape(len(values), *(shape or ()))
+
+
+def _collected(value: Any, flat: list[float], place: str) -> tuple[int, ...]:
+    """Append the numbers of nested lists; returns their shape."""
+    if not isinstance(value, list):
+        if not is_number(value) and value is not None:
+            raise UnusableInput(place, repr(value)[:60], "a number")
+        flat.append(to_number(value))
+        return ()
+    inner = {_collected(each, flat, place) for each in value}
+    if len(inner) > 1:
+        raise UnusableInput(place, "rows of different lengths", "as many numbers in each row")
+    return (len(value), *(inner.pop() if inner else ()))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of JSON is a number, or the word for one that is not finite."""
+    if isinstance(value, str):
+        return value.strip().lower() in _NOT_FINITE
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def to_number(value: Any) -> float:
+    """The number; null is NaN."""
+    if isinstance(value, str):
+        return _NOT_FINITE[value.strip().lower()]
+    return math.nan if value is None else float(value)
+
+
+def text_number(word: str) -> float | None:
+    """The number that a word of text is; None where it is none."""
+    try:
+        return to_number(word) if is_number(word) else float(word)
+    except ValueError:
+        return None

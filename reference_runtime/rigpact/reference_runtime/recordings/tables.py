@@ -1,0 +1,207 @@
+"""Files of named numbers: arrays in .npz or .safetensors, tables in .csv, rows in .jsonl, arrays or rows in .json.
+
+A file is read into columns: a name and one number, or one array, for each frame. What a name means, named_columns.py knows. To
+add a format: a reader, and a row in `_READERS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rigpact.contract.declared.sources import read_arrays
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_FILE_BYTES, read_bytes, write_bytes
+from rigpact.reference_runtime.recordings.json_tables import (
+    SAID,
+    is_json_table,
+    read_json_lines_table,
+    read_json_table,
+)
+from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, stacked_rows, text_number
+from rigpact.reference_runtime.recordings.text import decoded
+from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
+from rigpact.reference_runtime.recordings.trace_model import Trace
+
+SUFFIXES = (".npz", ".npy", ".safetensors", ".csv", ".tsv", ".jsonl", ".jsonl.gz", ".jsonl.zst")
+"""Names of files that hold columns, whatever is in them."""
+_TEXTS = (".txt", ".log")
+"""Names of files that hold lines of JSON or of a table, if they are no engine's own log."""
+
+
+def is_table(path: str | Path) -> bool:
+    """Whether a file holds named numbers: by its name, and a .json file by its content."""
+    name = Path(path).name.lower()
+    return is_json_table(Path(path)) if name.endswith(".json") else name.endswith((*SUFFIXES, *_TEXTS))
+
+
+def read_table(path: Path) -> Table:
+    """Every array or column of a recording; UnusableInput says where it is no table of numbers."""
+    name = path.name.lower()
+    reader = next((read for ending, read in _READERS.items() if name.endswith(ending)), None)
+    if reader is None:
+        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(_READERS)}")
+    if path.is_dir() or not path.is_file():
+        read_bytes(path)  # says what is wrong with it
+    return reader(path)
+
+
+def _read_npz(path: Path) -> Table:
+    content = read_bytes(path)
+    _refuse_archive(content, path)
+    arrays = read_arrays(content, path)
+    if not isinstance(arrays, Mapping):
+        return Table({UNNAMED: _numbers(np.asarray(arrays), str(path))})
+    return _from_arrays(arrays, path)
+
+
+def _refuse_archive(content: bytes, path: Path) -> None:
+    """UnusableInput for an archive that holds a name twice, of which numpy reads one, or that unpacks beyond all bounds."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UnusableInput(path, f"two arrays {twice.removesuffix('.npy')!r}", "each name once")
+    size = sum(entry.file_size for entry in entries)
+    if size > MAX_FILE_BYTES:
+        raise UnusableInput(path, f"arrays of {size} bytes", f"at most {MAX_FILE_BYTES} bytes")
+
+
+def _from_arrays(arrays: Mapping[str, Any], path: Path) -> Table:
+    own = {name: np.asarray(values) for name, values in arrays.items()}
+    said = {name: values.item() for name, values in own.items() if name in SAID and values.size == 1}
+    columns = {name: _numbers(values, f"{path}#{name}") for name, values in own.items() if name not in said}
+    return Table(columns, said)
+
+
+def _numbers(values: NDArray[Any], place: str) -> NDArray[Any]:
+    if values.dtype.kind not in "fiub":
+        raise UnusableInput(place, f"values of the type {values.dtype}", "real numbers, one row for each frame")
+    return values
+
+
+def _read_csv(path: Path) -> Table:
+    text = decoded(read_bytes(path), path)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        rows = [(lines.line_num, words) for words in lines]
+    except csv.Error as error:
+        raise UnusableInput(f"{path}:{lines.line_num}", f"a line that is no table's ({error})", "a table") from None
+    if all(text_number(word) is not None for word in header):
+        numbers = _filled([(1, header), *rows], len(header), path)
+        unnamed = ({UNNAMED: _cells(words, header, path, line)} for line, words in numbers)
+        return Table(stacked_rows(unnamed, path), is_text=True)
+    return _named_table(header, rows, path)
+
+
+def _named_table(header: list[str], rows: list[tuple[int, list[str]]], path: Path) -> Table:
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise UnusableInput(f"{path}:1", f"two columns {twice!r}", "each name once")
+    filled = list(_filled(rows, len(header), path))
+    said = _said_words(header, filled)
+    for place in sorted(map(header.index, said), reverse=True):
+        for words in (header, *(row for _, row in filled)):
+            del words[place]
+    named = (dict(zip(header, _cells(words, header, path, line), strict=True)) for line, words in filled)
+    return Table(stacked_rows(named, path), said, is_text=True)
+
+
+def _said_words(header: list[str], rows: list[tuple[int, list[str]]]) -> dict[str, str]:
+    """Columns of words that say something of the whole recording: the same word in every row."""
+    found = {}
+    for place, name in enumerate(header):
+        words = {row[place].strip() for _, row in rows} if name in SAID else set()
+        if len(words) == 1 and text_number(word := words.pop()) is None:
+            found[name] = word
+    return found
+
+
+def _filled(rows: list[tuple[int, list[str]]], width: int, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows up to the last that holds anything; UnusableInput for an empty one between them, or one of another width."""
+    while rows and not any(word.strip() for word in rows[-1][1]):
+        rows.pop()
+    for line, words in rows:
+        if not any(word.strip() for word in words):
+            raise UnusableInput(f"{path}:{line}", "an empty row", "a row for each frame", "a frame that was lost?")
+        if len(words) != width:
+            raise UnusableInput(f"{path}:{line}", f"{len(words)} values", f"{width}, one for each column")
+        yield line, words
+
+
+def _cells(words: list[str], header: list[str], path: Path, line: int) -> list[float]:
+    numbers = [text_number(word) for word in words]
+    for word, number, column in zip(words, numbers, header, strict=True):
+        if number is None:
+            hint = "write a point, not a comma, before the decimals" if word.count(",") == 1 else ""
+            raise UnusableInput(f"{path}:{line}", f"{word[:40]!r} in the column {column}", "a number", hint)
+    return [number for number in numbers if number is not None]
+
+
+def _read_lines(path: Path) -> Table:
+    """Lines of JSON or of a table, under a name that says neither."""
+    is_json = decoded(read_bytes(path), path).lstrip()[:1] in {"{", "["}
+    return read_json_lines_table(path) if is_json else _read_csv(path)
+
+
+def write_table(trace: Trace, path: Path) -> None:
+    """Write a recording as arrays (.npz), as a table (.csv), or as arrays in JSON (.json), without what only a trace can say."""
+    writer = next((write for ending, write in _WRITERS.items() if path.name.lower().endswith(ending)), None)
+    if writer is None:
+        raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(_WRITERS)}")
+    write_bytes(path, writer(trace))
+
+
+def _to_npz(trace: Trace) -> bytes:
+    stream, said = io.BytesIO(), {"fps": np.float64(trace.header.fps), "mode": np.str_(trace.header.mode)}
+    np.savez(stream, allow_pickle=False, frame=trace.frame, time=trace.time_s, **said, **trace.stages)
+    return stream.getvalue()
+
+
+def _to_csv(trace: Trace) -> bytes:
+    mode = trace.header.mode
+    names = [f"{name}[{place}]" for name, width in trace.widths.items() for place in range(width)]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["frame", "time", "mode", *names])
+    clock = zip(trace.frame.tolist(), trace.time_s.tolist(), strict=True)
+    for row, (frame, time_s) in enumerate(clock):
+        numbers = np.concatenate([rows[row] for rows in trace.stages.values()])
+        writer.writerow(
+            [frame, repr(time_s), mode, *map(str, numbers)]
+        )  # the shortest text that reads back as the same float32
+    return stream.getvalue().encode()
+
+
+def _to_json(trace: Trace) -> bytes:
+    stages = {name: json_numbers(rows) for name, rows in trace.stages.items()}
+    said = {"fps": trace.header.fps, "mode": trace.header.mode, "frame": trace.frame, "time": trace.time_s}
+    return orjson.dumps({**said, "stages": stages}, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n"
+
+
+_WRITERS: Mapping[str, Callable[[Trace], bytes]] = {".npz": _to_npz, ".csv": _to_csv, ".json": _to_json}
+_READERS: Mapping[str, Callable[[Path], Table]] = {
+    ".npz": _read_npz,
+    ".npy": _read_npz,
+    ".safetensors": lambda path: _from_arrays(read_arrays(read_bytes(path), path), path),
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".txt": _read_lines,
+    ".log": _read_lines,
+    ".jsonl": read_json_lines_table,
+    ".jsonl.gz": read_json_lines_table,
+    ".jsonl.zst": read_json_lines_table,
+    ".json": read_json_table,
+}

@@ -1,0 +1,45 @@
+"""Lists of files on the command line and in settings: files, folders, patterns with `*` and `**`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+
+_WILD = frozenset("*?[")
+
+
+def listed_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:
+    """The files that are meant, each once, in the order in which they are named; UnusableInput where a word means none.
+
+    endings: of the names that are taken from a folder. option: what errors call a word.
+    """
+    return list(dict.fromkeys(path for word in words for path in _matches(str(word), endings, option)))
+
+
+def named_files(words: Iterable[str | Path], endings: tuple[str, ...], option: str) -> list[Path]:
+    """The same; a name that is no pattern is itself, even where no such file is: its reader says so. It may be said twice."""
+    found: list[Path] = []
+    for word in words:
+        is_plain = _WILD.isdisjoint(str(word)) and not Path(word).is_dir()
+        found += [Path(word)] if is_plain else listed_files([word], endings, option)
+    return found
+
+
+def _matches(word: str, endings: tuple[str, ...], option: str) -> list[Path]:
+    """The files of one word, sorted by name: the file itself, a folder's files, or a pattern's matches."""
+    place = Path(word)
+    if place.is_file():
+        return [place]
+    if place.is_dir():
+        found = sorted(path for path in place.iterdir() if path.is_file() and path.name.lower().endswith(endings))
+        missing, expected = "a directory without one", f"{', '.join(endings)} files in it"
+    else:
+        base = Path(place.anchor)
+        pattern = place.relative_to(base).as_posix() if place.parts else ""
+        found = sorted(path for path in base.glob(pattern) if path.is_file()) if pattern else []
+        missing, expected = "no such file", "a file, a folder or a pattern"
+    if not found:
+        raise UnusableInput(f"{option} {word}".strip(), missing, expected, "check the spelling of the path")
+    return found

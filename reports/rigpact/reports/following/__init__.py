@@ -1,0 +1,1 @@
+"""A recording that is still being written, judged while it grows."""

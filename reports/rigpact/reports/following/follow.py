@@ -1,0 +1,137 @@
+"""`rigpact explain --follow`: the first wrong stage of a recording, named while the engine still writes it.
+
+Only the newest frames are judged, with as many before them as the stages look back. The cost of a look does not grow with the
+recording.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.files.declared import files_of, network_of
+from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
+from rigpact.reference_runtime.recordings.trace_model import Trace
+from rigpact.reports.diagnosing.diagnose import first_divergence
+from rigpact.reports.diagnosing.diagnosis import Divergence
+from rigpact.reports.diagnosing.evidence import EvidenceFiles
+from rigpact.reports.following.growing import growing
+
+LOOK_EVERY_S = 0.1
+"""A tenth of the second within which the first wrong stage is to be named."""
+_MOST_FRAMES = 240
+"""Frames judged at once: so many are judged in less than a second, however many were there before rigpact looked."""
+
+
+@dataclass(frozen=True)
+class FollowRequest:
+    """A recording that grows. idle_s: end when nothing came for so long; None: wait until somebody ends it."""
+
+    recording: Path
+    contract: Any
+    given: EvidenceFiles
+    idle_s: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Where a growing recording first differs; None where it never did. frames: how many were judged."""
+
+    first: Divergence | None
+    frames: int
+
+
+def follow(request: FollowRequest, say: Callable[[int], None] = lambda _: None) -> Followed:
+    """Judge frames as they come, until one differs, nothing comes any more, or the user ends it (Control-C)."""
+    judge, frames = _Judge(request), 0
+    try:
+        for trace in _pieces(request):
+            first = judge.look(trace)
+            frames += len(trace.frame)
+            say(frames)
+            if first is not None:
+                return Followed(first, frames)
+    except KeyboardInterrupt:
+        pass
+    if not frames:
+        raise UnusableInput(request.recording, "no frame", "a recording that grows", "does the engine write it there?")
+    return Followed(None, frames)
+
+
+def _pieces(request: FollowRequest) -> Iterator[Trace]:
+    """What the file gives, in pieces; ends when it has been idle for long enough."""
+    source, last = growing(request.recording), time.monotonic()
+    while True:
+        trace = source.more()
+        if trace is not None:
+            last = time.monotonic()
+            for start in range(0, len(trace.frame), _MOST_FRAMES):
+                yield _rows_of(trace, slice(start, start + _MOST_FRAMES))
+            continue
+        if request.idle_s is not None and time.monotonic() - last > request.idle_s:
+            return
+        time.sleep(LOOK_EVERY_S)
+
+
+def _rows_of(trace: Trace, part: slice) -> Trace:
+    stages = {name: rows[part] for name, rows in trace.stages.items()}
+    return replace(trace, frame=trace.frame[part], time_s=trace.time_s[part], stages=stages)
+
+
+class _Judge:
+    """Looks at the newest frames, and keeps as many as the next look needs."""
+
+    def __init__(self, request: FollowRequest) -> None:
+        contract, files = request.contract, files_of(request.contract)
+        self._path, self._contract, self._kept = request.recording, contract, 0
+        self._drive = None if request.given.clip is None else files.drive(request.given.clip, contract)
+        self._network = network_of(contract, request.given.onnx)
+        reaches = [stage.reach_of(contract) for stage in contract.system.stages]
+        self._overlap = sum(back + ahead for back, ahead in reaches) + 1  # stages that were not recorded add up
+        self._recent: Trace | None = None
+
+    def look(self, new: Trace) -> Divergence | None:
+        """The first place in these frames that differs."""
+        check_widths(self._contract, new.stages, self._path)
+        if self._recent is not None and new.frame[0] <= self._recent.frame[-1]:
+            self._recent = None  # recorded anew
+        window = new if self._recent is None else _joined(self._recent, new)
+        self._recent = _rows_of(window, slice(-self._overlap, None))
+        shift = self._shift(window)
+        first = first_divergence(self._evidence(window, shift), self._contract)
+        return None if first is None else replace(first, frame=first.frame + shift)
+
+    def _shift(self, window: Trace) -> int:
+        """How far the frame numbers are moved back, so that a look at a late frame costs no more than one at an early one.
+
+        A clip's rows are found by number, and the first frames begin a run: they keep their numbers.
+        """
+        return 0 if self._drive is not None else max(0, int(window.frame[0]) - self._overlap)
+
+    def _evidence(self, window: Trace, shift: int) -> Evidence:
+        order = self._contract.system.graph.names
+        return Evidence(
+            frame=np.asarray(window.frame - shift),
+            fps=window.header.fps,
+            mode="free" if window.header.mode == "free" else "teacher",
+            recorded={name: window.stages[name] for name in order if name in window.stages},
+            drive=self._drive,
+            network=self._network,
+            precision=window.precision,
+        )
+
+
+def _joined(before: Trace, new: Trace) -> Trace:
+    stages = {name: np.concatenate((before.stages[name], rows)) for name, rows in new.stages.items()}
+    return replace(
+        new,
+        frame=np.concatenate((before.frame, new.frame)),
+        time_s=np.concatenate((before.time_s, new.time_s)),
+        stages=stages,
+    )

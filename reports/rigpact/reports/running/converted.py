@@ -1,0 +1,104 @@
+"""A recording in another format: whatever can be read is written as a trace, or as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
+from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.recordings.tables import write_table
+from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace, is_trace_path, read_trace, write_trace
+
+
+@dataclass(frozen=True)
+class Says:
+    """What the caller says of a recording that its file does not say: mode, frames a second, who recorded it."""
+
+    mode: str | None = None
+    fps: float | None = None
+    producer: str | None = None
+
+
+@dataclass(frozen=True)
+class ConvertRequest:
+    """A recording and the file to write. unnamed: the stages of numbers without names."""
+
+    recording: Path
+    out: Path
+    contract: ContractFiles
+    unnamed: Sequence[str] = ()
+    says: Says = field(default_factory=Says)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was written, and what to know of it."""
+
+    out: Path
+    trace: Trace
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The recording in words."""
+        stages = ", ".join(f"{name} ({width})" for name, width in self.trace.widths.items())
+        return f"{len(self.trace.frame)} frames, {self.trace.header.mode}, of {stages}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The recording as data."""
+        header = self.trace.header
+        return {
+            "frames": len(self.trace.frame), "fps": header.fps, "mode": header.mode, "system": header.system,
+            "stages": self.trace.widths,
+        }  # fmt: skip
+
+
+def convert_recording(request: ConvertRequest) -> Converted:
+    """Read a recording and write it in the format that the name of the other file says."""
+    _refuse_name(request.out)
+    trace = _read(request)
+    header, notes = trace.header, []
+    trace = replace(trace, header=_said(header, request.says))
+    if not header.says_mode and request.says.mode is None:
+        notes.append(f"nothing says who drove the run: written as {header.mode}; --mode says it")
+    if trace.truncation:
+        notes.append(f"the recording is incomplete: {trace.truncation}")
+    if trace.precision is not None:
+        notes.append(f"its numbers are written with {trace.precision}: the other file holds no more than they do")
+    (write_trace if is_trace_path(request.out) else write_table)(trace, request.out)
+    return Converted(request.out, trace, tuple(notes))
+
+
+def _refuse_name(out: Path) -> None:
+    """UnusableInput for a name that no format has, before anything is read."""
+    endings = (*TRACE_ENDINGS, ".npz", ".csv", ".json")
+    if not out.name.lower().endswith(endings):
+        raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(endings)}")
+
+
+def _read(request: ConvertRequest) -> Trace:
+    path, contract = request.recording, optional_contract(request.contract)
+    if contract is None:
+        return read_trace(path) if is_trace_path(path) and not is_named_columns(path) else read_recording(path).trace
+    if request.unnamed:
+        if not is_named_columns(path):
+            raise UnusableInput("--as", ", ".join(request.unnamed), "a file whose numbers have no names")
+        return read_named_columns(path, contract, unnamed=request.unnamed)
+    found: Trace = files_of(contract).recording(path, contract).trace
+    return found
+
+
+def _said(header: Any, says: Says) -> Any:
+    return replace(
+        header,
+        mode=says.mode or header.mode,
+        fps=says.fps or header.fps,
+        producer=says.producer or header.producer,
+    )
