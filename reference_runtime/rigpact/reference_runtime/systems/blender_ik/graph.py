@@ -22,8 +22,9 @@ STAGES = (
     Stage(
         "context", contract.CONTEXT, ("effectors", "root", "ground", "motion"), context.context, context.context_bound,
         (
-            context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EFFECTOR_ROTATION_SPACE,
-            context.EFFECTOR_ORDER, context.HEIGHT, context.CONTACT_FLAGS,
+            context.ROOT_FRAME, context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EULER_TRIPLE,
+            context.EFFECTOR_ROTATION_SPACE, context.EFFECTOR_POINT, context.EFFECTOR_ORDER, context.HEIGHT,
+            context.FEET_ORDER, context.CONTACT_FLAGS, context.TASK_NUMBERS,
         ),
     ),
     Stage(
@@ -44,11 +45,15 @@ STAGES = (
     ),
     Stage(
         "positions", contract.POSITIONS, ("rotations", "limited", "root"), stages.positions, stages.positions_bound,
-        (stages.CLAMP_PLACE, stages.ROTATION_VECTOR, stages.REST_ORIENTATION, stages.LOCAL_ORDER, stages.FK_ROOT), _METRES,
+        (
+            stages.CLAMP_PLACE, stages.ROTATION_VECTOR, stages.KINEMATICS_SENSE, stages.REST_ORIENTATION, stages.LOCAL_ORDER,
+            stages.FK_ROOT, stages.ARMATURE_ROTATION,
+        ),
+        _METRES,
     ),
     Stage(
         "effector_error", contract.EFFECTOR_ERROR, ("positions", "effectors", "root"), stages.effector_error,
-        stages.error_bound, (stages.TARGET_SPACE,), _METRES,
+        stages.error_bound, (stages.TARGET_SPACE, context.ROOT_FRAME), _METRES,
     ),
 )  # fmt: skip
 SYSTEM = System(

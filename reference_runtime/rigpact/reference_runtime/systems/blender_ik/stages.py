@@ -11,15 +11,15 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS
+from rigpact.contract.systems.blender_ik_rig import BONES, DOCUMENT_LIMITS_RAD, EFFECTORS, IkConstants
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES, FROM_XYZW, exponential, to_matrix, unit
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.systems.blender_ik.context import EFFECTOR_BONES, ROOT_FRAME
 from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics
 
-EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
 _DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
 _COUNT = len(BONES)
 _QUATERNION, _BONE, _DISTANCE = 16, 48, 8
@@ -39,8 +39,19 @@ def _flat_chain(contract: Any) -> Chain:
     return chain_of(rig, orientations=np.broadcast_to(np.eye(3), rig.orientations.shape))
 
 
-def _hips_relative(targets: FloatArray, root: FloatArray) -> FloatArray:
-    return FRAMES["into_frame"](targets, root[:, None, :3], unit(root[:, None, 3:]))
+def _hips_relative(targets: FloatArray, root: FloatArray, turn: FloatArray) -> FloatArray:
+    return FRAMES["into_frame"](targets, root[:, None, :3], turn[:, None])
+
+
+def _local_first_below_root(rest: FloatArray, local: FloatArray) -> FloatArray:
+    turned = local @ rest
+    turned[..., 0, :, :] = rest[0] @ local[..., 0, :, :]
+    return turned
+
+
+def _left_as_right(rig: IkConstants) -> FloatArray:
+    names = [bone.replace("Right", "Left") for bone in BONES]
+    return rig.limits_rad[[BONES.index(name) for name in names]]
 
 
 CLAMP = Knob(
@@ -49,10 +60,22 @@ CLAMP = Knob(
     {"none": "clamp every component to the joint's limits before the pose is used"},
 )  # fmt: skip
 LIMIT_SET = Knob(
-    "limit_set", {"rig_export": lambda rig: rig.limits_rad, "document": lambda _rig: DOCUMENT_LIMITS_RAD},
-    "whose limits the joints have",
-    {"document": "the document's limits contradict the rig: its knees bend the other way"},
-)  # fmt: skip
+    "limit_set",
+    {
+        "rig_export": lambda rig: rig.limits_rad,
+        "document": lambda _rig: DOCUMENT_LIMITS_RAD,
+        "in_degrees": lambda rig: np.rad2deg(rig.limits_rad),
+        "y_and_z_swapped": lambda rig: rig.limits_rad[:, [0, 2, 1]],
+        "right_as_left": _left_as_right,
+    },
+    "which limits the joints have",
+    {
+        "document": "the document's limits contradict the rig: its knees bend the other way",
+        "in_degrees": "rotation vectors are radians: convert the table of limits",
+        "y_and_z_swapped": "a joint's limits are x low, x high, y low, y high, z low, z high",
+        "right_as_left": "the right side's limits of y and z are the left side's, turned around",
+    },
+)
 CLAMP_PLACE = Knob(
     "clamp_place", {"before_kinematics": "limited", "behind_kinematics": "rotations"},
     "the stage whose rotations the kinematics take",
@@ -71,9 +94,26 @@ REST_ORIENTATION = Knob(
     {"ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A"},
 )  # fmt: skip
 LOCAL_ORDER = Knob(
-    "local_order", {"rest_then_local": np.matmul, "local_then_rest": lambda rest, local: local @ rest},
+    "local_order",
+    {
+        "rest_then_local": np.matmul,
+        "local_then_rest": lambda rest, local: local @ rest,
+        "local_then_rest_below_root": _local_first_below_root,
+    },
     "the order of a bone's rest turn and its rotation",
-    {"local_then_rest": "a rotation is local to the rest pose: B A, not A B"},
+    {
+        "local_then_rest": "a rotation is local to the rest pose: B A, not A B",
+        "local_then_rest_below_root": "a rotation is local to the rest pose in every bone, not in the root alone: B A, not A B",
+    },
+)
+ARMATURE_ROTATION = Knob(
+    "armature_rotation", {"applied": lambda turns: turns, "ignored": lambda turns: np.broadcast_to(np.eye(3), turns.shape)},
+    "whether the kinematics begin with the armature's own rotation",
+    {"ignored": "a character turns with its armature: W_root = R B A, with R of matrix_world"},
+)  # fmt: skip
+KINEMATICS_SENSE = Knob(
+    "kinematics_sense", {"counterclockwise": 1.0, "clockwise": -1.0}, "which way the kinematics turn about a rotation vector",
+    {"clockwise": "the signs of sin(angle) in Rodrigues' matrix are the other way round"},
 )  # fmt: skip
 FK_ROOT = Knob(
     "fk_root", {"hips": lambda root: root, "default": lambda root: np.broadcast_to(_DEFAULT_ROOT_M, root.shape)},
@@ -81,7 +121,7 @@ FK_ROOT = Knob(
     {"default": "give the kinematics the hips' position; their default is (0, 0, 1)"},
 )  # fmt: skip
 TARGET_SPACE = Knob(
-    "target_space", {"world": lambda targets, _root: targets, "hips_relative": _hips_relative},
+    "target_space", {"world": lambda targets, _root, _turn: targets, "hips_relative": _hips_relative},
     "the space of the targets that effectors are compared with",
     {"hips_relative": "compare world positions with world targets"},
 )  # fmt: skip
@@ -110,10 +150,11 @@ def pose_bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArr
 def positions(frames: Frames) -> FloatArray:
     """Positions of all bone heads by forward kinematics, (N, 69) metres."""
     vectors = frames[frames.pick(CLAMP_PLACE)].astype(np.float64).reshape(-1, _COUNT, 3)
-    local = to_matrix(exponential(vectors * frames.pick(ROTATION_VECTOR)))
-    root = frames.pick(FK_ROOT)(frames["root"][:, :3].astype(np.float64))
-    chain = frames.built(frames.pick(REST_ORIENTATION))
-    heads, _ = forward_kinematics(chain, local, root, turn=frames.pick(LOCAL_ORDER))
+    local = to_matrix(exponential(vectors * frames.pick(ROTATION_VECTOR) * frames.pick(KINEMATICS_SENSE)))
+    root = frames["root"].astype(np.float64)
+    armature = frames.pick(ARMATURE_ROTATION)(to_matrix(unit(root[:, 7:])))
+    chain, start = frames.built(frames.pick(REST_ORIENTATION)), frames.pick(FK_ROOT)(root[:, :3])
+    heads, _ = forward_kinematics(chain, local, start, frames.pick(LOCAL_ORDER), armature)
     return stored(heads.reshape(len(heads), -1))
 
 
@@ -126,7 +167,8 @@ def positions_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> Floa
 def effector_error(frames: Frames) -> FloatArray:
     """Distance of each effector's bone from its target, (N, 5) metres."""
     effectors, root, heads = (frames[name].astype(np.float64) for name in ("effectors", "root", "positions"))
-    targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root)
+    turn = frames.pick(ROOT_FRAME)(root, frames.numbers)
+    targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root, turn)
     reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
     return stored(LENGTHS["euclidean"](reached - targets))
 
