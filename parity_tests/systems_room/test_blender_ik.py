@@ -349,6 +349,7 @@ DECLARED: dict[str, dict[str, str]] = {
     "as the published data": {"root_relative": "out_of_hips_axes"},
     "posed hips": {"root_frame": "posed_hips"},
     "posed hips, as the published data": {"root_frame": "posed_hips", "root_relative": "out_of_hips_axes"},
+    "the armature's axes": {"root_frame": "armature"},
     "not turned": {"root_relative": "translation_only"},
     "other axes": {"root_axes": "z_forward_y_up", "root_relative": "translation_only"},
     "tails": {"effector_point": "tail"},

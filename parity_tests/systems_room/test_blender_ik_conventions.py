@@ -74,9 +74,17 @@ def _angles(change: Callable[[np.ndarray, Rotation], np.ndarray]) -> Callable[[S
     return expected
 
 
+def _w_first(turn: Rotation) -> Rotation:
+    return Rotation.from_quat(np.roll(turn.as_quat(), -1))
+
+
 def _in_posed_axes(honest: Stages) -> np.ndarray:
+    return _among(honest, _turn(honest["root"][FRAME, 3:7]))
+
+
+def _among(honest: Stages, axes: np.ndarray) -> np.ndarray:
     effectors, hips, _, _ = _parts(honest)
-    row, axes = honest["context"][FRAME].astype(float), _turn(honest["root"][FRAME, 3:7])
+    row = honest["context"][FRAME].astype(float)
     for place in range(5):
         row[6 * place : 6 * place + 3] = (effectors[place, :3] - hips) @ axes
     row[30:36] = [*axes[:, 1], *axes[:, 2]]
@@ -103,13 +111,8 @@ def _order(order: list[int]) -> Callable[[Stages], np.ndarray]:
 
 def _smaller(angles: np.ndarray) -> np.ndarray:
     """The triple of the smaller sum, whatever its order of turns."""
-    other = np.array(
-        [
-            angles[0] - np.copysign(np.pi, angles[0]),
-            np.copysign(np.pi, angles[1]) - angles[1],
-            angles[2] - np.copysign(np.pi, angles[2]),
-        ]
-    )
+    x, y, z = (np.copysign(np.pi, angle) for angle in angles)
+    other = np.array([angles[0] - x, y - angles[1], angles[2] - z])
     return min((angles, other), key=lambda triple: float(np.abs(triple).sum()))
 
 
@@ -136,9 +139,18 @@ def _clamped(limits: np.ndarray) -> Callable[[Stages], np.ndarray]:
 
 
 def _heads(
-    stage: str = "limited", twice: float = 1.0, rest: Any = None, root: Any = None, first: str = "", still: bool = False
+    stage: str = "limited",
+    twice: float = 1.0,
+    rest: Any = None,
+    root: Any = None,
+    first: str = "",
+    still: bool = False,
+    flat: bool = False,
 ) -> Any:
-    """Bone by bone with scipy; `first`: `every` bone turns before its rest turn, or those `below`; `still`: no armature."""
+    """Bone by bone with scipy; `first`: `every` bone turns before its rest turn, or those `below`.
+
+    `still`: no armature; `flat`: offsets as they stand.
+    """
 
     def expected(honest: Stages) -> np.ndarray:
         turns = Rotation.from_rotvec(twice * honest[stage][FRAME].astype(float).reshape(23, 3)).as_matrix()
@@ -148,7 +160,8 @@ def _heads(
         world = [armature @ (turns[0] @ axes[0] if first == "every" else axes[0] @ turns[0])]
         for bone, parent in enumerate(RIG.parents[1:], start=1):
             between = axes[parent].T @ axes[bone]
-            heads.append(heads[parent] + world[parent] @ axes[parent].T @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
+            rest_turn = np.eye(3) if flat else axes[parent].T
+            heads.append(heads[parent] + world[parent] @ rest_turn @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
             world.append(world[parent] @ (turns[bone] @ between if first else between @ turns[bone]))
         return np.concatenate(heads)
 
@@ -161,12 +174,23 @@ def _errors_among_the_hips_axes(honest: Stages) -> np.ndarray:
     return np.linalg.norm(heads - (effectors[:, :3] - hips) @ axes, axis=1)
 
 
+def _ways(honest: Stages) -> np.ndarray:
+    return honest["positions"][FRAME].astype(float).reshape(23, 3)[[10, 14, 17, 21, 6]] - _parts(honest)[0][:, :3]
+
+
+def _apart(honest: Stages) -> np.ndarray:
+    return np.linalg.norm(_ways(honest), axis=1)
+
+
 ANGLES = [6 * place + 3 + axis for place in range(5) for axis in range(3)]
 FEET = np.array([2, 3])
 _LEFT_OF = [place - 4 if 11 <= place <= 14 or place >= 19 else place for place in range(23)]
 """The left bone of each bone."""
 MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
     ("root_frame", "posed_hips"): ("context", _in_posed_axes),
+    ("root_frame", "armature"): ("context", lambda h: _among(h, _turn(h["root"][FRAME, 7:]))),
+    ("effector_quaternion", "wxyz"): ("context", _angles(lambda _axes, turn: blenders_angles(_w_first(turn)))),
+    ("effector_rotation_sense", "inverse"): ("context", _angles(lambda _axes, turn: blenders_angles(turn.inv()))),
     ("euler_triple", "middle_within_90_deg"): ("context", _angles(lambda _axes, turn: turn.as_euler("xyz"))),
     ("effector_point", "tail"): ("context", _to_tails),
     ("feet_order", "right_left"): ("context", _at("context", [*range(36, 48)], lambda _, row: [*row[6:], *row[:6]])),
@@ -200,11 +224,14 @@ MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
     ("rotation_vector", "norm_is_half_angle"): ("positions", _heads(twice=2.0)),
     ("quaternion_order", "wxyz"): ("pose", lambda h: h["pose"][FRAME].reshape(23, 4)[:, [3, 0, 1, 2]].ravel()),
     ("rest_orientation", "ignored"): ("positions", _heads(rest=np.broadcast_to(np.eye(3), (23, 3, 3)))),
+    ("rest_orientation", "ignored_in_offsets"): ("positions", _heads(flat=True)),
     ("local_order", "local_then_rest"): ("positions", _heads(first="every")),
     ("local_order", "local_then_rest_below_root"): ("positions", _heads(first="below")),
     ("kinematics_sense", "clockwise"): ("positions", _heads(twice=-1.0)),
     ("armature_rotation", "ignored"): ("positions", _heads(still=True)),
     ("fk_root", "default"): ("positions", _heads(root=(0.0, 0.0, 1.0))),
+    ("error_measure", "squared"): ("effector_error", lambda h: _apart(h) ** 2),
+    ("error_measure", "largest"): ("effector_error", lambda h: np.abs(_ways(h)).max(axis=1)),
     ("target_space", "hips_relative"): ("effector_error", _errors_among_the_hips_axes),
 }  # fmt: skip
 

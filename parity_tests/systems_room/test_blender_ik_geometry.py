@@ -17,7 +17,7 @@ from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, fo
 
 RIG = rig_data.read_constants(rig_data.declared_constants())
 SIX_DECIMALS = 2e-4
-"""The published thighs part by 2.5e-5 from a rotation matrix, so an inverse parts from a transpose; up to eight bones, two metres."""
+"""The published thighs part by 2.5e-5 from a rotation matrix: an inverse parts from a transpose, for up to eight bones."""
 vectors = arrays(np.float64, (23, 3), elements=st.floats(-3.0, 3.0))
 
 

@@ -144,7 +144,7 @@ RIG_LIMITS_RAD, DOCUMENT_LIMITS_RAD = _limits_rad(_RIG_LIMITS_DEG), _limits_rad(
 
 @dataclass(frozen=True, eq=False)
 class IkConstants:
-    """The rig's numbers: parents (J,), heads (J, 3) and lengths (J,) m, rest orientations (J, 3, 3), limits (J, 3, 2) rad, two scales."""
+    """The rig: parents (J,), heads (J, 3), lengths (J,) in m, orientations (J, 3, 3), limits (J, 3, 2) in rad, two scales."""
 
     parents: tuple[int, ...]
     heads_m: FloatArray

@@ -1,7 +1,7 @@
 """Euler angles: three turns about coordinate axes, as matrices and back.
 
 A sequence in lower case turns about fixed axes (the first letter turns first), in capitals about the turned axes; the unit
-stands behind it. Of the two triples that mean one rotation, the middle angle in [-90, 90] degrees is written; `TRIPLES` has the choices.
+stands behind it. Of the two triples that mean one rotation, the middle angle in [-90, 90] degrees is written; `TRIPLES` has both.
 """
 
 from __future__ import annotations
@@ -79,4 +79,4 @@ TRIPLES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "smaller_sum": _smaller_sum,
     "middle_within_90_deg": lambda angles: angles,
 }
-"""Angles (..., 3) in radians with the middle one in [-90, 90] degrees -> the triple that a side takes; Blender takes the first."""
+"""Angles (..., 3) in radians with the middle one in [-90, 90] degrees -> the triple that a side takes; Blender: the first."""

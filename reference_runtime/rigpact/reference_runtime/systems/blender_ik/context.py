@@ -16,7 +16,14 @@ from rigpact.contract.systems.blender_ik import CONTEXT as _LAYOUT
 from rigpact.contract.systems.blender_ik_rig import BONES, CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
-from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES, product, to_matrix, unit
+from rigpact.reference_runtime.operations.definitions.quaternions import (
+    FRAMES,
+    TO_XYZW,
+    TURNS,
+    product,
+    to_matrix,
+    unit,
+)
 from rigpact.reference_runtime.operations.definitions.scaling import unscored, zscored
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.operations.precision import stored
@@ -50,17 +57,27 @@ def _rest_hips(root: FloatArray, rig: IkConstants) -> FloatArray:
     return product(unit(root[:, 7:]), matrix_to_quat(rig.orientations[0]))
 
 
+def _armature(root: FloatArray, _rig: IkConstants) -> FloatArray:
+    return unit(root[:, 7:])
+
+
 def _sorted_by_name(tasks: FloatArray) -> FloatArray:
     known = np.clip(np.nan_to_num(tasks), 0, len(TASKS) - 1).astype(int)
     return np.asarray(np.array([sorted(TASKS).index(task) for task in TASKS], np.float64)[known])
 
 
 ROOT_FRAME = Knob(
-    "root_frame", {"rest_hips": _rest_hips, "posed_hips": _posed_hips},
+    "root_frame", {"rest_hips": _rest_hips, "posed_hips": _posed_hips, "armature": _armature},
     "whose axes effectors are told in, and are told as forward and up",
     {
         "posed_hips": "the axes are those of the hips at rest, turned by the armature: bone.matrix_local",
+        "armature": "the hips' own axes at rest, not the armature's: their y axis points up",
     },
+)  # fmt: skip
+EFFECTOR_ROTATION_SENSE = Knob(
+    "effector_rotation_sense", {"forward": TURNS["forward"], "inverse": TURNS["inverse"]},
+    "which way an effector's rotation is told",
+    {"inverse": "angles of the matrix whose columns are the bone's axes, not of its transpose"},
 )  # fmt: skip
 EFFECTOR_POINT = Knob(
     "effector_point", {"head": 0.0, "tail": 1.0}, "which end of an effector's bone is told",
@@ -90,6 +107,10 @@ ROOT_AXES = Knob(
 EULER_ORDER = Knob(
     "euler_order", {"xyz": EULER["xyz_rad"], "zyx": EULER["XYZ_rad"]}, "the order of an effector's Euler angles",
     {"zyx": "Blender's XYZ is Rz Ry Rx on columns: x turns first"},
+)  # fmt: skip
+EFFECTOR_QUATERNION = Knob(
+    "effector_quaternion", TO_XYZW, "the order in which an effector's quaternion is read",
+    {"wxyz": "recorded quaternions have w last, Quaternion((w, x, y, z)) takes it first"},
 )  # fmt: skip
 EULER_TRIPLE = Knob(
     "euler_triple", TRIPLES, "which of the two triples of Euler angles that mean one rotation is told",
@@ -189,11 +210,12 @@ def context(frames: Frames) -> FloatArray:
 def _told(frames: Frames, root: FloatArray, turn: FloatArray, axes: FloatArray) -> FloatArray:
     """Positions and angles of the effectors, (N, 30)."""
     effectors = frames["effectors"].astype(np.float64).reshape(-1, _COUNT, 7)
-    world = to_matrix(unit(effectors[..., 3:]))
+    quaternions = unit(effectors[..., 3:][..., frames.pick(EFFECTOR_QUATERNION)])
+    world, told = to_matrix(quaternions), to_matrix(frames.pick(EFFECTOR_ROTATION_SENSE)(quaternions))
     past_head = frames.pick(EFFECTOR_POINT) * frames.numbers.lengths_m[EFFECTOR_BONES, None] * world[..., 1]
     positions = frames.pick(ROOT_RELATIVE)(effectors[..., :3] + past_head, root[:, None, :3], turn[:, None])
     _, to_angles = frames.pick(EULER_ORDER)
-    angles = frames.pick(EULER_TRIPLE)(to_angles(frames.pick(EFFECTOR_ROTATION_SPACE)(axes, world)))
+    angles = frames.pick(EULER_TRIPLE)(to_angles(frames.pick(EFFECTOR_ROTATION_SPACE)(axes, told)))
     return np.concatenate([positions, angles], axis=2)[:, frames.pick(EFFECTOR_ORDER)].reshape(len(root), -1)
 
 

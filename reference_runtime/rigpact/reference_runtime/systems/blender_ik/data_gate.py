@@ -87,8 +87,8 @@ def _variety_problems(context: FloatArray, rotations: FloatArray, contract: Any)
             "the network learns to keep those joints stiff",
         )  # fmt: skip
     fixed = [_CONTEXT.address(int(place)) for place in np.flatnonzero(np.ptp(context, axis=0) < STILL)]
-    is_rest = contract.conventions[told_by.ROOT_FRAME.name] == "rest_hips"
-    constant = _CONSTANT_BY_CONTRACT + (_CONSTANT_OF_AN_UPRIGHT_ARMATURE if is_rest else ())
+    is_posed = contract.conventions[told_by.ROOT_FRAME.name] == "posed_hips"
+    constant = _CONSTANT_BY_CONTRACT + (() if is_posed else _CONSTANT_OF_AN_UPRIGHT_ARMATURE)
     dead = [name for name in fixed if not name.split("[")[0].endswith(constant)]
     if dead:
         yield Problem(
@@ -141,8 +141,8 @@ def _told_of_labels(context: FloatArray, rotations: FloatArray, contract: Any) -
     rig, bones = contract.numbers, told_by.EFFECTOR_BONES
     past_head = _chosen(contract, told_by.EFFECTOR_POINT) * rig.lengths_m[bones, None] * world[:, bones][..., 1]
     frame = _root_axes(context, contract)
-    is_posed = contract.conventions[told_by.ROOT_FRAME.name] == "posed_hips"
-    own = world[:, 0] if is_posed else np.broadcast_to(rig.orientations[0], frame.shape)
+    axes = {"rest_hips": rig.orientations[0], "posed_hips": world[:, 0], "armature": np.eye(3)}
+    own = np.broadcast_to(axes[contract.conventions[told_by.ROOT_FRAME.name]], frame.shape)
     points = np.einsum("tab,tcb,tkc->tka", frame, own, heads[:, bones] + past_head)
     told = _chosen(contract, told_by.ROOT_RELATIVE)(points, np.zeros(3), matrix_to_quat(frame)[:, None])
     return np.asarray(told[:, _chosen(contract, told_by.EFFECTOR_ORDER)])

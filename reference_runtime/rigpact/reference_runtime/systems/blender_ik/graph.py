@@ -23,8 +23,9 @@ STAGES = (
         "context", contract.CONTEXT, ("effectors", "root", "ground", "motion"), context.context, context.context_bound,
         (
             context.ROOT_FRAME, context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EULER_TRIPLE,
-            context.EFFECTOR_ROTATION_SPACE, context.EFFECTOR_POINT, context.EFFECTOR_ORDER, context.HEIGHT,
-            context.FEET_ORDER, context.CONTACT_FLAGS, context.TASK_NUMBERS,
+            context.EFFECTOR_QUATERNION, context.EFFECTOR_ROTATION_SENSE, context.EFFECTOR_ROTATION_SPACE,
+            context.EFFECTOR_POINT, context.EFFECTOR_ORDER, context.HEIGHT, context.FEET_ORDER, context.CONTACT_FLAGS,
+            context.TASK_NUMBERS,
         ),
     ),
     Stage(
@@ -53,7 +54,7 @@ STAGES = (
     ),
     Stage(
         "effector_error", contract.EFFECTOR_ERROR, ("positions", "effectors", "root"), stages.effector_error,
-        stages.error_bound, (stages.TARGET_SPACE, context.ROOT_FRAME), _METRES,
+        stages.error_bound, (stages.TARGET_SPACE, context.ROOT_FRAME, stages.ERROR_MEASURE), _METRES,
     ),
 )  # fmt: skip
 SYSTEM = System(

@@ -5,6 +5,7 @@ Every function takes frames and returns float32 rows (N, width); the arithmetic 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ def _rig_chain(contract: Any) -> Chain:
 def _flat_chain(contract: Any) -> Chain:
     rig = contract.numbers
     return chain_of(rig, orientations=np.broadcast_to(np.eye(3), rig.orientations.shape))
+
+
+def _flat_offsets(contract: Any) -> Chain:
+    rig = contract.numbers
+    return replace(_rig_chain(contract), offsets=rig.heads_m - rig.heads_m[np.maximum(np.array(rig.parents), 0)])
 
 
 def _hips_relative(targets: FloatArray, root: FloatArray, turn: FloatArray) -> FloatArray:
@@ -90,8 +96,12 @@ QUATERNION_ORDER = Knob(
     {"wxyz": "Blender's quaternions have w first, the published pose has it last"},
 )  # fmt: skip
 REST_ORIENTATION = Knob(
-    "rest_orientation", {"used": _rig_chain, "ignored": _flat_chain}, "whether the kinematics know how bones are turned at rest",
-    {"ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A"},
+    "rest_orientation", {"used": _rig_chain, "ignored": _flat_chain, "ignored_in_offsets": _flat_offsets},
+    "whether the kinematics know how bones are turned at rest",
+    {
+        "ignored": "kinematics need each bone's rest orientation: W = W_parent (B_parent^T B) A",
+        "ignored_in_offsets": "the way to a child is told in its parent's axes: B_parent^T (h - h_parent)",
+    },
 )  # fmt: skip
 LOCAL_ORDER = Knob(
     "local_order",
@@ -124,6 +134,16 @@ TARGET_SPACE = Knob(
     "target_space", {"world": lambda targets, _root, _turn: targets, "hips_relative": _hips_relative},
     "the space of the targets that effectors are compared with",
     {"hips_relative": "compare world positions with world targets"},
+)  # fmt: skip
+
+
+ERROR_MEASURE = Knob(
+    "error_measure", {name: LENGTHS[name] for name in ("euclidean", "squared", "largest")},
+    "how far an effector is from its target",
+    {
+        "squared": "the error is a distance: take the root",
+        "largest": "the error is a distance: the root of the sum of squares, not the largest component",
+    },
 )  # fmt: skip
 
 
@@ -170,7 +190,7 @@ def effector_error(frames: Frames) -> FloatArray:
     turn = frames.pick(ROOT_FRAME)(root, frames.numbers)
     targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root, turn)
     reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
-    return stored(LENGTHS["euclidean"](reached - targets))
+    return stored(frames.pick(ERROR_MEASURE)(reached - targets))
 
 
 def error_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
