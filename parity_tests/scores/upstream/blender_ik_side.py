@@ -203,7 +203,7 @@ def relative_to_root(ways: Rows, axes: Rows, mistake: str) -> Rows:
     """`np.dot(offset, right)`, with forward, with up, (T, 5, 3)."""
     if mistake == "not_turned":
         return ways
-    return np.einsum("tab,tkb->tka" if mistake == "root_transposed" else "tba,tkb->tka", axes, ways)
+    return np.asarray(np.einsum("tab,tkb->tka" if mistake == "root_transposed" else "tba,tkb->tka", axes, ways))
 
 
 def normalised(context: Rows, mistake: str) -> Rows:
@@ -226,11 +226,10 @@ def normalised(context: Rows, mistake: str) -> Rows:
 
 def predicted(network: list[tuple[Rows, Rows]], rows: Rows, mistake: str) -> Rows:
     """`forward`: tanh behind each layer but the last."""
-    act = {"relu": lambda z: np.maximum(z, 0.0), "leaky_relu": lambda z: np.maximum(z, np.float32(0.1) * z)}.get(
-        mistake, np.tanh
-    )
+    slope = {"relu": 0.0, "leaky_relu": 0.1}.get(mistake)
     for weight, bias in network[:-1]:
-        rows = act(rows @ weight.T + bias)
+        sums = rows @ weight.T + bias
+        rows = np.tanh(sums) if slope is None else np.maximum(sums, np.float32(slope) * sums)
     weight, bias = network[-1]
     return np.asarray(rows @ weight.T + (0.0 if mistake == "no_last_bias" else bias))
 

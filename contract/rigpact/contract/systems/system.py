@@ -49,7 +49,8 @@ class System:
     name: as in files and on the command line; title: for people; page: its page under docs/systems.
     stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order of their binding.
     networks: the same of each network by name, where a contract names them. recordings: under which name, or list of names,
-    recordings of other formats hold a stage, where it is not the stage's own.
+    recordings of other formats hold a stage, where it is not the stage's own. published: under which names the files of the
+    project that the system comes from hold a stage; the first that is there counts. template: the constants that it publishes.
     windowed: rows are samples of a window that is evaluated as a whole, not frames that stand alone.
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
@@ -76,6 +77,8 @@ class System:
     description: Description = field(default_factory=Description)
     networks: Mapping[str, NetworkBinding] = field(default_factory=dict)
     recordings: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    template: Callable[[], Mapping[str, Any]] = dict
 
     @cached_property
     def graph(self) -> Graph:

@@ -1,7 +1,8 @@
-"""Recordings that people have: arrays or columns with names, in .npz, .safetensors, .csv or .jsonl.
+"""Recordings that people have: arrays or columns with names, in .npz, .npy, .safetensors, .csv or .jsonl.
 
-A declared contract says in [recordings] under which name a file holds each vector; else it is the vector's own name. A column of
-a table is one number: `q[3]`, `q.left_knee` or `q/left_knee` belong to `q`. Nested JSON objects are read as such names.
+An array of a .npy has the file's name. A hosted system knows the names that its project uses. A declared contract says in
+[recordings] under which name a file holds each vector; else it is the vector's own name. A column of a table is one number:
+`q[3]`, `q.left_knee` or `q/left_knee` belong to `q`. Nested JSON objects are read as such names.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.reference_runtime.recordings.trace import is_trace_path
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader
 
-SUFFIXES = (".npz", ".safetensors", ".csv", ".jsonl")
+SUFFIXES = (".npz", ".npy", ".safetensors", ".csv", ".jsonl")
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
 _PLACE = re.compile(r"^(.*)\[(\d+)\]$")
 Columns = Mapping[str, NDArray[Any]]
@@ -47,7 +48,10 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
     names: Mapping[str, Any] = contract.system.recordings
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
-        rows = _rows(columns, names.get(stage, stage), contract.fields(stage), path, is_declared=stage in names)
+        source = names.get(stage, stage)
+        for known in contract.system.published.get(stage, ()):
+            source = known if source not in columns and known in columns else source
+        rows = _rows(columns, source, contract.fields(stage), path, is_declared=stage in names)
         if rows is not None:
             found[stage] = rows
     if not found:
@@ -55,8 +59,11 @@ def read_named_columns(path: Path, contract: Any) -> Trace:
         raise UnusableInput(
             path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]"
         )
+    if contract.system.windowed:
+        found = _one_window(found)
     frame, time_s, fps = _clock(columns, found, contract, path)
-    mode = "free" if contract.system.graph.feeds_itself else "teacher"
+    is_fed_back = contract.system.graph.feeds_itself and not contract.system.published
+    mode = "free" if is_fed_back else "teacher"
     header = TraceHeader(fps, mode, producer="unknown", producer_version="unknown", system=contract.system.name)
     return Trace(header, frame, time_s, found)
 
@@ -83,6 +90,8 @@ def _place(column: tuple[str, Any]) -> int:
 def read_columns(path: Path) -> Columns:
     """Every array or column of a recording, by name."""
     content, name = read_bytes(path), path.name.lower()
+    if name.endswith(".npy"):
+        return {path.stem: np.asarray(read_arrays(content, path))}
     if name.endswith((".npz", ".safetensors")):
         return {key: np.asarray(value) for key, value in read_arrays(content, path).items()}
     rows = _csv_rows(content, path) if name.endswith(".csv") else _json_rows(content, path)
@@ -156,12 +165,27 @@ def _rows(
             missing = [name for name, part in zip(source, parts, strict=True) if part is None]
             raise UnusableInput(path, f"no {', '.join(missing)}", "every column that [recordings] names")
         return None
+    if fields.width in _batch_of_one(parts):
+        parts = [part[0] for part in parts if part is not None]
     rows = np.hstack([part.reshape(len(part), -1) for part in parts if part is not None])
     if rows.shape[1] != fields.width:
         raise UnusableInput(
             f"{path}#{source}", f"{rows.shape[1]} numbers a frame", f"{fields.width}, as the contract has them"
         )
     return rows.astype(np.float32)
+
+
+def _batch_of_one(parts: Sequence[NDArray[Any] | None]) -> tuple[int, ...]:
+    """The width of the rows in a batch of one window, (1, T, …): that of one array."""
+    if len(parts) != 1 or parts[0] is None or parts[0].ndim < 3 or len(parts[0]) != 1:
+        return ()
+    return (int(np.prod(parts[0].shape[2:])),)
+
+
+def _one_window(found: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """What is said once of a window stands in every row of a recording."""
+    count = max(len(rows) for rows in found.values())
+    return {name: np.repeat(rows, count, axis=0) if len(rows) == 1 else rows for name, rows in found.items()}
 
 
 def _found(columns: Columns, name: str, fields: FieldLayout) -> NDArray[Any] | None:

@@ -1,4 +1,4 @@
-"""Convert recordings for NeuraRig's client: a trace to packets, and the exchanged packets to a trace."""
+"""Convert recordings of NeuraRig's wire: a trace to packets, the exchanged packets and a capture of a network to a trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, run_header, write_trace
+from rigpact.reference_runtime.systems.neurarig.capture import Captured
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
 from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
 
@@ -55,3 +56,14 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
     header = run_header(contract, trace.header.fps, "playback", trace.header.clip)
     ordered = {name: known[name] for name in contract.system.graph.names if name in known}
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)
+
+
+def write_captured(out: Path, contract: SystemContract, captured: Captured) -> None:
+    """Write the answered frames of a capture with their replies; every frame where no reply was captured."""
+    rows = np.array(sorted(captured.replies) or range(len(captured.frames)))
+    fps = contract.fps or 60.0
+    known = {"packet": captured.frames[rows]}
+    if captured.replies:
+        known["reply"] = np.stack([captured.replies[row] for row in rows.tolist()])
+    header = TraceHeader(fps, "teacher", producer="unknown", producer_version="unknown", system=SYSTEM.name)
+    write_trace(Trace(header, rows, rows / fps, known), out)

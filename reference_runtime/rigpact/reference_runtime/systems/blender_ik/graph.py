@@ -68,4 +68,6 @@ SYSTEM = System(
     numbers=rig.read_constants,
     constant_problems=rig.constant_problems,
     data_problems=recording_problems,
+    published={"context": ("inputs", "train_inputs"), "rotations": ("outputs", "train_outputs")},
+    template=rig.declared_constants,
 )

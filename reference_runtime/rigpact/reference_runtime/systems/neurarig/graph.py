@@ -62,4 +62,5 @@ SYSTEM = System(
     fps=contract.FPS,
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
+    template=contract.declared_constants,
 )

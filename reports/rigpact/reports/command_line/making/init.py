@@ -33,13 +33,15 @@ def init(
     from rigpact.contract.errors import UnusableInput
     from rigpact.contract.files import write_bytes
     from rigpact.contract.settings.configuration import FILE_NAME
-    from rigpact.reports.gate.setup.found_files import project_files
+    from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
     from rigpact.reports.git_revision import known_revision
 
     path = folder / FILE_NAME
     if path.exists() and not force:
         raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
+    if not find_files(folder).bundles:
+        _start_from_published(folder)
     found = project_files(folder)
     revisions = ("origin/main", "origin/master") if found.has_revisions else ()
     base = next((name for name in revisions if known_revision(name)), None)
@@ -50,6 +52,21 @@ def init(
         typer.echo(line)
     _say_what_can_be_judged(path)
     typer.echo("now: rigpact gate")
+
+
+def _start_from_published(folder: Path) -> None:
+    """In a checkout of the project that a hosted system comes from: write that system's contract."""
+    from rigpact.reports.gate.setup.found_files import find_files
+    from rigpact.reports.gate.setup.published_files import write_published_contract
+    from rigpact.reports.terminal import plain
+
+    written = write_published_contract(folder, find_files(folder).columns)
+    if written is not None:
+        path, data = written
+        said = (
+            f"{data.path.as_posix()} holds {', '.join(data.stages)} as the project of {data.system.title} writes them"
+        )
+        typer.echo(f"{plain(str(path))} written, with the published constants: {plain(said)}")
 
 
 def _say_what_can_be_judged(path: Path) -> None:

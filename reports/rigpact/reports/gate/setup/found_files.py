@@ -16,6 +16,7 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
+from rigpact.reports.importing.stacks.torch_weights import is_of_torch
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
@@ -101,7 +102,8 @@ def project_files(folder: Path) -> FoundFiles:
 
 def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trace]]:
     """The tables and arrays that hold vectors of a declared contract."""
-    if read_document(folder / found.bundles[0]).kind is not Kind.DECLARATION:
+    document = read_document(folder / found.bundles[0])
+    if document.kind is not Kind.DECLARATION and not system_of(document).published:
         return
     contract = open_contract(ContractFiles(folder / found.bundles[0]))
     for path in found.columns:
@@ -178,12 +180,17 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _is_of_a_project(path: Path) -> bool:
     is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or is_named_columns(path)
-    return is_read and path.name not in _OTHER_SETTINGS
+    return (is_read or is_of_torch(path)) and path.name not in _OTHER_SETTINGS
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
+    elif is_of_torch(path):
+        name = path.as_posix()
+        found.notes.append(
+            f"{name} holds weights of torch: rigpact import {name} --hidden NAME -o {name.partition('.')[0]}.onnx"
+        )
     elif is_trace_path(path):
         found.traces.append((path, read_trace(folder / path)))
     elif is_named_columns(path):
