@@ -61,6 +61,7 @@ def check_system_files(
         if part is not None:
             findings += systems.check_system_model(signature, part)
             findings += [] if contract is None else check_stamp(signature, contract.sha256)
+            findings += [] if contract is None else systems.check_architecture(signature, part, contract.constants)
             findings += [] if declaration is None else check_declared_model(document, declaration, part, signature)
             subject = Subject(model=signature)
             of_graph = [

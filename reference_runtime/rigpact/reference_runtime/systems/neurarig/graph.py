@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rigpact.contract.systems import neurarig as contract
 from rigpact.contract.systems.stage import Measure, Stage
-from rigpact.contract.systems.system import System
+from rigpact.contract.systems.system import Architecture, System
 from rigpact.reference_runtime.systems.network import answer_of
 from rigpact.reference_runtime.systems.neurarig import knobs, stages
 
@@ -63,4 +63,5 @@ SYSTEM = System(
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
     template=contract.declared_constants,
+    architecture=Architecture(contract.PARAMETER_COUNT, ("Relu",)),
 )
