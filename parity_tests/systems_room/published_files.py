@@ -58,6 +58,16 @@ def capture(packets: np.ndarray, replies: list[bytes], link: int = 1, order: str
     return content
 
 
+def plugin_capture(frames: np.ndarray, replies: np.ndarray) -> bytes:
+    """A session of the public plug-in: floats alone, to 8005 and to 8006, with ideal targets for debugging to 8007."""
+    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    for frame, reply in zip(frames, replies, strict=True):
+        for rows, port in ((frame, 8005), (reply, 8007), (reply, 8006)):
+            packed = _ipv4(rows.astype("<f4").tobytes(), ENGINE_PORT, port)
+            content += struct.pack("<IIII", 0, 0, len(packed), len(packed)) + packed
+    return content
+
+
 def _before(link: int) -> bytes:
     return {
         0: b"\x02\0\0\0",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 from safetensors.numpy import load_file
 
@@ -167,6 +168,45 @@ def test_replies_of_25_bytes_are_counted_and_named(rigpact: Run, packets: np.nda
     assert "5 frames, 0 replies, 5 datagrams refused" in said
     assert "25 bytes, expected 97" in said
     assert set(read_trace(Path("s.trace.jsonl")).stages) == {"packet"}
+
+
+def _plugin_network(path: Path) -> None:
+    """Three linear heads behind one layer, as ONNX."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    random = np.random.default_rng(4)
+    widths = {"pelvis": 7, "leg_r": 21, "leg_l": 21}
+    arrays = {
+        "W": random.normal(size=(26, 16)),
+        **{f"W_{name}": random.normal(size=(16, n)) for name, n in widths.items()},
+    }
+    nodes = [helper.make_node("MatMul", ["frame", "W"], ["sum"]), helper.make_node("Elu", ["sum"], ["hidden"])]
+    nodes += [helper.make_node("MatMul", ["hidden", f"W_{name}"], [name]) for name in widths]
+    graph = helper.make_graph(
+        nodes, "heads", [helper.make_tensor_value_info("frame", TensorProto.FLOAT, ["rows", 26])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width]) for name, width in widths.items()],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in arrays.items()],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_plug_ins_protocol_is_a_declared_contract(rigpact: Run, checkout: Path, swapped: bool) -> None:
+    """No first byte, other ports, 26 to 49 floats, three heads: the legs swapped in the reply are found and named."""
+    shutil.copy(checkout / "fixtures" / "bundles" / "neurarig" / "neurarig_plugin.toml", "plugin.toml")
+    _plugin_network(Path("heads.onnx"))
+    frames = np.random.default_rng(5).normal(size=(40, 26)).astype(np.float32)
+    session = onnxruntime.InferenceSession("heads.onnx", providers=["CPUExecutionProvider"])
+    pelvis, leg_r, leg_l = session.run(None, {"frame": frames})
+    legs = (leg_l, leg_r) if swapped else (leg_r, leg_l)
+    Path("capture.pcap").write_bytes(published_files.plugin_capture(frames, np.hstack([pelvis, *legs])))
+    drive = ("neurarig", "read", "capture.pcap", "--bundle", "plugin.toml", "--port", 8005, "--reply-port", 8006)
+    status, said = rigpact(*drive, "-o", "s.trace.safetensors")
+    assert (status, "40 frames, 40 replies, 0 datagrams refused" in said) == (0, True), said
+    status, said = rigpact("explain", "s.trace.safetensors", "--bundle", "plugin.toml", "--onnx", "heads.onnx")
+    assert status == (1 if swapped else 0), said
+    assert ("reply.order" in said) == swapped
 
 
 def test_a_frame_without_its_reply_is_left_out(packets: np.ndarray) -> None:

@@ -54,7 +54,8 @@ class Architecture:
 
     def declared(self, constants: Mapping[str, Any]) -> Architecture:
         """The architecture that a contract declares; a constant that says none is not listened to."""
-        parameters, activations = constants.get("parameters"), constants.get("activations")
+        parameters: Any = constants.get("parameters")
+        activations: Any = constants.get("activations")
         is_number = isinstance(parameters, int) and not isinstance(parameters, bool)
         is_list = isinstance(activations, list) and all(isinstance(each, str) for each in activations)
         return Architecture(

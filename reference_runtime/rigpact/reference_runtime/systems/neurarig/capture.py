@@ -1,7 +1,7 @@
 """NeuraRig's datagrams in a capture of a network: .pcap, as tcpdump and Wireshark write it. Engine and server stay as they are.
 
-Only IPv4 and UDP from or to one port are looked at; what else the capture holds is passed over. A reply belongs to the last frame
-before it, because the messages have no numbers.
+Only IPv4 and UDP of the ports that are named are looked at; what else the capture holds is passed over. A reply belongs to the
+last frame before it, because the messages have no numbers.
 """
 
 from __future__ import annotations
@@ -43,12 +43,18 @@ class Captured:
     refusals: Counter[str] = field(default_factory=Counter)
 
 
-def read_capture(content: bytes, path: Path, port: int, profile: Profile = LEGS) -> Captured:
-    """The frames sent to a port, and the replies that come from it; UnusableInput where there are no frames."""
+def read_capture(
+    content: bytes, path: Path, port: int, profile: Profile = LEGS, reply_port: int | None = None
+) -> Captured:
+    """The frames sent to a port, and the replies; UnusableInput where there are no frames.
+
+    reply_port: the port that replies are sent to; None: they come from the port of the frames.
+    """
     frames: list[FloatArray] = []
     captured = Captured(np.empty((0, profile.frame_floats), np.float32))
     for source, destination, datagram in _datagrams(content, path):
-        if port not in (source, destination):
+        is_reply = source == port if reply_port is None else destination == reply_port
+        if destination != port and not is_reply:
             continue
         message = decode_at_server(datagram, profile) if destination == port else decode_at_client(datagram, profile)
         if isinstance(message, Frame):

@@ -178,19 +178,24 @@ def read(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Trace of the frames and their replies.")],
     *,
     port: Port = 6003,
+    reply_port: Annotated[
+        int | None,
+        typer.Option("--reply-port", metavar="PORT", help="Where replies are sent to; else they come from --port."),
+    ] = None,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
     """Make a recording of a captured session of engine and server.
 
-    What is refused is shown with the reason. Exit status 0; 2 where the capture holds no frame.
+    What is refused is shown with the reason. Exit status 0; 2 where the capture holds no frame. A declared contract with the
+    vectors packet and reply reads datagrams without a first byte, as the public plug-in sends them.
     """
     from rigpact.contract.files import read_bytes
     from rigpact.reference_runtime.systems.neurarig.capture import read_capture
-    from rigpact.reports.running.played import open_own_contract, write_captured
+    from rigpact.reports.running.played import contract_of_wire, write_captured
     from rigpact.reports.terminal import print_json, stdout
 
-    contract = open_own_contract(bundle)
-    captured = read_capture(read_bytes(capture), capture, port)
+    contract, profile = contract_of_wire(bundle)
+    captured = read_capture(read_bytes(capture), capture, port, profile, reply_port)
     write_captured(out, contract, captured)
     if output_format is OutputFormat.JSON:
         counts = {"frames": len(captured.frames), "replies": len(captured.replies)}
