@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 from collections.abc import Callable
@@ -133,6 +134,36 @@ def test_a_batch_of_several_windows_is_refused(rigpact: Run, checkout: Path) -> 
     assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
     status, said = rigpact("check", "imu_pose.json", "batch.npz")
     assert status != 0, said
+
+
+def test_the_published_sample_in_json_becomes_a_recording(rigpact: Run) -> None:
+    """Five samples of one sequence, as the project's own file nests them."""
+    rows = np.random.default_rng(2).normal(size=(5, 6)).round(6)
+    poses = [[0.0] * 10] * 5
+    sequence = {"sequence_id": 1, "first_5_timesteps": {"poses_first_10_dims": poses, "imu_data_full": rows.tolist()}}
+    sample = {"dataset_info": {"exercise_type": "squat"}, "sample_sequences": [{"form_label": 1}, sequence]}
+    Path("sample.json").write_text(json.dumps(sample), encoding="utf-8")
+    place = "sample_sequences[1].first_5_timesteps"
+    status, said = rigpact("import", "sample.json", "--below", place, "-o", "window.npz")
+    assert status == 0, said
+    assert np.array_equal(np.load("window.npz")["imu_data_full"], rows)
+    assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
+    status, said = rigpact("check", "imu_pose.json", "window.npz")
+    assert (status, "PASS" in said) == (0, True), said
+    status, said = rigpact("import", "sample.json", "--below", "nowhere", "-o", "other.npz")
+    assert (status, "sample_sequences[1].first_5_timesteps.imu_data_full" in said) == (2, True)
+
+
+def test_a_saved_dictionary_of_tensors_becomes_a_recording(rigpact: Run, checkout: Path) -> None:
+    """`torch.save(output)` is what a notebook keeps."""
+    torch = pytest.importorskip("torch", reason="the extra [training] is not installed")
+    stages = _run_of(rigpact, checkout, "imu_pose")
+    published_files.window(Path("by_hand.npz"), stages)
+    torch.save({name: torch.from_numpy(rows) for name, rows in np.load("by_hand.npz").items()}, "output.pt")
+    assert rigpact("import", "output.pt", "-o", "window.npz")[0] == 0
+    assert rigpact("systems", "imu_pose", "--write-contract", "imu_pose.json")[0] == 0
+    status, said = rigpact("explain", "window.npz", "--bundle", "imu_pose.json", "--onnx", "model.onnx")
+    assert status == 0, said
 
 
 # ---- captures

@@ -21,6 +21,7 @@ from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
+from rigpact.reports.importing.stacks.plain_arrays import arrays_in, arrays_to_npz
 from rigpact.reports.importing.stacks.torch_weights import is_weights, read_layers
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
@@ -34,12 +35,16 @@ KNOWN = (
     "LEAPP's YAML (models, pipeline)",
     "a .bin of weights of Learned Motion Matching",
     "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
+    "arrays in JSON, or tensors in a dictionary of torch: -o NAME.npz",
 )
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers."""
+    """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
+
+    below: the path of the arrays that are wanted, of a file of arrays.
+    """
 
     source: Path
     out: Path
@@ -48,6 +53,7 @@ class ImportRequest:
     fps: float | None = None
     hidden: str | None = None
     last: str = "none"
+    below: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,10 @@ def import_file(request: ImportRequest) -> Imported:
     suffix = request.source.suffix.lower()
     if suffix == ".bin":
         return _weights(request)
+    if request.out.suffix.lower() == ".npz":
+        arrays = arrays_in(request.source, request.below)
+        said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
+        return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
     if is_weights(request.source):
         return _layers(request)
     draft = _onnx_draft(request) if suffix == ".onnx" else _yaml_draft(request)

@@ -20,7 +20,10 @@ def import_contract(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--out", metavar="FILE", help="The contract (.toml) to write; the model (.onnx) of weights."
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The contract (.toml) to write; the model (.onnx) of weights; arrays (.npz).",
         ),
     ],
     onnx: Annotated[
@@ -43,6 +46,9 @@ def import_contract(
         ),
     ] = None,
     last: Annotated[str, typer.Option("--last", metavar="NAME", help="The function behind the last layer.")] = "none",
+    below: Annotated[
+        str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write a contract of your own from what another stack exports. What the file leaves open stays open, with a comment.
@@ -56,7 +62,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below))
     write_bytes(out, imported.content)
     typer.echo(f"{plain(str(out))} written: {imported.what}")
     for note in imported.notes:
