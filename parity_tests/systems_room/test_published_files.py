@@ -118,6 +118,17 @@ def test_init_passes_over_a_pickle_and_names_weights(rigpact: Run, checkout: Pat
     assert "rigpact import rig2mesh.pth.tar --hidden NAME" in said
 
 
+def test_init_without_a_contract_still_says_what_lies_there(rigpact: Run) -> None:
+    """A checkout of the server holds a model and schemas: the way from there to a verdict begins with a contract."""
+    Path("Tests/Datasets").mkdir(parents=True)
+    Path("Tests/Datasets/trained_model.pt").write_bytes(b"PK")
+    Path("Tests/Datasets/Foot_IK.json").write_text('{"Profile": "Foot_IK", "Schema": {"Inputs": []}}', encoding="utf-8")
+    status, said = rigpact("init")
+    assert status == 2
+    assert "rigpact import Tests/Datasets/trained_model.pt --hidden NAME" in said
+    assert "rigpact systems NAME --write-contract" in said
+
+
 def test_init_writes_no_contract_where_two_systems_fit(rigpact: Run, checkout: Path) -> None:
     """Of two guesses, neither is written down as a fact."""
     _toy(checkout, rigpact)

@@ -82,8 +82,11 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json or a contract of your own lies"
-        raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle or a contract file", hint)
+        hint = "run it where norm_template.json or a contract of your own lies; rigpact systems NAME --write-contract starts one"
+        beside = "".join(f"; {note}" for note in found.notes[:3])
+        raise UnusableInput(
+            folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint
+        )
     system = system_of(read_document(folder / found.bundles[0]))
     own = [entry for entry in found.traces if (entry[1].header.system or ENEMY_ANIMATION) == system.name]
     own += _named_columns(folder, found)
