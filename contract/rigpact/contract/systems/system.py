@@ -183,8 +183,8 @@ class SystemContract:
         """The constants as the system reads them."""
         return self.system.numbers(self.constants)
 
-    @property
-    def hashes(self) -> dict[str, str | None]:
+    @cached_property
+    def hashes(self) -> Mapping[str, str | None]:
         """What a recording says of its contract: hashes of the file's bytes, of its meaning, and of the conventions."""
         return {
             "bundle_sha256": self.sha256 or None,

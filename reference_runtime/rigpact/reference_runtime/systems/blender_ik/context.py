@@ -6,6 +6,7 @@ Every function takes frames and returns float32 rows (N, width); the arithmetic 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,15 @@ def _scales(rotation_scale: float, height_scale: float) -> FloatArray:
     return scales
 
 
-def _posed_hips(root: FloatArray, _rig: IkConstants) -> FloatArray:
-    return unit(root[:, 3:7])
+@lru_cache(maxsize=8)  # of a rig that does not change; single frames are evaluated many times
+def _hips_at_rest(rig: IkConstants) -> FloatArray:
+    return matrix_to_quat(rig.orientations[0])
 
 
-def _rest_hips(root: FloatArray, rig: IkConstants) -> FloatArray:
-    return product(unit(root[:, 7:]), matrix_to_quat(rig.orientations[0]))
-
-
-def _armature(root: FloatArray, _rig: IkConstants) -> FloatArray:
-    return unit(root[:, 7:])
+def root_frame(frames: Frames, root: FloatArray) -> FloatArray:
+    """The orientation of the root's axes in the world, (N, 4)."""
+    turn: FloatArray = frames.pick(ROOT_FRAME)(root, _hips_at_rest(frames.numbers))
+    return turn
 
 
 def _sorted_by_name(tasks: FloatArray) -> FloatArray:
@@ -67,7 +67,11 @@ def _sorted_by_name(tasks: FloatArray) -> FloatArray:
 
 
 ROOT_FRAME = Knob(
-    "root_frame", {"rest_hips": _rest_hips, "posed_hips": _posed_hips, "armature": _armature},
+    "root_frame", {
+        "rest_hips": lambda root, rest: product(unit(root[:, 7:]), rest),
+        "posed_hips": lambda root, _rest: unit(root[:, 3:7]),
+        "armature": lambda root, _rest: unit(root[:, 7:]),
+    },
     "whose axes effectors are told in, and are told as forward and up",
     {
         "posed_hips": "the axes are those of the hips at rest, turned by the armature: bone.matrix_local",
@@ -198,7 +202,7 @@ PHASE_UNIT = Knob(
 def context(frames: Frames) -> FloatArray:
     """The 50 numbers in metres and radians, (N, 50)."""
     root, motion = (frames[name].astype(np.float64) for name in ("root", "motion"))
-    turn = frames.pick(ROOT_FRAME)(root, frames.numbers)
+    turn = root_frame(frames, root)
     axes = to_matrix(turn)
     forward, up = frames.pick(ROOT_AXES)
     motion[:, 1] = frames.pick(TASK_NUMBERS)(motion[:, 1])

@@ -6,6 +6,7 @@ Every function takes frames and returns float32 rows (N, width); the arithmetic 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES,
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.systems.blender_ik.context import EFFECTOR_BONES, ROOT_FRAME
+from rigpact.reference_runtime.systems.blender_ik.context import EFFECTOR_BONES, root_frame
 from rigpact.reference_runtime.systems.blender_ik.kinematics import Chain, chain_of, forward_kinematics
 
 _DEFAULT_ROOT_M = (0.0, 0.0, 1.0)
@@ -31,8 +32,13 @@ _LONGEST_CHAIN, _REACH_M = 8, 2.0
 lengths."""
 
 
+@lru_cache(maxsize=8)
+def _prepared(rig: IkConstants) -> Chain:
+    return chain_of(rig)
+
+
 def _rig_chain(contract: Any) -> Chain:
-    return chain_of(contract.numbers)
+    return _prepared(contract.numbers)
 
 
 def _flat_chain(contract: Any) -> Chain:
@@ -45,8 +51,8 @@ def _flat_offsets(contract: Any) -> Chain:
     return replace(_rig_chain(contract), offsets=rig.heads_m - rig.heads_m[np.maximum(np.array(rig.parents), 0)])
 
 
-def _hips_relative(targets: FloatArray, root: FloatArray, turn: FloatArray) -> FloatArray:
-    return FRAMES["into_frame"](targets, root[:, None, :3], turn[:, None])
+def _hips_relative(frames: Frames, targets: FloatArray, root: FloatArray) -> FloatArray:
+    return FRAMES["into_frame"](targets, root[:, None, :3], root_frame(frames, root)[:, None])
 
 
 def _local_first_below_root(rest: FloatArray, local: FloatArray) -> FloatArray:
@@ -131,7 +137,7 @@ FK_ROOT = Knob(
     {"default": "give the kinematics the hips' position; their default is (0, 0, 1)"},
 )  # fmt: skip
 TARGET_SPACE = Knob(
-    "target_space", {"world": lambda targets, _root, _turn: targets, "hips_relative": _hips_relative},
+    "target_space", {"world": lambda _frames, targets, _root: targets, "hips_relative": _hips_relative},
     "the space of the targets that effectors are compared with",
     {"hips_relative": "compare world positions with world targets"},
 )  # fmt: skip
@@ -187,8 +193,7 @@ def positions_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> Floa
 def effector_error(frames: Frames) -> FloatArray:
     """Distance of each effector's bone from its target, (N, 5) metres."""
     effectors, root, heads = (frames[name].astype(np.float64) for name in ("effectors", "root", "positions"))
-    turn = frames.pick(ROOT_FRAME)(root, frames.numbers)
-    targets = frames.pick(TARGET_SPACE)(effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root, turn)
+    targets = frames.pick(TARGET_SPACE)(frames, effectors.reshape(-1, len(EFFECTORS), 7)[..., :3], root)
     reached = heads.reshape(-1, _COUNT, 3)[:, EFFECTOR_BONES]
     return stored(frames.pick(ERROR_MEASURE)(reached - targets))
 
