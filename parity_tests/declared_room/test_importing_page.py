@@ -36,6 +36,8 @@ def test_every_command_of_the_page_runs(
     write_yaml(tmp_path / "walk_descriptor.yaml", DESCRIPTOR)
     write_yaml(tmp_path / "walk_leapp.yaml", LEAPP)
     write_model(tmp_path / "mjlab_policy.onnx", 45, 2, METADATA)
+    torch = pytest.importorskip("torch", reason="the extra [training] is not installed")
+    torch.save(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)).state_dict(), tmp_path / "actor.pt")
     (tmp_path / "stepper.bin").write_bytes(weights_bytes((5, 8, 5)))
     monkeypatch.chdir(tmp_path)
 

@@ -90,10 +90,15 @@ def engine_poses(contract: Any, random: np.random.Generator) -> dict[str, Array]
 
 
 def effectors(_contract: Any, random: np.random.Generator) -> dict[str, Array]:
-    """Five effectors in any orientation, hips turned, flat ground, no motion."""
+    """Five effectors turned by at most a right angle, hips and armature turned, flat ground, no motion.
+
+    Up to there the triple of Euler angles with the middle one within a right angle has the smaller sum: Blender's triple.
+    """
     rows = random.normal(size=(FRAMES, 5, 7))
+    rows[..., 3:6] *= 0.7 / np.linalg.norm(rows[..., 3:6], axis=-1, keepdims=True)
+    rows[..., 6] = 1.0
     rows[..., 3:] /= np.linalg.norm(rows[..., 3:], axis=-1, keepdims=True)
-    root = np.hstack([random.normal(size=(FRAMES, 3)), quaternions(random, FRAMES)])
+    root = np.hstack([random.normal(size=(FRAMES, 3)), quaternions(random, FRAMES), quaternions(random, FRAMES)])
     zeros = {"ground": np.zeros((FRAMES, 12), np.float32), "motion": np.zeros((FRAMES, 2), np.float32)}
     return {"effectors": rows.reshape(FRAMES, 35).astype(np.float32), "root": root.astype(np.float32), **zeros}
 

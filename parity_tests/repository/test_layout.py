@@ -30,6 +30,7 @@ HEAVY_HOMES = {
     "torch": (
         "fixtures/training/rigpact/training", "fixtures/rigpact/fixtures/systems/neurarig",
         "reports/rigpact/reports/geometry_parity/calling/torch_backend.py",
+        "reports/rigpact/reports/importing/stacks/torch_weights.py",
     ),
     "pytest": ("reports/rigpact/testing/plugin.py", "reports/rigpact/testing/items.py", "reports/rigpact/testing/fixtures.py"),
     "hypothesis": ("reports/rigpact/testing/strategies.py", "reports/rigpact/testing/properties.py"),

@@ -12,9 +12,10 @@ import numpy as np
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
+from rigpact.contract.model.graph import ModelGraph, Node, Weight
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.model.tensor import TensorSignature
-from rigpact.contract.rules.hosted.systems import check_contract_file, check_system_model
+from rigpact.contract.rules.hosted.systems import check_architecture, check_contract_file, check_system_model
 from rigpact.contract.systems import neurarig, rig_inversion
 from rigpact.contract.systems.reading import contract_in_memory, contract_to_json
 from rigpact.fixtures.systems.neurarig.poses import random_rows
@@ -24,6 +25,14 @@ from rigpact.reference_runtime.systems.rig_inversion.graph import SYSTEM as RIG_
 from rigpact.reports.checking.system_files import check_recording
 
 ROWS = 64
+
+
+def _network(act: str, width: int) -> ModelGraph:
+    """63 to 24 with two layers between: of 64, as many weights as the published text counts."""
+    shapes = ((63, width), (width,), (width, width), (width,), (width, 24), (24,))
+    weights = tuple(Weight("", f"w{place}", "float32", shape, 0) for place, shape in enumerate(shapes))
+    nodes = tuple(Node("", op, (), ()) for op in ("Gemm", act, "Gemm", act, "Gemm"))
+    return ModelGraph(Path("model.onnx"), {}, (), (), nodes, weights)
 
 
 class Sample:
@@ -38,6 +47,7 @@ class Sample:
         self.model = ModelSignature(
             folder / "model.onnx", "0" * 64,
             (TensorSignature("frame", "float32", ("B", 63)),), (TensorSignature("rotations", "float32", ("B", 24)),),
+            graph=_network("Relu", 64),
         )  # fmt: skip
         self.contract = contract_in_memory(NEURARIG, neurarig.declared_constants())
         self.header = TraceHeader(60.0, "teacher", system="neurarig")
@@ -50,11 +60,16 @@ class Sample:
         frames = np.arange(len(next(iter(self.stages.values()))))
         trace = Trace(self.header, frames, frames / 60.0, self.stages)
         found = [*check_contract_file(read_document(path)), *check_system_model(self.model, NEURARIG)]
+        found += check_architecture(self.model, NEURARIG, self.document["constants"])
         return [*found, *check_recording(self.contract, trace, self.folder / "clip.trace.jsonl")]
 
     def field(self, vector: str, name: str) -> Any:
         """A field of the contract file."""
         return next(each for each in self.document["vectors"][vector]["fields"] if each["name"] == name)
+
+    def graph(self, act: str, width: int) -> None:
+        """Give the model another network."""
+        self.model = replace(self.model, graph=_network(act, width))
 
     def tensor(self, what: str, **changes: Any) -> None:
         """Change the model's only input or output."""
@@ -207,6 +222,8 @@ SYSTEM_CASES: tuple[SystemCase, ...] = (
         "RP717", lambda sample: setattr(sample, "model", replace(sample.model, refusal="no such operator")), "",
         "no such operator",
     ),
+    SystemCase("RP956", lambda sample: sample.graph("Relu", 32), "", "the model has 3896 parameters"),
+    SystemCase("RP957", lambda sample: sample.graph("Tanh", 64), "", "the model has Tanh between its layers"),
     SystemCase("RP720", _rows(60, np.nan), "/stages/engine_pose/60", "foot_l_target[0] is nan in row 7"),
     SystemCase("RP721", _half_spread, "/stages/rig_parameters/2", "rotate_z is 1.5 in row 3, declared are 0.0 to 1.0"),
     SystemCase("RP722", _unit, "/stages/engine_pose/3", "pelvis_quat has length 2"),

@@ -15,12 +15,13 @@ from rigpact.contract.systems import blender_ik_rig as rig_data
 from rigpact.contract.systems.reading import contract_in_memory
 from rigpact.reference_runtime.systems.blender_ik.graph import SYSTEM
 
+from .blender_ik_by_hand import blenders_angles, root_axes
 from .declared_runs import alternatives, run
 
 CONSTANTS = rig_data.declared_constants()
 RIG = rig_data.read_constants(CONSTANTS)
 CONTRACT = contract_in_memory(SYSTEM, CONSTANTS)
-FRAME = 250
+FRAME = 229
 Stages = dict[str, np.ndarray]
 
 
@@ -45,10 +46,10 @@ def _turn(quaternion: np.ndarray) -> np.ndarray:
 
 
 def _parts(honest: Stages) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The frame's effectors (5, 7), hips' position and axes, ground (2, 6)."""
+    """The frame's effectors (5, 7), hips' position and axes at rest, ground (2, 6)."""
     root = honest["root"][FRAME].astype(float)
     effectors = honest["effectors"][FRAME].astype(float).reshape(5, 7)
-    return effectors, root[:3], _turn(root[3:]), honest["ground"][FRAME].astype(float).reshape(2, 6)
+    return effectors, root[:3], root_axes(root), honest["ground"][FRAME].astype(float).reshape(2, 6)
 
 
 def _positions(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[Stages], np.ndarray]:
@@ -73,6 +74,32 @@ def _angles(change: Callable[[np.ndarray, Rotation], np.ndarray]) -> Callable[[S
     return expected
 
 
+def _w_first(turn: Rotation) -> Rotation:
+    return Rotation.from_quat(np.roll(turn.as_quat(), -1))
+
+
+def _in_posed_axes(honest: Stages) -> np.ndarray:
+    return _among(honest, _turn(honest["root"][FRAME, 3:7]))
+
+
+def _among(honest: Stages, axes: np.ndarray) -> np.ndarray:
+    effectors, hips, _, _ = _parts(honest)
+    row = honest["context"][FRAME].astype(float)
+    for place in range(5):
+        row[6 * place : 6 * place + 3] = (effectors[place, :3] - hips) @ axes
+    row[30:36] = [*axes[:, 1], *axes[:, 2]]
+    return row
+
+
+def _to_tails(honest: Stages) -> np.ndarray:
+    effectors, hips, axes, _ = _parts(honest)
+    row = honest["context"][FRAME].astype(float)
+    for place, length in enumerate((0.071973, 0.071865, 0.162069, 0.162069, 0.270918)):
+        tail = effectors[place, :3] + length * _turn(effectors[place, 3:])[:, 1]
+        row[6 * place : 6 * place + 3] = (tail - hips) @ axes
+    return row
+
+
 def _order(order: list[int]) -> Callable[[Stages], np.ndarray]:
     def expected(honest: Stages) -> np.ndarray:
         row = honest["context"][FRAME].astype(float)
@@ -80,6 +107,13 @@ def _order(order: list[int]) -> Callable[[Stages], np.ndarray]:
         return row
 
     return expected
+
+
+def _smaller(angles: np.ndarray) -> np.ndarray:
+    """The triple of the smaller sum, whatever its order of turns."""
+    x, y, z = (np.copysign(np.pi, angle) for angle in angles)
+    other = np.array([angles[0] - x, y - angles[1], angles[2] - z])
+    return min((angles, other), key=lambda triple: float(np.abs(triple).sum()))
 
 
 def _axes(forward: int, up: int) -> Callable[[Stages], np.ndarray]:
@@ -104,17 +138,30 @@ def _clamped(limits: np.ndarray) -> Callable[[Stages], np.ndarray]:
     return lambda honest: np.clip(honest["rotations"][FRAME], limits[..., 0].ravel(), limits[..., 1].ravel())
 
 
-def _heads(stage: str = "limited", twice: float = 1.0, rest: Any = None, root: Any = None, first: bool = False) -> Any:
-    """Bone by bone with scipy; `first` turns a bone before its rest turn."""
+def _heads(
+    stage: str = "limited",
+    twice: float = 1.0,
+    rest: Any = None,
+    root: Any = None,
+    first: str = "",
+    still: bool = False,
+    flat: bool = False,
+) -> Any:
+    """Bone by bone with scipy; `first`: `every` bone turns before its rest turn, or those `below`.
+
+    `still`: no armature; `flat`: offsets as they stand.
+    """
 
     def expected(honest: Stages) -> np.ndarray:
         turns = Rotation.from_rotvec(twice * honest[stage][FRAME].astype(float).reshape(23, 3)).as_matrix()
         axes = RIG.orientations if rest is None else rest
         heads = [honest["root"][FRAME, :3].astype(float) if root is None else np.array(root)]
-        world = [turns[0] @ axes[0] if first else axes[0] @ turns[0]]
+        armature = np.eye(3) if still else _turn(honest["root"][FRAME, 7:])
+        world = [armature @ (turns[0] @ axes[0] if first == "every" else axes[0] @ turns[0])]
         for bone, parent in enumerate(RIG.parents[1:], start=1):
             between = axes[parent].T @ axes[bone]
-            heads.append(heads[parent] + world[parent] @ axes[parent].T @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
+            rest_turn = np.eye(3) if flat else axes[parent].T
+            heads.append(heads[parent] + world[parent] @ rest_turn @ (RIG.heads_m[bone] - RIG.heads_m[parent]))
             world.append(world[parent] @ (turns[bone] @ between if first else between @ turns[bone]))
         return np.concatenate(heads)
 
@@ -127,16 +174,35 @@ def _errors_among_the_hips_axes(honest: Stages) -> np.ndarray:
     return np.linalg.norm(heads - (effectors[:, :3] - hips) @ axes, axis=1)
 
 
+def _ways(honest: Stages) -> np.ndarray:
+    return honest["positions"][FRAME].astype(float).reshape(23, 3)[[10, 14, 17, 21, 6]] - _parts(honest)[0][:, :3]
+
+
+def _apart(honest: Stages) -> np.ndarray:
+    return np.linalg.norm(_ways(honest), axis=1)
+
+
 ANGLES = [6 * place + 3 + axis for place in range(5) for axis in range(3)]
 FEET = np.array([2, 3])
+_LEFT_OF = [place - 4 if 11 <= place <= 14 or place >= 19 else place for place in range(23)]
+"""The left bone of each bone."""
 MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
+    ("root_frame", "posed_hips"): ("context", _in_posed_axes),
+    ("root_frame", "armature"): ("context", lambda h: _among(h, _turn(h["root"][FRAME, 7:]))),
+    ("effector_quaternion", "wxyz"): ("context", _angles(lambda _axes, turn: blenders_angles(_w_first(turn)))),
+    ("effector_rotation_sense", "inverse"): ("context", _angles(lambda _axes, turn: blenders_angles(turn.inv()))),
+    ("euler_triple", "middle_within_90_deg"): ("context", _angles(lambda _axes, turn: turn.as_euler("xyz"))),
+    ("effector_point", "tail"): ("context", _to_tails),
+    ("feet_order", "right_left"): ("context", _at("context", [*range(36, 48)], lambda _, row: [*row[6:], *row[:6]])),
+    ("task_numbers", "sorted_by_name"): ("context", _at("context", [49], lambda _, _row: [1.0])),
+    ("task_numbers", "grab_is_reach"): ("context", _at("context", [49], lambda _, _row: [2.0])),
     ("root_relative", "out_of_hips_axes"): ("context", _positions(lambda axes, d: axes @ d)),
     ("root_relative", "translation_only"): ("context", _positions(lambda _axes, d: d)),
     ("root_axes", "z_forward_y_up"): ("context", _axes(2, 1)),
     ("root_axes", "x_forward_z_up"): ("context", _axes(0, 2)),
-    ("euler_order", "zyx"): ("context", _angles(lambda _axes, turn: turn.as_euler("zyx")[::-1])),
+    ("euler_order", "zyx"): ("context", _angles(lambda _axes, turn: _smaller(turn.as_euler("zyx")[::-1]))),
     ("effector_rotation_space", "hips"): (
-        "context", _angles(lambda axes, turn: (Rotation.from_matrix(axes).inv() * turn).as_euler("xyz")),
+        "context", _angles(lambda axes, turn: blenders_angles(Rotation.from_matrix(axes).inv() * turn)),
     ),
     ("effector_order", "feet_hands_head"): ("context", _order([2, 3, 0, 1, 4])),
     ("effector_order", "right_before_left"): ("context", _order([1, 0, 3, 2, 4])),
@@ -151,12 +217,21 @@ MEANINGS: dict[tuple[str, str], tuple[str, Callable[[Stages], Any]]] = {
     ("phase_unit", "radians"): ("model_input", _at("model_input", [48], lambda _, row: 2 * np.pi * row)),
     ("clamp", "none"): ("limited", lambda h: h["rotations"][FRAME]),
     ("limit_set", "document"): ("limited", _clamped(rig_data.DOCUMENT_LIMITS_RAD)),
+    ("limit_set", "in_degrees"): ("limited", _clamped(np.rad2deg(RIG.limits_rad))),
+    ("limit_set", "y_and_z_swapped"): ("limited", _clamped(RIG.limits_rad[:, [0, 2, 1]])),
+    ("limit_set", "right_as_left"): ("limited", _clamped(RIG.limits_rad[_LEFT_OF])),
     ("clamp_place", "behind_kinematics"): ("positions", _heads("rotations")),
     ("rotation_vector", "norm_is_half_angle"): ("positions", _heads(twice=2.0)),
     ("quaternion_order", "wxyz"): ("pose", lambda h: h["pose"][FRAME].reshape(23, 4)[:, [3, 0, 1, 2]].ravel()),
     ("rest_orientation", "ignored"): ("positions", _heads(rest=np.broadcast_to(np.eye(3), (23, 3, 3)))),
-    ("local_order", "local_then_rest"): ("positions", _heads(first=True)),
+    ("rest_orientation", "ignored_in_offsets"): ("positions", _heads(flat=True)),
+    ("local_order", "local_then_rest"): ("positions", _heads(first="every")),
+    ("local_order", "local_then_rest_below_root"): ("positions", _heads(first="below")),
+    ("kinematics_sense", "clockwise"): ("positions", _heads(twice=-1.0)),
+    ("armature_rotation", "ignored"): ("positions", _heads(still=True)),
     ("fk_root", "default"): ("positions", _heads(root=(0.0, 0.0, 1.0))),
+    ("error_measure", "squared"): ("effector_error", lambda h: _apart(h) ** 2),
+    ("error_measure", "largest"): ("effector_error", lambda h: np.abs(_ways(h)).max(axis=1)),
     ("target_space", "hips_relative"): ("effector_error", _errors_among_the_hips_axes),
 }  # fmt: skip
 

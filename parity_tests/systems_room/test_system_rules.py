@@ -41,6 +41,14 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, case: SystemCase) -> No
     check_golden(GOLDEN, case.code, [finding.to_json() for finding in own], tmp_path)
 
 
+def test_a_network_of_ones_own_is_declared_under_constants(tmp_path: Path) -> None:
+    """A studio that trains a smaller network with another function says so once, and is not told again."""
+    sample = Sample(tmp_path)
+    sample.graph("Tanh", 32)
+    sample.document["constants"] |= {"parameters": 3896, "activations": ["Tanh"]}
+    assert {finding.rule.code for finding in sample.findings()} <= CONSTANT_BY_NATURE
+
+
 def test_every_rule_has_its_case() -> None:
     """A rule without a test case may never fire."""
     codes = {rule.code for rule in (*system_loading.RULES, *systems.RULES, *system_data.RULES)}

@@ -61,6 +61,7 @@ EFFECTOR_TARGETS = tiled(
 ROOT = tiled(
     ("hips_position", 3, FieldKind.POSITION, "m", _WORLD),
     ("hips_orientation", 4, FieldKind.QUATERNION_XYZW, "", _WORLD),
+    ("armature_orientation", 4, FieldKind.QUATERNION_XYZW, "", _WORLD),
 )
 GROUND = tiled(
     *(

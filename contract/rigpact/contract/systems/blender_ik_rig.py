@@ -1,7 +1,7 @@
 """The rig of Blender IK: bones, rest pose, joint limits; how a contract file states them, and when it contradicts itself.
 
-Rest heads and limits are those of the rig's export. Rest orientations are derived here: y from the bone's head to the next
-one, z as near as it can be to forward (trunk, head, legs) or to down (arms).
+Rest heads, lengths and limits are those of the rig's export. Rest orientations are published with six decimals; columns are
+axes, y along the bone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,55 @@ BONES = tuple(_REST)
 """In the network's order; a parent stands before its children."""
 PARENTS = tuple(BONES.index(parent) if parent else -1 for parent, _head in _REST.values())
 REST_HEADS_M = np.array([head for _parent, head in _REST.values()])
-_TOP_OF_HEAD_M = (0.0, 0.04, 1.97)
+_HEADLONG = {
+    "Hips": (0.065772, 0.997835), "Spine": (0.145444, 0.989366), "Spine1": (-0.027317, 0.999627),
+    "Spine2": (-0.172248, 0.985054), "NeckLower": (0.189003, 0.981977), "NeckUpper": (0.128213, 0.991747),
+    "Head": (-0.060457, 0.998171),
+}  # fmt: skip
+"""y and z of the direction of a bone in the middle; its x axis points left, its z axis forward."""
+_SIDES = {
+    "LeftShoulder": (
+        (0.011245, -0.934369, 0.35613),
+        (-0.999737, -0.003396, 0.022657),
+        (-0.019961, -0.356292, -0.934162),
+    ),
+    "LeftArm": ((0.012166, -0.99883, 0.046793), (-0.999734, -0.011233, 0.020158), (-0.019609, -0.047026, -0.998701)),
+    "LeftForeArm": (
+        (-0.001631, -0.999998, 0.001343),
+        (-0.999793, 0.001657, 0.020255),
+        (-0.020257, -0.00131, -0.999794),
+    ),
+    "LeftHand": ((0.003149, -0.999645, -0.026438), (-0.99272, -0.006308, 0.120282), (-0.120406, 0.025866, -0.992388)),
+    "RightShoulder": (
+        (0.003965, 0.934367, -0.356289),
+        (0.999793, 0.003396, 0.020033),
+        (0.019928, -0.356295, -0.934161),
+    ),
+    "RightArm": ((0.015614, 0.998783, -0.046783), (0.999758, -0.014871, 0.0162), (0.015484, -0.047025, -0.998774)),
+    "RightForeArm": ((-0.003132, 0.999994, -0.001357), (0.999861, 0.003153, 0.01636), (0.016364, -0.001305, -0.999865)),
+    "RightHand": ((0.003467, 0.999772, 0.021056), (0.990924, -0.006264, 0.134274), (0.134376, 0.0204, -0.99072)),
+    "LeftThigh": ((0.999811, -0.01947, 0.000739), (-0.000398, 0.017234, 0.999864), (-0.01948, -0.999662, 0.017224)),
+    "LeftShin": ((0.99988, -0.008982, -0.012668), (0.011079, -0.159523, 0.987144), (-0.010887, -0.987154, -0.159401)),
+    "LeftFoot": ((0.999413, -0.006793, 0.033615), (-0.006018, 0.930184, 0.367078), (-0.033761, -0.367059, 0.929585)),
+    "LeftToeBase": ((0.99745, -0.039139, -0.05969), (0.042547, 0.997489, 0.056827), (0.057315, -0.05922, 0.996598)),
+    "RightThigh": ((0.999811, 0.01947, -0.000739), (0.000398, 0.017234, 0.999864), (0.01948, -0.999662, 0.017224)),
+    "RightShin": ((0.99988, 0.008982, 0.012668), (-0.011079, -0.159523, 0.987145), (0.010887, -0.987154, -0.159401)),
+    "RightFoot": ((0.999413, 0.006793, -0.033615), (0.006018, 0.930184, 0.367078), (0.033761, -0.367059, 0.929585)),
+    "RightToeBase": ((0.99745, 0.039139, 0.05969), (-0.042547, 0.997489, 0.056827), (-0.057315, -0.05922, 0.996598)),
+}
+"""Rows of the matrix of a bone at the side."""
+REST_ORIENTATIONS = np.array([
+    [(-1.0, 0.0, 0.0), (0.0, *_HEADLONG[bone]), (0.0, _HEADLONG[bone][1], -_HEADLONG[bone][0])]
+    if bone in _HEADLONG else _SIDES[bone]
+    for bone in BONES
+])  # fmt: skip
+"""(23, 3, 3), columns are axes."""
+BONE_LENGTHS_M = np.array([
+    0.144478, 0.149207, 0.168002, 0.150445, 0.038906, 0.041823, 0.270918,
+    0.097427, 0.278195, 0.286315, 0.071973, 0.097427, 0.278209, 0.286317, 0.071865,
+    *(0.447542, 0.497182, 0.162069, 0.071482) * 2,
+])  # fmt: skip
+"""From a bone's head to its tail."""
 UNLIMITED_DEG = 1e6
 """A limit that stands for none: the hips turn freely."""
 
@@ -96,35 +144,15 @@ RIG_LIMITS_RAD, DOCUMENT_LIMITS_RAD = _limits_rad(_RIG_LIMITS_DEG), _limits_rad(
 
 @dataclass(frozen=True, eq=False)
 class IkConstants:
-    """The rig's numbers: parents (J,), heads (J, 3) m, rest orientations (J, 3, 3), limits (J, 3, 2) rad, two scales."""
+    """The rig: parents (J,), heads (J, 3), lengths (J,) in m, orientations (J, 3, 3), limits (J, 3, 2) in rad, two scales."""
 
     parents: tuple[int, ...]
     heads_m: FloatArray
+    lengths_m: FloatArray
     orientations: FloatArray
     limits_rad: FloatArray
     rotation_scale: float
     height_scale: float
-
-
-def rest_orientations() -> FloatArray:
-    """Axes of every bone at rest as columns, (23, 3, 3): derived from the heads, see the module's text."""
-    tails = np.array([_tail(place) for place in range(len(BONES))])
-    along = tails - REST_HEADS_M
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    wanted = np.where([[name in _ARMS] for name in BONES], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0])
-    across = wanted - np.sum(wanted * along, axis=1, keepdims=True) * along
-    across /= np.linalg.norm(across, axis=1, keepdims=True)
-    return np.stack([np.cross(along, across), along, across], axis=2)
-
-
-def _tail(place: int) -> FloatArray:
-    """Where a bone ends: the head of the bone that follows in its chain, or the end of the chain."""
-    bone = BONES[place]
-    if bone == "Head":
-        return np.array(_TOP_OF_HEAD_M)
-    if place + 1 < len(BONES) and PARENTS[place + 1] == place:
-        return np.asarray(REST_HEADS_M[place + 1])
-    return np.asarray(2.0 * REST_HEADS_M[place] - REST_HEADS_M[PARENTS[place]])
 
 
 def declared_constants() -> dict[str, Any]:
@@ -133,7 +161,8 @@ def declared_constants() -> dict[str, Any]:
         "bones": list(BONES),
         "parents": list(PARENTS),
         "rest_heads_m": REST_HEADS_M.tolist(),
-        "rest_orientations": rest_orientations().round(9).tolist(),
+        "rest_orientations": REST_ORIENTATIONS.tolist(),
+        "bone_lengths_m": BONE_LENGTHS_M.tolist(),
         "limits_rad": RIG_LIMITS_RAD.round(9).tolist(),
         "effectors": list(EFFECTORS),
         "contact_effectors": list(CONTACT_EFFECTORS),
@@ -149,6 +178,7 @@ def read_constants(constants: Mapping[str, Any]) -> IkConstants:
     return IkConstants(
         parents=tuple(int(parent) for parent in constants["parents"]),
         heads_m=np.asarray(constants["rest_heads_m"], np.float64).reshape(count, 3),
+        lengths_m=np.asarray(constants["bone_lengths_m"], np.float64).reshape(count),
         orientations=np.asarray(constants["rest_orientations"], np.float64).reshape(count, 3, 3),
         limits_rad=np.asarray(constants["limits_rad"], np.float64).reshape(count, 3, 2),
         rotation_scale=float(constants["rotation_scale"]),

@@ -42,6 +42,27 @@ class NetworkBinding:
     output_names: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Architecture:
+    """What the published network of a system is made of: its number of parameters, and the functions between its layers.
+
+    A contract whose network is another one says so under `parameters` and `activations` of its constants.
+    """
+
+    parameters: int
+    activations: tuple[str, ...]
+
+    def declared(self, constants: Mapping[str, Any]) -> Architecture:
+        """The architecture that a contract declares; a constant that says none is not listened to."""
+        parameters: Any = constants.get("parameters")
+        activations: Any = constants.get("activations")
+        is_number = isinstance(parameters, int) and not isinstance(parameters, bool)
+        is_list = isinstance(activations, list) and all(isinstance(each, str) for each in activations)
+        return Architecture(
+            parameters if is_number else self.parameters, tuple(activations) if is_list else self.activations
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A system as rigpact knows it.
@@ -49,7 +70,9 @@ class System:
     name: as in files and on the command line; title: for people; page: its page under docs/systems.
     stages: in the order of the loop. inputs, outputs: which of them the model takes and gives, in the order of their binding.
     networks: the same of each network by name, where a contract names them. recordings: under which name, or list of names,
-    recordings of other formats hold a stage, where it is not the stage's own.
+    recordings of other formats hold a stage, where it is not the stage's own. published: under which names the files of the
+    project that the system comes from hold a stage; the first that is there counts. template: the constants that it publishes.
+    architecture: its published network, where every model of this system is that one.
     windowed: rows are samples of a window that is evaluated as a whole, not frames that stand alone.
     numbers: constants of a contract file -> the system's own numbers; constant_problems, data_problems: what is wrong with them
     and with a recording (contract, stages by name). files: the artefacts of this system, where it has some of its own.
@@ -76,6 +99,9 @@ class System:
     description: Description = field(default_factory=Description)
     networks: Mapping[str, NetworkBinding] = field(default_factory=dict)
     recordings: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    template: Callable[[], Mapping[str, Any]] = dict
+    architecture: Architecture | None = None
 
     @cached_property
     def graph(self) -> Graph:
@@ -157,8 +183,8 @@ class SystemContract:
         """The constants as the system reads them."""
         return self.system.numbers(self.constants)
 
-    @property
-    def hashes(self) -> dict[str, str | None]:
+    @cached_property
+    def hashes(self) -> Mapping[str, str | None]:
         """What a recording says of its contract: hashes of the file's bytes, of its meaning, and of the conventions."""
         return {
             "bundle_sha256": self.sha256 or None,

@@ -19,13 +19,17 @@ SLOPES = (0.01, 0.1, 0.2, 0.3)
 
 
 def variants_of(program: Program) -> Iterator[tuple[str, Program]]:
-    """The program with another activation, or without: everywhere, and in its last place. With what was done, in words."""
+    """The program with another activation or none, everywhere or in its last place, or without its last bias; in words, too."""
     active = [place for place, node in enumerate(program.operations) if not node.domain and node.op in ACTIVATIONS]
     for op in dict.fromkeys(program.operations[place].op for place in active):
         places = [place for place in active if program.operations[place].op == op]
         yield from _changed(program, places, op)
         if len(places) > 1 and places[-1] == active[-1]:
             yield from _changed(program, places[-1:], f"the last {op}")
+    last = program.operations[-1]
+    if last.op == "Gemm" and not last.domain and len(last.inputs) > 2:
+        bare = replace(last, inputs=last.inputs[:2])
+        yield "without the bias of the last layer", replace(program, operations=(*program.operations[:-1], bare))
 
 
 def _changed(program: Program, places: list[int], words: str) -> Iterator[tuple[str, Program]]:
@@ -33,6 +37,10 @@ def _changed(program: Program, places: list[int], words: str) -> Iterator[tuple[
     for other, attributes in ACTIVATIONS.items():
         if other != first.op:
             yield f"with {other} in place of {words}", _with(program, places, other, attributes)
+    if first.op != "LeakyRelu":
+        for slope in SLOPES[1:]:
+            said = f"with LeakyRelu of a slope of {slope:g} in place of {words}"
+            yield said, _with(program, places, "LeakyRelu", {"alpha": slope})
     if first.op == "LeakyRelu":
         own = float(first.attributes.get("alpha", 0.01))
         for slope in SLOPES:

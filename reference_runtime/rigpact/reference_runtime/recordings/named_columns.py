@@ -1,8 +1,9 @@
 """Recordings that people have: arrays or columns with names, in .npz, .csv, .json, .jsonl or .safetensors (tables.py reads them).
 
-A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name. A column of a
-table is one number: `q[3]`, `q.left_knee` or `q.left_knee.2` belong to `q`. A column of a vector that has no place in it is
-refused, and so is a vector of which a column is missing: nothing is padded, and nothing is passed over.
+A contract says under [recordings] by which name a file holds each vector; else it is the vector's own name, or one that the
+project of a hosted system uses. An array of a .npy has the file's name. A column of a table is one number: `q[3]`,
+`q.left_knee` or `q.left_knee.2` belong to `q`. A column of a vector that has no place in it is refused, and so is a vector of
+which a column is missing: nothing is padded, and nothing is passed over.
 """
 
 from __future__ import annotations
@@ -51,14 +52,17 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
     unnamed: the vectors that stand one after the other in a file without names.
     """
     table = read_table(path)
-    columns = _of_frames(_with_names(table.columns, unnamed, contract, path), contract, path)
-    names: Mapping[str, Any] = contract.system.recordings
+    named = _with_names(_by_file_name(table.columns, contract, path), unnamed, contract, path)
+    columns = _of_frames(named, contract, path)
+    names = _published(columns, contract)
     found: dict[str, FloatArray] = {}
     for stage in contract.system.graph.names:
         fields = contract.fields(stage)
         rows = _declared(columns, names[stage], fields, path) if stage in names else _own(columns, stage, fields, path)
         if rows is not None:
             found[stage] = rows
+    if contract.system.windowed:
+        found = _one_window(found)
     _refuse_misspelt(columns, contract.system.graph.names, path)
     if not found:
         held = ", ".join(list(columns)[:12])
@@ -72,6 +76,31 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
     return Trace(header, frame, time_s, stages, table.truncation, of_text=census.precision)
 
 
+def _published(columns: Columns, contract: Any) -> dict[str, Any]:
+    """The name or names under which a file holds a vector: as the contract says, else as the system's own project calls it."""
+    found = dict(contract.system.recordings)
+    for stage, known in contract.system.published.items():
+        held = [name for name in known if name in columns]
+        if held and stage not in columns and found.get(stage, stage) not in columns:
+            found[stage] = held[-1]
+    return found
+
+
+def _by_file_name(columns: Columns, contract: Any, path: Path) -> Columns:
+    """The one array of a .npy under the file's name, where that is the name of a vector."""
+    said = [name for source in contract.system.recordings.values() for name in np.atleast_1d(source)]
+    known = [name for names in contract.system.published.values() for name in names]
+    if UNNAMED not in columns or path.stem not in (*contract.system.graph.names, *said, *known):
+        return columns
+    return {path.stem: columns[UNNAMED]}
+
+
+def _one_window(found: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """What is said once of a window stands in every row of a recording."""
+    count = max(map(len, found.values()), default=0)
+    return {name: np.repeat(rows, count, axis=0) if len(rows) == 1 else rows for name, rows in found.items()}
+
+
 def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
     """The columns without single numbers, which belong to no frame; UnusableInput for a vector without a frame."""
     for name in contract.system.graph.names:
@@ -83,7 +112,8 @@ def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
 def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
     """Who drove the run stands in the file, else a system that feeds itself did."""
     said = table.said.get("mode")
-    mode = "free" if contract.system.graph.feeds_itself else "teacher"
+    is_fed_back = contract.system.graph.feeds_itself and not contract.system.published
+    mode = "free" if is_fed_back else "teacher"
     clip = table.said.get("clip")
     return TraceHeader(
         fps,
@@ -146,7 +176,7 @@ def _declared(columns: Columns, source: str | Sequence[str], fields: FieldLayout
     missing = [name for name, part in zip(names, parts, strict=True) if part is None]
     if missing:
         raise UnusableInput(path, f"no {', '.join(missing)}", "every column that [recordings] names")
-    rows = np.hstack([part.reshape(len(part), -1) for part in parts if part is not None])
+    rows = np.hstack([_in_rows(part, fields) for part in parts if part is not None])
     return _of_width(rows, fields, f"{path}#{', '.join(names)}")
 
 
@@ -174,7 +204,7 @@ def _own(columns: Columns, stage: str, fields: FieldLayout, path: Path) -> Float
         doubled = [name for name in parts if _INDEXED.match(name)]
         if doubled:
             raise UnusableInput(f"{path}#{doubled[0]}", f"{stage} a second time", "each number once")
-        return _of_width(columns[stage].reshape(len(columns[stage]), -1), fields, f"{path}#{stage}")
+        return _of_width(_in_rows(columns[stage], fields), fields, f"{path}#{stage}")
     channels = _channels(stage, parts, fields)
     taken: dict[int, str] = {}
     for name in parts:
@@ -232,6 +262,13 @@ def _field_names(field: Field) -> Iterator[tuple[str, int]]:
             yield f"{holder}[{place}]", channel
             if place < len(letters):
                 yield f"{holder}.{letters[place]}", channel
+
+
+def _in_rows(values: NDArray[Any], fields: FieldLayout) -> NDArray[Any]:
+    """(T, width), also of a batch of one window, (1, T, …)."""
+    is_batch = values.ndim >= 3 and len(values) == 1 and int(np.prod(values.shape[2:])) == fields.width
+    frames = values[0] if is_batch else values
+    return frames.reshape(len(frames), -1)
 
 
 def _of_width(rows: NDArray[Any], fields: FieldLayout, place: str) -> FloatArray:

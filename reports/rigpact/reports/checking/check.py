@@ -63,7 +63,9 @@ def _checked(request: CheckRequest) -> FindingsReport:
         if path is not None:
             raise UnusableInput(option, str(path), "a contract file alone", "this system has no such file")
     document, models = contracts[0], (request.model,) if request.model is not None else ()
-    return check_system_files(document, models, request.recordings, with_own_models=request.with_own_models)
+    return check_system_files(
+        document, models, request.recordings, request.declared, with_own_models=request.with_own_models
+    )
 
 
 def _check_bundle_files(request: CheckRequest) -> FindingsReport:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,17 @@ _UNREADABLE = frozenset(structure.RULES)
 
 
 def check_system_files(
-    document: Document, models: Sequence[Path], recordings: Sequence[Path], *, with_own_models: bool
+    document: Document,
+    models: Sequence[Path],
+    recordings: Sequence[Path],
+    declared_for_both: Mapping[str, Any],
+    *,
+    with_own_models: bool,
 ) -> FindingsReport:
-    """Judge every given file. A file that needs the contract counts as missing where the contract is unreadable."""
+    """Judge every given file. A file that needs the contract counts as missing where the contract is unreadable.
+
+    declared_for_both: conventions under which recordings and data sets are judged.
+    """
     is_declaration = document.kind is Kind.DECLARATION
     findings = list((check_declaration if is_declaration else systems.check_contract_file)(document))
     declared, compared = _contract_account(document, findings)
@@ -52,6 +61,7 @@ def check_system_files(
         if part is not None:
             findings += systems.check_system_model(signature, part)
             findings += [] if contract is None else check_stamp(signature, contract.sha256)
+            findings += [] if contract is None else systems.check_architecture(signature, part, contract.constants)
             findings += [] if declaration is None else check_declared_model(document, declaration, part, signature)
             subject = Subject(model=signature)
             of_graph = [
@@ -64,7 +74,7 @@ def check_system_files(
         files.append(_listed(path, "trace", hashlib.sha256(read_bytes(path)).hexdigest()))
         declared += len(trace.stages)
         if contract is not None:
-            found = list(check_recording(contract, trace, path))
+            found = list(check_recording(contract.with_conventions(declared_for_both), trace, path))
             findings += found
             compared += 0 if any(each.rule is system_data.OTHER_SYSTEM for each in found) else len(trace.stages)
     return FindingsReport(tuple(findings), Ledger(declared, compared), {"files": files})

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
@@ -19,27 +21,39 @@ from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.model_beside import Model, named_file, read_model_beside
 from rigpact.reports.importing.recording_columns import map_columns
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
+from rigpact.reports.importing.stacks.plain_arrays import arrays_in, arrays_to_npz
+from rigpact.reports.importing.stacks.torch_weights import is_weights, read_layers
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import Node
 
+ACTIVATIONS = ("Relu", "LeakyRelu", "Elu", "Selu", "Gelu", "Tanh", "Sigmoid", "Softplus", "none")
+"""Functions between layers, by their names in ONNX."""
 KNOWN = (
     "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
     "IsaacLab's IO descriptor (articulations, actions, observations)",
     "LEAPP's YAML (models, pipeline)",
     "a .bin of weights of Learned Motion Matching",
+    "weights of linear layers: a state dict or TorchScript (.pt, .pth, .pth.tar), a .npz",
+    "arrays in JSON, or tensors in a dictionary of torch: -o NAME.npz",
 )
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, its model, where the result goes, a recording to map, the rate if it is known."""
+    """What to import: the file, its model, where the result goes, a recording to map, the rate, functions of layers.
+
+    below: the path of the arrays that are wanted, of a file of arrays.
+    """
 
     source: Path
     out: Path
     onnx: Path | None = None
     recording: Path | None = None
     fps: float | None = None
+    hidden: str | None = None
+    last: str = "none"
+    below: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,12 @@ def import_file(request: ImportRequest) -> Imported:
     suffix = request.source.suffix.lower()
     if suffix == ".bin":
         return _weights(request)
+    if request.out.suffix.lower() == ".npz":
+        arrays = arrays_in(request.source, request.below)
+        said = ", ".join(f"{name} {'x'.join(map(str, rows.shape))}" for name, rows in list(arrays.items())[:6])
+        return Imported(arrays_to_npz(arrays), f"{len(arrays)} arrays: {said}")
+    if is_weights(request.source):
+        return _layers(request)
     draft = _onnx_draft(request) if suffix == ".onnx" else _yaml_draft(request)
     return finished(draft, request)
 
@@ -101,6 +121,34 @@ def _weights(request: ImportRequest) -> Imported:
     return Imported(
         weights_to_onnx(weights), f"model {sizes}, x[rows, {weights.sizes[0]}] -> y[rows, {weights.sizes[-1]}]"
     )
+
+
+def _layers(request: ImportRequest) -> Imported:
+    from rigpact.reports.importing.stacks.weights_file import layers_to_onnx
+
+    if request.out.suffix.lower() != ".onnx":
+        raise UnusableInput("-o", request.out.name, "a name that ends in .onnx: weights become a model")
+    layers = read_layers(request.source)
+    if request.hidden is None and len(layers) > 1:
+        hint = "the network's code says it; a file of weights does not"
+        raise UnusableInput("--hidden", "nothing", f"the function between the layers: {', '.join(ACTIVATIONS)}", hint)
+    hidden, last = (_activation(each) for each in (request.hidden or "none", request.last))
+    sizes = [layers[0][0].shape[0], *(matrix.shape[1] for matrix, _ in layers)]
+    said = f"model {'-'.join(map(str, sizes))}, {hidden} between its layers, {last} behind the last"
+    return Imported(layers_to_onnx(layers, hidden, last, ("x", "y")), said)
+
+
+def _activation(text: str) -> str:
+    """`Tanh`, `LeakyRelu:0.1` or `none`, in the letters of ONNX."""
+    name, colon, slope = text.partition(":")
+    known = {each.lower(): each for each in ACTIVATIONS}.get(name.lower())
+    try:
+        is_number = not colon or np.isfinite(float(slope))
+    except ValueError:
+        is_number = False
+    if known is None or not is_number or (colon and known != "LeakyRelu"):
+        raise UnusableInput("--hidden", text, f"one of {', '.join(ACTIVATIONS)}; LeakyRelu:0.1 gives a slope")
+    return known + colon + slope
 
 
 def _onnx_draft(request: ImportRequest) -> Draft:

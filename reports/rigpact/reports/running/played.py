@@ -1,8 +1,9 @@
-"""Convert recordings for NeuraRig's client: a trace to packets, and the exchanged packets to a trace."""
+"""Convert recordings of NeuraRig's wire: a trace to packets, the exchanged packets and a capture of a network to a trace."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, run_header, write_trace
+from rigpact.reference_runtime.systems.neurarig.capture import Captured
 from rigpact.reference_runtime.systems.neurarig.client import Played, replies_of
 from rigpact.reference_runtime.systems.neurarig.graph import SYSTEM
+from rigpact.reference_runtime.systems.neurarig.wire import LEGS, Profile
 
 
 def open_own_contract(bundle: Path) -> SystemContract:
@@ -55,3 +58,28 @@ def write_played(out: Path, contract: SystemContract, trace: Trace, packets: Flo
     header = run_header(contract, trace.header.fps, "playback", trace.header.clip)
     ordered = {name: known[name] for name in contract.system.graph.names if name in known}
     write_trace(Trace(header, frames, frames / trace.header.fps, ordered), out)
+
+
+def contract_of_wire(bundle: Path) -> tuple[Any, Profile]:
+    """The contract, and what its datagrams hold; a declared contract has `packet` and `reply` of its own."""
+    contract = open_contract(ContractFiles(bundle))
+    if contract.system is SYSTEM:
+        return contract, LEGS
+    missing = [name for name in ("packet", "reply") if name not in contract.system.graph]
+    if missing:
+        raise UnusableInput(
+            bundle, f"no vector {missing[0]}", f"a contract of {SYSTEM.name}, or one with packet and reply"
+        )
+    sent, answered = (contract.fields(name).width for name in ("packet", "reply"))
+    return contract, Profile(contract.system.name, (), sent, answered, has_header=False)
+
+
+def write_captured(out: Path, contract: Any, captured: Captured) -> None:
+    """Write the answered frames of a capture with their replies; every frame where no reply was captured."""
+    rows = np.array(sorted(captured.replies) or range(len(captured.frames)))
+    fps = contract.fps or 60.0
+    known = {"packet": captured.frames[rows]}
+    if captured.replies:
+        known["reply"] = np.stack([captured.replies[row] for row in rows.tolist()])
+    header = TraceHeader(fps, "teacher", producer="unknown", producer_version="unknown", system=contract.system.name)
+    write_trace(Trace(header, rows, rows / fps, known), out)

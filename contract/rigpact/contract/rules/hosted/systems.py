@@ -1,11 +1,12 @@
-"""RP708, RP712 to RP717: what an engine does not refuse in a system's contract file, and the models that belong to it.
+"""RP708, RP712 to RP717, RP956, RP957: what an engine does not refuse in a system's contract file, and its models.
 
 What is in recordings and data sets is for system_data.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule, Severity
@@ -63,6 +64,23 @@ MODEL_REFUSED = Rule(
     hint="export it again with an opset that the runtime has",
     why="the character does not start",
 )  # fmt: skip
+MODEL_PARAMETERS = Rule(
+    code="RP956", name="system-model-parameters", severity=_ERROR,
+    message="the model has {found} parameters, the network of this contract {expected}",
+    hint="export the network of the contract; of a network of your own, write its number of parameters under constants",
+    why="another network with the same inputs and outputs loads, and answers what nobody trained",
+)  # fmt: skip
+MODEL_ACTIVATIONS = Rule(
+    code="RP957", name="system-model-activations", severity=_ERROR,
+    message="the model has {found} between its layers, the network of this contract {expected}",
+    hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
+    why="the same weights with another function between the layers load, and every answer is another one",
+)  # fmt: skip
+ACTIVATIONS = frozenset({
+    "Relu", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Gelu", "Tanh", "Sigmoid", "Softplus", "Softsign", "HardSigmoid",
+    "HardSwish", "Mish", "ThresholdedRelu",
+})  # fmt: skip
+"""ONNX's functions of one number that networks have between their layers."""
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.SYSTEM_CONTRACT,))
 
@@ -106,6 +124,20 @@ def check_system_model(model: ModelSignature, system: System) -> Iterator[Findin
             continue
         for tensor, vector in zip(tensors, wanted, strict=True):
             yield from _check_tensor(model, what, tensor, vector, system)
+
+
+def check_architecture(model: ModelSignature, system: System, constants: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield every finding about what a model is made of, where all models of a system are made of the same."""
+    if system.architecture is None or model.graph is None:
+        return
+    expected, graph = system.architecture.declared(constants), model.graph
+    if graph.parameters != expected.parameters:
+        yield MODEL_PARAMETERS.at(model.path, "", found=graph.parameters, expected=expected.parameters)
+    found = sorted({node.op for node in graph.nodes if node.op in ACTIVATIONS})
+    if found != sorted(expected.activations):
+        yield MODEL_ACTIVATIONS.at(
+            model.path, "", found=listed(found) or "no function", expected=listed(list(expected.activations)) or "none"
+        )
 
 
 def _names_bound(system: System, what: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Euler angles: three turns about coordinate axes, as matrices and back.
 
 A sequence in lower case turns about fixed axes (the first letter turns first), in capitals about the turned axes; the unit
-stands behind it. Of the two triples that mean one rotation, the middle angle in [-90, 90] degrees is written.
+stands behind it. Of the two triples that mean one rotation, the middle angle in [-90, 90] degrees is written; `TRIPLES` has both.
 """
 
 from __future__ import annotations
@@ -65,3 +65,18 @@ def _every_sequence() -> dict[str, Pair]:
 
 EULER: Mapping[str, Pair] = _every_sequence()
 """`xyz_deg`, `ZYX_rad`, …: angles (..., 3) in the order of the letters to matrices, and back."""
+
+
+def _smaller_sum(angles: FloatArray) -> FloatArray:
+    """Of (x, y, z) and (x ± 180, 180 - y, z ± 180) degrees, all within half a turn, the one of smaller angles altogether."""
+    half_turned = angles - np.pi * np.where(angles < 0.0, -1.0, 1.0)
+    other = np.stack([half_turned[..., 0], -half_turned[..., 1], half_turned[..., 2]], axis=-1)
+    is_smaller = np.abs(other).sum(axis=-1, keepdims=True) < np.abs(angles).sum(axis=-1, keepdims=True)
+    return np.where(is_smaller, other, angles)
+
+
+TRIPLES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "smaller_sum": _smaller_sum,
+    "middle_within_90_deg": lambda angles: angles,
+}
+"""Angles (..., 3) in radians with the middle one in [-90, 90] degrees -> the triple that a side takes; Blender: the first."""

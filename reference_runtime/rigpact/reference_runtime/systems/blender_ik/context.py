@@ -5,29 +5,42 @@ Every function takes frames and returns float32 rows (N, width); the arithmetic 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik import CONTEXT as _LAYOUT
-from rigpact.contract.systems.blender_ik_rig import CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
+from rigpact.contract.systems.blender_ik_rig import BONES, CONTACT_EFFECTORS, EFFECTORS, TASKS, IkConstants
 from rigpact.contract.systems.stage import Bounds, Frames
-from rigpact.reference_runtime.operations.definitions.euler import EULER
-from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES, to_matrix, unit
+from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
+from rigpact.reference_runtime.operations.definitions.quaternions import (
+    FRAMES,
+    TO_XYZW,
+    TURNS,
+    product,
+    to_matrix,
+    unit,
+)
 from rigpact.reference_runtime.operations.definitions.scaling import unscored, zscored
+from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 
 _COUNT, _FEET = len(EFFECTORS), [EFFECTORS.index(foot) for foot in CONTACT_EFFECTORS]
+EFFECTOR_BONES = [BONES.index(effector) for effector in EFFECTORS]
 _ROTATIONS = np.concatenate(
     [np.arange(field.start, field.stop) for field in _LAYOUT if field.name.endswith("_rotation")]
 )
 _HEIGHTS = np.array([_LAYOUT[f"{foot}_height"].start for foot in CONTACT_EFFECTORS])
 _PHASE, _TASK = _LAYOUT["phase"].start, _LAYOUT["task"].start
-_COPY, _RELATIVE, _EULER = 2, 16, 24
-"""Operations of the longest chains: a copy; a quaternion to a matrix and three products; the same plus an arc
-tangent."""
+_COPY, _RELATIVE, _EULER = 2, 16, 64
+"""Operations of the longest chains: a copy; a quaternion to a matrix and three products; for angles, a matrix that an engine
+multiplies up in float32, six for each of nine bones and the armature, and an arc tangent."""
 
 
 def _scales(rotation_scale: float, height_scale: float) -> FloatArray:
@@ -37,6 +50,43 @@ def _scales(rotation_scale: float, height_scale: float) -> FloatArray:
     return scales
 
 
+@lru_cache(maxsize=8)  # of a rig that does not change; single frames are evaluated many times
+def _hips_at_rest(rig: IkConstants) -> FloatArray:
+    return matrix_to_quat(rig.orientations[0])
+
+
+def root_frame(frames: Frames, root: FloatArray) -> FloatArray:
+    """The orientation of the root's axes in the world, (N, 4)."""
+    turn: FloatArray = frames.pick(ROOT_FRAME)(root, _hips_at_rest(frames.numbers))
+    return turn
+
+
+def _sorted_by_name(tasks: FloatArray) -> FloatArray:
+    known = np.clip(np.nan_to_num(tasks), 0, len(TASKS) - 1).astype(int)
+    return np.asarray(np.array([sorted(TASKS).index(task) for task in TASKS], np.float64)[known])
+
+
+ROOT_FRAME = Knob(
+    "root_frame", {
+        "rest_hips": lambda root, rest: product(unit(root[:, 7:]), rest),
+        "posed_hips": lambda root, _rest: unit(root[:, 3:7]),
+        "armature": lambda root, _rest: unit(root[:, 7:]),
+    },
+    "whose axes effectors are told in, and are told as forward and up",
+    {
+        "posed_hips": "the axes are those of the hips at rest, turned by the armature: bone.matrix_local",
+        "armature": "the hips' own axes at rest, not the armature's: their y axis points up",
+    },
+)  # fmt: skip
+EFFECTOR_ROTATION_SENSE = Knob(
+    "effector_rotation_sense", {"forward": TURNS["forward"], "inverse": TURNS["inverse"]},
+    "which way an effector's rotation is told",
+    {"inverse": "angles of the matrix whose columns are the bone's axes, not of its transpose"},
+)  # fmt: skip
+EFFECTOR_POINT = Knob(
+    "effector_point", {"head": 0.0, "tail": 1.0}, "which end of an effector's bone is told",
+    {"tail": "an effector is where its bone begins: bone.head, not bone.tail"},
+)  # fmt: skip
 ROOT_RELATIVE = Knob(
     "root_relative",
     {
@@ -61,6 +111,14 @@ ROOT_AXES = Knob(
 EULER_ORDER = Knob(
     "euler_order", {"xyz": EULER["xyz_rad"], "zyx": EULER["XYZ_rad"]}, "the order of an effector's Euler angles",
     {"zyx": "Blender's XYZ is Rz Ry Rx on columns: x turns first"},
+)  # fmt: skip
+EFFECTOR_QUATERNION = Knob(
+    "effector_quaternion", TO_XYZW, "the order in which an effector's quaternion is read",
+    {"wxyz": "recorded quaternions have w last, Quaternion((w, x, y, z)) takes it first"},
+)  # fmt: skip
+EULER_TRIPLE = Knob(
+    "euler_triple", TRIPLES, "which of the two triples of Euler angles that mean one rotation is told",
+    {"middle_within_90_deg": "Blender tells (x ± 180, 180 - y, z ± 180) degrees where the sum of those three is smaller"},
 )  # fmt: skip
 EFFECTOR_ROTATION_SPACE = Knob(
     "effector_rotation_space",
@@ -93,10 +151,27 @@ HEIGHT = Knob(
         "above_zero": "take the ground's height off the foot's",
     },
 )
+FEET_ORDER = Knob(
+    "feet_order", {"left_right": [0, 1], "right_left": [1, 0]}, "the order of the feet in the ground's block",
+    {"right_left": "the left foot's ground comes first"},
+)  # fmt: skip
 CONTACT_FLAGS = Knob(
     "contact_flags", {"grounded_desired": [4, 5], "desired_grounded": [5, 4]}, "the order of a foot's two flags",
     {"desired_grounded": "grounded comes before desired contact"},
 )  # fmt: skip
+TASK_NUMBERS = Knob(
+    "task_numbers",
+    {
+        "declared": lambda tasks: tasks,
+        "sorted_by_name": _sorted_by_name,
+        "grab_is_reach": lambda tasks: np.where(tasks == TASKS.index("grab"), TASKS.index("reach"), tasks),
+    },
+    "the numbers of the tasks",
+    {
+        "sorted_by_name": "a task's number is its place in the contract's list, not in one that is sorted by name",
+        "grab_is_reach": "grab has a number of its own",
+    },
+)
 NORMALISATION = Knob(
     "normalisation", {"scaled": zscored, "missing": lambda values, *_scales: values},
     "whether rotations and heights are scaled before the network",
@@ -126,20 +201,35 @@ PHASE_UNIT = Knob(
 
 def context(frames: Frames) -> FloatArray:
     """The 50 numbers in metres and radians, (N, 50)."""
-    effectors, root, ground = (frames[name].astype(np.float64) for name in ("effectors", "root", "ground"))
-    effectors, ground = effectors.reshape(-1, _COUNT, 7), ground.reshape(-1, len(_FEET), 6)
-    turn = unit(root[:, None, 3:])
-    positions, hips = frames.pick(ROOT_RELATIVE)(effectors[..., :3], root[:, None, :3], turn), to_matrix(turn[:, 0])
-    orientations = frames.pick(EFFECTOR_ROTATION_SPACE)(hips, to_matrix(unit(effectors[..., 3:])))
-    _, to_angles = frames.pick(EULER_ORDER)
-    angles = to_angles(orientations)
-    told = np.concatenate([positions, angles], axis=2)[:, frames.pick(EFFECTOR_ORDER)].reshape(len(root), -1)
+    root, motion = (frames[name].astype(np.float64) for name in ("root", "motion"))
+    turn = root_frame(frames, root)
+    axes = to_matrix(turn)
     forward, up = frames.pick(ROOT_AXES)
-    feet = ground.copy()
-    feet[..., 0] = frames.pick(HEIGHT)(effectors[:, _FEET, 2], ground[..., 0])
-    feet[..., 4:] = ground[..., frames.pick(CONTACT_FLAGS)]
-    axes = (hips[:, :, forward], hips[:, :, up])
-    return stored(np.hstack([told, *axes, feet.reshape(len(root), -1), frames["motion"].astype(np.float64)]))
+    motion[:, 1] = frames.pick(TASK_NUMBERS)(motion[:, 1])
+    return stored(
+        np.hstack([_told(frames, root, turn, axes), axes[:, :, forward], axes[:, :, up], _feet(frames), motion])
+    )
+
+
+def _told(frames: Frames, root: FloatArray, turn: FloatArray, axes: FloatArray) -> FloatArray:
+    """Positions and angles of the effectors, (N, 30)."""
+    effectors = frames["effectors"].astype(np.float64).reshape(-1, _COUNT, 7)
+    quaternions = unit(effectors[..., 3:][..., frames.pick(EFFECTOR_QUATERNION)])
+    world, told = to_matrix(quaternions), to_matrix(frames.pick(EFFECTOR_ROTATION_SENSE)(quaternions))
+    past_head = frames.pick(EFFECTOR_POINT) * frames.numbers.lengths_m[EFFECTOR_BONES, None] * world[..., 1]
+    positions = frames.pick(ROOT_RELATIVE)(effectors[..., :3] + past_head, root[:, None, :3], turn[:, None])
+    _, to_angles = frames.pick(EULER_ORDER)
+    angles = frames.pick(EULER_TRIPLE)(to_angles(frames.pick(EFFECTOR_ROTATION_SPACE)(axes, told)))
+    return np.concatenate([positions, angles], axis=2)[:, frames.pick(EFFECTOR_ORDER)].reshape(len(root), -1)
+
+
+def _feet(frames: Frames) -> FloatArray:
+    """The ground's block, (N, 12)."""
+    effectors, ground = (frames[name].astype(np.float64) for name in ("effectors", "ground"))
+    feet = ground.reshape(-1, len(_FEET), 6)
+    heights = frames.pick(HEIGHT)(effectors.reshape(-1, _COUNT, 7)[:, _FEET, 2], feet[..., 0])
+    told = np.concatenate([heights[..., None], feet[..., 1:4], feet[..., frames.pick(CONTACT_FLAGS)]], axis=2)
+    return told[:, frames.pick(FEET_ORDER)].reshape(len(ground), -1)
 
 
 def context_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
@@ -161,25 +251,43 @@ def context_bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatA
 
 
 def _euler_bound(angles: FloatArray) -> FloatArray:
+    """Of angles (N, 5, 3). Where both triples have the same sum, which is 270 degrees, a side may tell either."""
     steady = np.maximum(np.abs(np.cos(angles[..., 1:2])), gamma(_EULER))
     bound = np.broadcast_to(gamma(_EULER) * (1.0 + np.pi) / steady, angles.shape).copy()
-    bound[np.pi - np.abs(angles) < 4.0 * bound] = 2.0 * np.pi + 1e-5
+    is_tie = np.abs(np.abs(angles).sum(axis=2) - 1.5 * np.pi) < 4.0 * bound.sum(axis=2)
+    is_seam = (np.pi - np.abs(angles) < 4.0 * bound) | is_tie[..., None]
+    bound[is_seam] = 2.0 * np.pi + 1e-5
     return bound
 
 
 def model_input(frames: Frames) -> FloatArray:
     """The scaled context, as the network expects it, (N, 50)."""
-    values, rig = frames["context"].astype(np.float64), frames.numbers
-    scales = _scales(rig.rotation_scale * frames.pick(ROTATION_SCALE), rig.height_scale * frames.pick(HEIGHT_SCALE))
-    values = frames.pick(NORMALISATION)(values, 0.0, scales)
-    values[:, _TASK] *= frames.pick(TASK_SCALE)
-    values[:, _PHASE] *= frames.pick(PHASE_UNIT)
-    return stored(values)
+    shift, scales = _scaling(frames.numbers, frames.pick)
+    return stored(
+        frames.pick(NORMALISATION)(frames["context"].astype(np.float64), shift, scales) * _factors(frames.pick)
+    )
 
 
-def denormalised(rows: FloatArray, rig: IkConstants) -> FloatArray:
-    """The context of a scaled input, (N, 50): the inverse of `model_input`."""
-    return stored(unscored(rows.astype(np.float64), 0.0, _scales(rig.rotation_scale, rig.height_scale)))
+def denormalised(rows: FloatArray, contract: Any) -> FloatArray:
+    """The context of a scaled input, (N, 50): the inverse of `model_input` under the contract's conventions."""
+
+    def pick(knob: Knob) -> Any:
+        return knob.effects[contract.conventions[knob.name]]
+
+    values = rows.astype(np.float64) / _factors(pick)
+    is_scaled = contract.conventions[NORMALISATION.name] == "scaled"
+    return stored(unscored(values, *_scaling(contract.numbers, pick)) if is_scaled else values)
+
+
+def _scaling(rig: IkConstants, pick: Callable[[Knob], Any]) -> tuple[float, FloatArray]:
+    return 0.0, _scales(rig.rotation_scale * pick(ROTATION_SCALE), rig.height_scale * pick(HEIGHT_SCALE))
+
+
+def _factors(pick: Callable[[Knob], Any]) -> FloatArray:
+    """What task and phase are multiplied by, (50,)."""
+    factors = np.ones(_LAYOUT.width)
+    factors[_TASK], factors[_PHASE] = pick(TASK_SCALE), pick(PHASE_UNIT)
+    return factors
 
 
 input_bound = of_result(4)

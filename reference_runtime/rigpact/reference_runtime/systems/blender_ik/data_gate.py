@@ -2,8 +2,8 @@
 kinematics.
 
 A data set is two arrays: contexts (N, 50) in metres and radians, not scaled, and rotation vectors (N, 69). Both arrays
-are enough: the context contains the hips' axes, so forward kinematics of the labels must give the effectors of the
-context.
+are enough: the context contains the root's axes, so forward kinematics of the labels must give the effectors of the
+context, under the conventions that the contract declares.
 """
 
 from __future__ import annotations
@@ -13,38 +13,40 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.blender_ik import CONTEXT as _CONTEXT
 from rigpact.contract.systems.blender_ik import ROTATION_VECTORS
-from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS, IkConstants
+from rigpact.contract.systems.blender_ik_rig import BONES, EFFECTORS, TASKS
 from rigpact.contract.systems.problem import Problem
 from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
-from rigpact.reference_runtime.operations.geometry import length, quat_to_vector
-from rigpact.reference_runtime.systems.blender_ik.context import denormalised
-from rigpact.reference_runtime.systems.blender_ik.kinematics import chain_of, forward_kinematics
-from rigpact.reference_runtime.systems.blender_ik.stages import EFFECTOR_BONES
+from rigpact.reference_runtime.operations.geometry import cross, length, matrix_to_quat, quat_to_vector
+from rigpact.reference_runtime.systems.blender_ik import context as told_by
+from rigpact.reference_runtime.systems.blender_ik import stages as moved_by
+from rigpact.reference_runtime.systems.blender_ik.kinematics import forward_kinematics
 
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
 """At least two poses, and at least one pose in twenty must be new."""
 KINEMATICS_M, BEYOND_LIMIT_RAD, STILL = 1e-4, np.deg2rad(0.1), 1e-6
 _CONSTANT_BY_CONTRACT = ("_ground_normal", "_desired_contact")
+_CONSTANT_OF_AN_UPRIGHT_ARMATURE = ("root_forward", "root_up")
 
 
 def recording_problems(contract: Any, stages: Mapping[str, FloatArray]) -> Iterator[Problem]:
     """Problems of a recording with rotation vectors and their contexts (or scaled inputs)."""
     context = stages.get("context")
     if context is None and "model_input" in stages:
-        context = denormalised(stages["model_input"], contract.numbers)
+        context = told_by.denormalised(stages["model_input"], contract)
     if context is not None and "rotations" in stages:
         rotations = stages["rotations"].astype(np.float64)
-        yield from data_problems(context.astype(np.float64), rotations, contract.numbers)
+        yield from data_problems(context.astype(np.float64), rotations, contract)
 
 
 def data_problems(
-    context: FloatArray, rotations: FloatArray, rig: IkConstants, held_out: FloatArray | None = None
+    context: FloatArray, rotations: FloatArray, contract: Any, held_out: FloatArray | None = None
 ) -> Iterator[Problem]:
-    """All problems of a data set; `held_out` are the contexts (M, 50) of the test set."""
+    """All problems of a data set under a contract; `held_out` are the contexts (M, 50) of the test set."""
     wanted = (("context", context, _CONTEXT.width), ("rotations", rotations, 3 * len(BONES)))
     shapes = [(name, rows.shape, width) for name, rows, width in wanted if rows.ndim != 2 or rows.shape[1] != width]
     for name, shape, width in shapes:
@@ -54,15 +56,19 @@ def data_problems(
     elif not shapes and not (np.isfinite(context).all() and np.isfinite(rotations).all()):
         yield Problem("context, rotations", "a value that is not finite", "numbers", "one such row ends the training")
     elif not shapes:
-        yield from _variety_problems(context, rotations, rig)
-        yield from _label_problems(rotations, rig)
-        yield from _kinematics_problems(context, rotations, rig)
+        yield from _variety_problems(context, rotations, contract)
+        yield from _label_problems(rotations, _chosen(contract, moved_by.LIMIT_SET)(contract.numbers))
+        yield from _kinematics_problems(context, rotations, contract)
         yield from _motion_problems(context)
         if held_out is not None:
             yield from _leak_problems(context, held_out)
 
 
-def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
+def _chosen(contract: Any, knob: Knob) -> Any:
+    return knob.effects[contract.conventions[knob.name]]
+
+
+def _variety_problems(context: FloatArray, rotations: FloatArray, contract: Any) -> Iterator[Problem]:
     different = len(np.unique(np.round(rotations, 6), axis=0))
     if different < max(FEWEST_POSES, LEAST_DIFFERENT * len(rotations)):
         yield Problem(
@@ -71,7 +77,8 @@ def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstan
             "any loss on it is meaningless: a constant answers every row",
         )  # fmt: skip
         return
-    room = (rig.limits_rad[..., 1] - rig.limits_rad[..., 0]).reshape(-1) > STILL
+    limits = _chosen(contract, moved_by.LIMIT_SET)(contract.numbers)
+    room = (limits[..., 1] - limits[..., 0]).reshape(-1) > STILL
     still = np.flatnonzero(room & (np.ptp(rotations, axis=0) < STILL))
     if still.size:
         names = ", ".join(ROTATION_VECTORS.address(int(place)) for place in still[:3])
@@ -80,7 +87,9 @@ def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstan
             "the network learns to keep those joints stiff",
         )  # fmt: skip
     fixed = [_CONTEXT.address(int(place)) for place in np.flatnonzero(np.ptp(context, axis=0) < STILL)]
-    dead = [name for name in fixed if not name.split("[")[0].endswith(_CONSTANT_BY_CONTRACT)]
+    is_posed = contract.conventions[told_by.ROOT_FRAME.name] == "posed_hips"
+    constant = _CONSTANT_BY_CONTRACT + (() if is_posed else _CONSTANT_OF_AN_UPRIGHT_ARMATURE)
+    dead = [name for name in fixed if not name.split("[")[0].endswith(constant)]
     if dead:
         yield Problem(
             "context", f"{len(dead)} inputs that never change ({', '.join(dead[:3])})", "inputs that carry something",
@@ -88,9 +97,9 @@ def _variety_problems(context: FloatArray, rotations: FloatArray, rig: IkConstan
         )  # fmt: skip
 
 
-def _label_problems(rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
+def _label_problems(rotations: FloatArray, limits_rad: FloatArray) -> Iterator[Problem]:
     vectors = rotations.reshape(-1, len(BONES), 3).astype(np.float64)
-    beyond = np.maximum(vectors - rig.limits_rad[..., 1], rig.limits_rad[..., 0] - vectors).max(axis=0)
+    beyond = np.maximum(vectors - limits_rad[..., 1], limits_rad[..., 0] - vectors).max(axis=0)
     bone, axis = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
     if beyond[bone, axis] > BEYOND_LIMIT_RAD:
         yield Problem(
@@ -107,10 +116,8 @@ def _label_problems(rotations: FloatArray, rig: IkConstants) -> Iterator[Problem
         )  # fmt: skip
 
 
-def _kinematics_problems(context: FloatArray, rotations: FloatArray, rig: IkConstants) -> Iterator[Problem]:
-    vectors = rotations.reshape(-1, len(BONES), 3).astype(np.float64)
-    heads, world = forward_kinematics(chain_of(rig), to_matrix(exponential(0.5 * vectors)), np.zeros((len(vectors), 3)))
-    reached = np.einsum("tba,tkb->tka", world[:, 0], heads[:, EFFECTOR_BONES])
+def _kinematics_problems(context: FloatArray, rotations: FloatArray, contract: Any) -> Iterator[Problem]:
+    reached = _told_of_labels(context, rotations, contract)
     told = context[:, : 6 * len(EFFECTORS)].reshape(len(context), -1, 6)[..., :3]
     distance = LENGTHS["euclidean"](reached - told)
     row, effector = np.unravel_index(int(np.argmax(distance)), distance.shape)
@@ -120,6 +127,36 @@ def _kinematics_problems(context: FloatArray, rotations: FloatArray, rig: IkCons
             f"{distance[row, effector]:.4f} m from where its label puts it in row {row}, {distance.mean():.4f} m on average",
             f"at most {KINEMATICS_M:g} m", "the effector loss teaches another geometry than the rig has",
         )  # fmt: skip
+
+
+def _told_of_labels(context: FloatArray, rotations: FloatArray, contract: Any) -> FloatArray:
+    """What a context must say of the effectors' positions (N, 5, 3), in whatever way the contract says it.
+
+    The armature's own rotation follows from the root's axes, which the context tells in the world.
+    """
+    half = rotations.reshape(-1, len(BONES), 3) * _chosen(contract, moved_by.ROTATION_VECTOR)
+    local = to_matrix(exponential(half * _chosen(contract, moved_by.KINEMATICS_SENSE)))
+    chain, turn = _chosen(contract, moved_by.REST_ORIENTATION)(contract), _chosen(contract, moved_by.LOCAL_ORDER)
+    heads, world = forward_kinematics(chain, local, np.zeros((len(local), 3)), turn)
+    rig, bones = contract.numbers, told_by.EFFECTOR_BONES
+    past_head = _chosen(contract, told_by.EFFECTOR_POINT) * rig.lengths_m[bones, None] * world[:, bones][..., 1]
+    frame = _root_axes(context, contract)
+    axes = {"rest_hips": rig.orientations[0], "posed_hips": world[:, 0], "armature": np.eye(3)}
+    own = np.broadcast_to(axes[contract.conventions[told_by.ROOT_FRAME.name]], frame.shape)
+    points = np.einsum("tab,tcb,tkc->tka", frame, own, heads[:, bones] + past_head)
+    told = _chosen(contract, told_by.ROOT_RELATIVE)(points, np.zeros(3), matrix_to_quat(frame)[:, None])
+    return np.asarray(told[:, _chosen(contract, told_by.EFFECTOR_ORDER)])
+
+
+def _root_axes(context: FloatArray, contract: Any) -> FloatArray:
+    """The root's axes as columns, (N, 3, 3): two are told, the third stands across."""
+    forward, up = _chosen(contract, told_by.ROOT_AXES)
+    axes = np.empty((len(context), 3, 3))
+    axes[..., forward] = context[:, _CONTEXT["root_forward"].range]
+    axes[..., up] = context[:, _CONTEXT["root_up"].range]
+    across = 3 - forward - up
+    axes[..., across] = cross(axes[..., (across + 1) % 3], axes[..., (across + 2) % 3])
+    return axes
 
 
 def _motion_problems(context: FloatArray) -> Iterator[Problem]:

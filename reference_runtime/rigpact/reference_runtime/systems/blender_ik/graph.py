@@ -22,8 +22,10 @@ STAGES = (
     Stage(
         "context", contract.CONTEXT, ("effectors", "root", "ground", "motion"), context.context, context.context_bound,
         (
-            context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EFFECTOR_ROTATION_SPACE,
-            context.EFFECTOR_ORDER, context.HEIGHT, context.CONTACT_FLAGS,
+            context.ROOT_FRAME, context.ROOT_RELATIVE, context.ROOT_AXES, context.EULER_ORDER, context.EULER_TRIPLE,
+            context.EFFECTOR_QUATERNION, context.EFFECTOR_ROTATION_SENSE, context.EFFECTOR_ROTATION_SPACE,
+            context.EFFECTOR_POINT, context.EFFECTOR_ORDER, context.HEIGHT, context.FEET_ORDER, context.CONTACT_FLAGS,
+            context.TASK_NUMBERS,
         ),
     ),
     Stage(
@@ -44,11 +46,15 @@ STAGES = (
     ),
     Stage(
         "positions", contract.POSITIONS, ("rotations", "limited", "root"), stages.positions, stages.positions_bound,
-        (stages.CLAMP_PLACE, stages.ROTATION_VECTOR, stages.REST_ORIENTATION, stages.LOCAL_ORDER, stages.FK_ROOT), _METRES,
+        (
+            stages.CLAMP_PLACE, stages.ROTATION_VECTOR, stages.KINEMATICS_SENSE, stages.REST_ORIENTATION, stages.LOCAL_ORDER,
+            stages.FK_ROOT, stages.ARMATURE_ROTATION,
+        ),
+        _METRES,
     ),
     Stage(
         "effector_error", contract.EFFECTOR_ERROR, ("positions", "effectors", "root"), stages.effector_error,
-        stages.error_bound, (stages.TARGET_SPACE,), _METRES,
+        stages.error_bound, (stages.TARGET_SPACE, context.ROOT_FRAME, stages.ERROR_MEASURE), _METRES,
     ),
 )  # fmt: skip
 SYSTEM = System(
@@ -62,4 +68,6 @@ SYSTEM = System(
     numbers=rig.read_constants,
     constant_problems=rig.constant_problems,
     data_problems=recording_problems,
+    published={"context": ("inputs", "train_inputs"), "rotations": ("outputs", "train_outputs")},
+    template=rig.declared_constants,
 )

@@ -1,7 +1,7 @@
 """Forward kinematics with rest orientations: local rotations of 23 bones to the world positions of their heads.
 
-W_root = B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W = W_parent (B_parentᵀ B) A; B rest
-orientation, h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
+W_root = R B_0 A_0; child: P = P_parent + W_parent B_parentᵀ (h - h_parent), W = W_parent (B_parentᵀ B) A; R the armature's own
+rotation, B rest orientation, h rest head, A local rotation. Bones of one depth are computed together. Numpy, float64.
 """
 
 from __future__ import annotations
@@ -52,14 +52,18 @@ def forward_kinematics(
     local: FloatArray,
     root_m: FloatArray,
     turn: Callable[[FloatArray, FloatArray], FloatArray] = np.matmul,
+    armature: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Heads (..., J, 3) in metres and world orientations (..., J, 3, 3).
 
-    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) position of the root's head. turn: a bone's rest
-    rotation and its local rotation -> its rotation in its parent; a rotation is local to the rest pose: B A.
+    local: (..., J, 3, 3) rotations from rest; root_m: (..., 3) position of the root's head. turn: the bones' rest rotations
+    and their local rotations -> their rotations in their parents; a rotation is local to the rest pose: B A. armature: its
+    rotation in the world (..., 3, 3), if it is turned.
     """
     turned = turn(chain.turns, local)
     orientations = turned.copy()
+    if armature is not None:
+        orientations[..., 0, :, :] = armature @ turned[..., 0, :, :]
     heads = np.empty(local.shape[:-1])
     heads[..., 0, :] = root_m
     for bones, parents in chain.levels:

@@ -55,4 +55,6 @@ SYSTEM = System(
     classes=("exercise_logits", "form_logits"),
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
+    published={"imu": ("imu_data", "imu_data_full"), "pose": ("pose_mean",), "log_variance": ("pose_log_var",)},
+    template=lambda: {"temperature": 1.0},
 )

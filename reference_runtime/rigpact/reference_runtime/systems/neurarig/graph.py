@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rigpact.contract.systems import neurarig as contract
 from rigpact.contract.systems.stage import Measure, Stage
-from rigpact.contract.systems.system import System
+from rigpact.contract.systems.system import Architecture, System
 from rigpact.reference_runtime.systems.network import answer_of
 from rigpact.reference_runtime.systems.neurarig import knobs, stages
 
@@ -62,4 +62,6 @@ SYSTEM = System(
     fps=contract.FPS,
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
+    template=contract.declared_constants,
+    architecture=Architecture(contract.PARAMETER_COUNT, ("Relu",)),
 )

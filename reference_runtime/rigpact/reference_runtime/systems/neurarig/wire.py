@@ -5,6 +5,8 @@
     0x03 reply       float32s of the rotations; 1 + 24 * 4 = 97 bytes
     0 or 1 byte      a ping
 
+The public plug-in speaks without a first byte: a datagram is its float32s, and the port says whether it is a frame or a reply.
+
 Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
 """
 
@@ -50,12 +52,13 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Profile:
-    """One use of the protocol: the bones of the handshake, floats of a frame and of a reply."""
+    """One use of the protocol: the bones of the handshake, floats of a frame and a reply, whether a first byte says the kind."""
 
     name: str
     bones: tuple[str, ...]
     frame_floats: int
     reply_floats: int
+    has_header: bool = True
 
 
 LEGS = Profile("legs", ("pelvis", *BONES), PACKET.width, RAW_ROTATIONS.width)
@@ -107,6 +110,9 @@ def decode_at_server(datagram: bytes, profile: Profile) -> Message:
         return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
         return Ping()
+    if not profile.has_header:
+        values = _headless(datagram, profile.frame_floats, Reason.FRAME_LENGTH)
+        return values if isinstance(values, Refusal) else Frame(values)
     kind = datagram[0]
     if kind == HANDSHAKE:
         return _handshake(datagram)
@@ -120,6 +126,9 @@ def decode_at_client(datagram: bytes, profile: Profile) -> Message:
     """The server's datagram as a message or a `Refusal`, also for a wrong length (the published bug: 25 bytes)."""
     if len(datagram) <= 1:
         return Ping()
+    if not profile.has_header:
+        bare = _headless(datagram, profile.reply_floats, Reason.REPLY_LENGTH)
+        return bare if isinstance(bare, Refusal) else Reply(bare)
     expected = 1 + 4 * profile.reply_floats
     if datagram[0] != REPLY:
         return Refusal(Reason.UNKNOWN_KIND, f"0x{datagram[0]:02x}")
@@ -128,6 +137,14 @@ def decode_at_client(datagram: bytes, profile: Profile) -> Message:
         return Refusal(Reason.REPLY_LENGTH, f"{len(datagram)} bytes, expected {expected}{cut}")
     values = _floats(datagram)
     return Reply(values) if np.isfinite(values).all() else Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
+
+
+def _headless(datagram: bytes, floats: int, wrong: Reason) -> FloatArray | Refusal:
+    """The floats of a datagram without a first byte."""
+    if len(datagram) != 4 * floats:
+        return Refusal(wrong, f"{len(datagram)} bytes, expected {4 * floats}")
+    values: FloatArray = np.frombuffer(datagram, "<f4").astype(np.float32)
+    return values if np.isfinite(values).all() else Refusal(Reason.NOT_FINITE, f"float {_first_bad(values)}")
 
 
 def encode_handshake(bones: tuple[str, ...]) -> bytes:

@@ -52,4 +52,6 @@ SYSTEM = System(
     numbers=contract.read_constants,
     constant_problems=contract.constant_problems,
     data_problems=recording_problems,
+    published={"mesh": ("arr_1", "anim_4D"), "rig_parameters": ("arr_0", "anim")},
+    template=contract.declared_constants,
 )

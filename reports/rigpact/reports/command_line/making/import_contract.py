@@ -15,13 +15,19 @@ def import_contract(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="deploy.yaml, an IO descriptor, LEAPP's YAML, an .onnx of mjlab, a .bin of weights."
+            metavar="FILE",
+            help="deploy.yaml, an IO descriptor, LEAPP's YAML, an .onnx of mjlab, weights (.bin, .pt, .pth.tar, .npz).",
         ),
     ],
     *,
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="FILE", help="The contract (.toml) to write; the model (.onnx) of a .bin."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The contract (.toml) to write; the model (.onnx) of weights; arrays (.npz).",
+        ),
     ],
     onnx: Annotated[
         Path | None, typer.Option("--onnx", metavar="FILE", help="The network that the file belongs to.")
@@ -36,6 +42,16 @@ def import_contract(
         float | None,
         typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
     ] = None,
+    hidden: Annotated[
+        str | None,
+        typer.Option(
+            "--hidden", metavar="NAME", help="The function between the layers of weights: Relu, LeakyRelu:0.1, Tanh."
+        ),
+    ] = None,
+    last: Annotated[str, typer.Option("--last", metavar="NAME", help="The function behind the last layer.")] = "none",
+    below: Annotated[
+        str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     output_format: Format = OutputFormat.TEXT,
 ) -> None:
@@ -49,7 +65,7 @@ def import_contract(
 
     if out.exists() and not force:
         raise UnusableInput(out, "a file", "none yet", "--force writes over it")
-    imported = import_file(ImportRequest(file, out, onnx, recording, fps))
+    imported = import_file(ImportRequest(file, out, onnx, recording, fps, hidden, last, below))
     write_bytes(out, imported.content)
     lines = [f"{out} written: {imported.what}"]
     notes = list(imported.notes)

@@ -40,7 +40,7 @@ def init(
     from rigpact.contract.files import write_bytes
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.setup.doctor import print_examination
-    from rigpact.reports.gate.setup.found_files import project_files
+    from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
     from rigpact.reports.git_revision import known_revision
     from rigpact.reports.terminal import say, show
@@ -48,7 +48,9 @@ def init(
     path = folder / FILE_NAME
     if path.exists() and not force:
         raise UnusableInput(path, "a configuration", "none yet", "--force writes over it")
+    started = [] if find_files(folder).bundles else _start_from_published(folder)
     found = project_files(folder)
+    found.notes[:0] = started
     revisions = ("origin/main", "origin/master") if found.has_revisions else ()
     base = next((name for name in revisions if known_revision(name)), None)
     budget = budget_text(*_figures(folder, found))
@@ -62,6 +64,19 @@ def init(
     if output_format is OutputFormat.TEXT:
         show(partial(print_examination, examination, place=path))
         say("now: rigpact gate")
+
+
+def _start_from_published(folder: Path) -> list[str]:
+    """In a checkout of the project that a hosted system comes from: write that system's contract; what was written, in words."""
+    from rigpact.reports.gate.setup.found_files import find_files
+    from rigpact.reports.gate.setup.published_files import write_published_contract
+
+    written = write_published_contract(folder, find_files(folder).columns)
+    if written is None:
+        return []
+    path, data = written
+    said = f"{data.path.as_posix()} holds {', '.join(data.stages)} as the project of {data.system.title} writes them"
+    return [f"{path} written, with the published constants: {said}"]
 
 
 def _what_can_be_judged(path: Path) -> Examination:

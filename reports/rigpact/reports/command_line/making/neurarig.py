@@ -1,4 +1,4 @@
-"""`rigpact neurarig serve` and `play`: both ends of NeuraRig's wire, on this machine by default."""
+"""`rigpact neurarig serve`, `play` and `read`: both ends of NeuraRig's wire, on this machine by default, and a capture of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rigpact.reference_runtime.systems.neurarig.client import Played
     from rigpact.reference_runtime.systems.neurarig.session import Learner, Session
 
-neurarig = typer.Typer(help="Serve or play NeuraRig's UDP protocol.", no_args_is_help=True, rich_markup_mode=None)
+neurarig = typer.Typer(help="Serve, play or read NeuraRig's UDP protocol.", no_args_is_help=True, rich_markup_mode=None)
 Host = Annotated[str, typer.Option("--host", help="IPv4 address.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="UDP port; 0 takes a free one.")]
 ContractFile = Annotated[
@@ -169,6 +169,43 @@ def play(
         for words, count in played.refusals.items():
             stdout().print(f"refused {count} times: {words}", markup=False)
     raise typer.Exit(0 if len(played.replies) == played.sent else 1)
+
+
+@neurarig.command()
+def read(
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A .pcap of tcpdump or Wireshark.")],
+    bundle: Annotated[Path, typer.Option("--bundle", metavar="FILE", help="The contract file, neurarig.json.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Trace of the frames and their replies.")],
+    *,
+    port: Port = 6003,
+    reply_port: Annotated[
+        int | None,
+        typer.Option("--reply-port", metavar="PORT", help="Where replies are sent to; else they come from --port."),
+    ] = None,
+    output_format: Format = OutputFormat.TEXT,
+) -> None:
+    """Make a recording of a captured session of engine and server.
+
+    What is refused is shown with the reason. Exit status 0; 2 where the capture holds no frame. A declared contract with the
+    vectors packet and reply reads datagrams without a first byte, as the public plug-in sends them.
+    """
+    from rigpact.contract.files import read_bytes
+    from rigpact.reference_runtime.systems.neurarig.capture import read_capture
+    from rigpact.reports.running.played import contract_of_wire, write_captured
+    from rigpact.reports.terminal import print_json, stdout
+
+    contract, profile = contract_of_wire(bundle)
+    captured = read_capture(read_bytes(capture), capture, port, profile, reply_port)
+    write_captured(out, contract, captured)
+    if output_format is OutputFormat.JSON:
+        counts = {"frames": len(captured.frames), "replies": len(captured.replies)}
+        print_json({**counts, "refused": captured.refusals.total(), "refusals": dict(captured.refusals)})
+        return
+    stdout().print(
+        f"{len(captured.frames)} frames, {len(captured.replies)} replies, {captured.refusals.total()} datagrams refused"
+    )
+    for words, count in captured.refusals.items():
+        stdout().print(f"refused {count} times: {words}", markup=False)
 
 
 def _summary(played: Played) -> dict[str, Any]:

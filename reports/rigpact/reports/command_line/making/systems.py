@@ -22,7 +22,9 @@ def systems(
     write_contract: Annotated[
         Path | None,
         typer.Option(
-            "--write-contract", metavar="FILE", help="Write a contract file of NAME to start from, without constants."
+            "--write-contract",
+            metavar="FILE",
+            help="Write a contract file of NAME to start from, with the published constants.",
         ),
     ] = None,
     output_format: Format = OutputFormat.TEXT,

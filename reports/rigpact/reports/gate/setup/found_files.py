@@ -17,6 +17,7 @@ from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import NoVector, is_named_columns
 from rigpact.reference_runtime.recordings.tables import SUFFIXES
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace, is_trace_path, read_trace
+from rigpact.reports.importing.stacks.torch_weights import is_of_torch
 from rigpact.reports.terminal import tracked
 
 MAX_FILES = 5000
@@ -82,8 +83,11 @@ def project_files(folder: Path) -> FoundFiles:
     """
     found = find_files(folder)
     if not found.bundles:
-        hint = "run it where norm_template.json or a contract of your own lies"
-        raise UnusableInput(folder, "no schema bundle below it", "a folder with a bundle or a contract file", hint)
+        hint = "run it where norm_template.json or a contract of your own lies; rigpact systems NAME --write-contract starts one"
+        beside = "".join(f"; {note}" for note in found.notes[:3])
+        raise UnusableInput(
+            folder, f"no schema bundle below it{beside}", "a folder with a bundle or a contract file", hint
+        )
     system = system_of(read_document(folder / found.bundles[0]))
     own = [entry for entry in found.traces if (entry[1].header.system or ENEMY_ANIMATION) == system.name]
     own += _named_columns(folder, found)
@@ -188,12 +192,17 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _is_of_a_project(path: Path) -> bool:
     is_read = path.suffix in (".json", ".toml", _MODEL) or is_trace_path(path) or path.name.lower().endswith(SUFFIXES)
-    return is_read and path.name not in _OTHER_SETTINGS
+    return (is_read or is_of_torch(path)) and path.name not in _OTHER_SETTINGS
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     if path.suffix == _MODEL:
         found.models.append(path)
+    elif is_of_torch(path):
+        name = path.as_posix()
+        found.notes.append(
+            f"{name} holds weights of torch: rigpact import {name} --hidden NAME -o {name.partition('.')[0]}.onnx"
+        )
     elif is_named_columns(folder / path):
         found.columns.append(path)
     elif is_trace_path(path):

@@ -97,7 +97,7 @@ def _patterns(found: FoundFiles) -> list[str]:
     mixed = {path.parent for path in others} | {Path()}
     patterns = []
     for folder, inside in folders.items():
-        whole = folder not in mixed and len(inside) > 1
+        whole = folder not in mixed and len(inside) > 1 and all(clip.suffix == ".json" for clip in inside)
         patterns += [f"{folder.as_posix()}/*.json"] if whole else [path.as_posix() for path in inside]
     return patterns
 

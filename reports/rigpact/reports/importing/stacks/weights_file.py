@@ -8,6 +8,7 @@ except after the last, then y · std + mean.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,34 @@ def weights_to_onnx(weights: Weights) -> bytes:
     ]
     initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
     graph = helper.make_graph(nodes, "weights", ends[:1], ends[1:], initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], producer_name="rigpact")
+    model.ir_version = 9
+    checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def layers_to_onnx(
+    layers: Sequence[tuple[FloatArray, FloatArray]], hidden: str, last: str, names: tuple[str, str]
+) -> bytes:
+    """Linear layers (in, out) with a function between them and one behind: `Relu`, `LeakyRelu:0.1`, `none`. A free batch axis."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    nodes: list[Any] = []
+    arrays: list[Any] = []
+    made = names[0]
+    for place, (matrix, bias) in enumerate(layers):
+        is_last = place == len(layers) - 1
+        arrays += [numpy_helper.from_array(matrix, f"W{place}"), numpy_helper.from_array(bias, f"b{place}")]
+        nodes.append(helper.make_node("Gemm", [made, f"W{place}", f"b{place}"], [f"sum{place}"]))
+        op, _, slope = (last if is_last else hidden).partition(":")
+        made = names[1] if is_last else f"h{place}"
+        attributes = {"alpha": float(slope)} if slope else {}
+        nodes.append(helper.make_node("Identity" if op == "none" else op, [f"sum{place}"], [made], **attributes))
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
+        for name, width in zip(names, (layers[0][0].shape[0], layers[-1][0].shape[1]), strict=True)
+    ]
+    graph = helper.make_graph(nodes, "weights", ends[:1], ends[1:], arrays)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], producer_name="rigpact")
     model.ir_version = 9
     checker.check_model(model)

@@ -1,0 +1,60 @@
+"""Blender IK against the add-on's formulas, written again without rigpact: they agree, and their mistakes are named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ..scores.planted import shortcomings
+from ..scores.upstream import blender_ik, blender_ik_side
+from ..scores.upstream.blender_ik import NAMED
+
+
+@pytest.fixture(scope="module")
+def scene() -> blender_ik.Scene:
+    """The committed files, read once."""
+    return blender_ik.Scene()
+
+
+def test_the_add_ons_formulas_agree_in_every_stage(scene: blender_ik.Scene) -> None:
+    """A tool that alarms on the upstream itself is not tried twice."""
+    found = scene.explained()
+    assert found.verdict == "agrees"
+    assert [stage.stage for stage in found.stages if stage.ok] == list(scene.contract.system.graph.names)[4:]
+
+
+@pytest.mark.parametrize("name", blender_ik.FEW)
+def test_a_mistake_in_the_add_ons_formulas_is_named(scene: blender_ik.Scene, name: str) -> None:
+    """ "It differs in context" sends an animator searching for a day; "the feet are swapped" is a line of code."""
+    planted = next(each for each in blender_ik.MISTAKES if each.name == name)
+    (answer,) = scene.answers([planted])
+    assert (answer.word, answer.first) == ("named", planted.stages[0]), answer.said
+
+
+def test_every_mistake_of_the_table_changes_the_recording(scene: blender_ik.Scene) -> None:
+    """A misspelt name plants nothing, and its row says so of nothing."""
+    honest = scene.upstream.record()
+    for planted in blender_ik.MISTAKES:
+        rows = scene.upstream.record(planted.name)
+        first = next((stage for stage in rows if not np.array_equal(rows[stage], honest[stage])), "")
+        assert first == planted.stages[0], planted.name
+    assert len(blender_ik.MISTAKES) >= 14
+
+
+def test_the_formulas_share_no_code_with_rigpact() -> None:
+    """A transcription that calls the code under test agrees with it whatever it computes."""
+    source = Path(blender_ik_side.__file__).read_text(encoding="utf-8")
+    assert not re.findall(r"^(?:from|import) (?:rigpact|\.)", source, re.MULTILINE)
+
+
+def test_the_score_misses_no_bar(scene: blender_ik.Scene) -> None:
+    """A page that says "named" of what is only located is an advertisement."""
+    planted = [each for each in blender_ik.MISTAKES if each.name in blender_ik.FEW[:1]]
+    (good,) = scene.answers(planted)
+    assert shortcomings([good], {"run": scene.explained().verdict}, NAMED) == []
+    bad = blender_ik.judged(planted[0], scene.explained("no_clamp"))
+    assert bad.word == "misleading"
+    assert len(shortcomings([bad], {"run": scene.explained("no_clamp").verdict}, NAMED)) == 4

@@ -1,0 +1,64 @@
+"""Arrays out of files that are no recordings yet: data sets in JSON, dictionaries of tensors; as a .npz."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
+from rigpact.contract.statistics import FloatArray
+from rigpact.reports.importing.stacks.torch_weights import arrays_of
+
+
+def arrays_in(path: Path, below: str) -> dict[str, FloatArray]:
+    """Every array by its path in the file, those below one path by the rest of it; UnusableInput where there are none."""
+    if path.suffix.lower() == ".json":
+        every = dict(_arrays(bytes_to_json(read_bytes(path), path).data, "", 0))
+    else:
+        every = arrays_of(path)
+    found = {name.removeprefix(below).lstrip("."): rows for name, rows in every.items() if _is_below(name, below)}
+    if not found:
+        held = ", ".join(list(every)[:6]) or "no array of numbers"
+        raise UnusableInput(path, held, f"arrays below {below!r}" if below else "an array of numbers")
+    return found
+
+
+def _is_below(name: str, below: str) -> bool:
+    return not below or name.startswith((f"{below}.", f"{below}["))
+
+
+def _arrays(value: Any, name: str, depth: int) -> Iterator[tuple[str, FloatArray]]:
+    """Rectangular lists of numbers by their path: `sequences[0].imu_data`."""
+    if depth > MAX_JSON_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _arrays(each, f"{name}.{key}" if name else str(key), depth + 1)
+    elif isinstance(value, list) and value:
+        rows = _rectangular(value)
+        if rows is not None:
+            yield name, rows
+            return
+        for place, each in enumerate(value):
+            yield from _arrays(each, f"{name}[{place}]", depth + 1)
+
+
+def _rectangular(value: list[Any]) -> FloatArray | None:
+    try:
+        rows = np.asarray(value)
+    except ValueError:
+        return None
+    return rows.astype(np.float64) if rows.dtype.kind in "iuf" else None
+
+
+def arrays_to_npz(arrays: Mapping[str, FloatArray]) -> bytes:
+    """The bytes of a .npz with arrays of these names."""
+    stream = io.BytesIO()
+    named: dict[str, Any] = dict(arrays)
+    np.savez(stream, **named)
+    return stream.getvalue()
