@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,10 @@ from rigpact.reports.comparing.judgement import judge
 
 @dataclass(frozen=True)
 class DiffRequest:
-    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both."""
+    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both.
+
+    teacher: the clip that both predict, or a teacher batch of it.
+    """
 
     a: Path
     b: Path
@@ -28,18 +31,22 @@ class DiffRequest:
     stages: Sequence[str] = ()
     table: Path | None = None
     onnx: Path | None = None
+    teacher: Path | None = None
 
 
 def diff(request: DiffRequest) -> FindingsReport:
     """Compare any two recordings of one system; without a contract, only published poses are compared."""
     contract = optional_contract(request.contract)
-    first, second = _recordings(request, contract)
+    first, second = (_recording(path, contract) for path in (request.a, request.b))
+    teacher = None if request.teacher is None else _recording(request.teacher, contract)
     network = None
     if request.onnx is not None:
         if contract is None:
             raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
         network = files_of(contract).network(request.onnx, contract)
-    comparison = compare(first, second, contract, only=tuple(request.stages), network=network)
+    comparison = compare(first, second, contract, only=tuple(request.stages), network=network, teacher=teacher)
+    if teacher is not None and comparison.baseline is None:
+        raise UnusableInput("--teacher", "no published pose with a known next one", "two recordings of y_out")
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")
@@ -49,9 +56,9 @@ def diff(request: DiffRequest) -> FindingsReport:
     return judge(comparison)
 
 
-def _recordings(request: DiffRequest, contract: Any) -> Iterator[Recording]:
-    for path in (request.a, request.b):
-        if contract is None and is_named_columns(path) and not is_trace_path(path):
-            expected = f"the contract: {path.name} holds columns, and the contract says what they are"
-            raise UnusableInput("--bundle", "none", expected)
-        yield read_recording(path) if contract is None else files_of(contract).recording(path, contract)
+def _recording(path: Path, contract: Any) -> Recording:
+    if contract is None and is_named_columns(path) and not is_trace_path(path):
+        expected = f"the contract: {path.name} holds columns, and the contract says what they are"
+        raise UnusableInput("--bundle", "none", expected)
+    found: Recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
+    return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.comparing.checkpoints import summary_of
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
 from rigpact.reports.comparing.recorded_with import about_contract, about_models
@@ -140,7 +141,8 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         },
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
-        "baseline": None if comparison.baseline is None else vars(comparison.baseline),
+        "measures_cm": comparison.pose is not None and comparison.pose.cm is not None,
+        "baseline": _baseline_summary(comparison),
     }
 
 
@@ -182,6 +184,15 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for bone in order.tolist()
     ]
+
+
+def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
+    """Each side against the clip. A raw clip is no rival, and neither is a side that says the same."""
+    if comparison.baseline is None or comparison.pose is None:
+        return None
+    differs = comparison.stages[comparison.posed].first_frame_over is not None
+    are_rivals = differs and not any(side.is_the_clip for side in (comparison.a, comparison.b))
+    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=are_rivals)
 
 
 def _finite_or_none(value: Any) -> float | None:

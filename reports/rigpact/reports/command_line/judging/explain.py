@@ -10,10 +10,9 @@ import typer
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
-    Format,
-    OutputFormat,
     Settings,
 )
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
 
 
 def explain(
@@ -46,7 +45,7 @@ def explain(
         typer.Option("--allow-unjudged", metavar="STAGE", help="A recorded stage that may stay unjudged; repeatable."),
     ] = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
-    output_format: Format = OutputFormat.TEXT,
+    output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Name the convention that differs, or say that none does.
 
@@ -54,6 +53,7 @@ def explain(
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
@@ -65,8 +65,10 @@ def explain(
         recording, files, given, with_pairs=not singles_only, allow_unjudged=tuple(allow_unjudged or ())
     )
     diagnosis, notes = explain_recording(request)
-    if output_format is OutputFormat.JSON:
+    if output_format == JSON:
         print_json(diagnosis.to_json())
+    elif output_format != TEXT:
+        print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
     else:
         console = stdout()
         for note in notes:
