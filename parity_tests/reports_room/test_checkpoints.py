@@ -217,6 +217,21 @@ def test_traces_of_two_checkpoints_are_judged_by_a_clip(
     assert baseline["b_deg"] == pytest.approx(0.0, abs=1e-4)
 
 
+def test_a_pose_that_inherits_its_difference_is_ranked_too(
+    diff: Any, command: Any, demo_bundle: Path, demo_run: Path
+) -> None:
+    """Poses may only follow an earlier stage; they are what a player sees, and a teacher was named to judge them."""
+    other = demo_run.with_name("other.trace.jsonl")
+    clip, knob = demo_bundle / "clips" / "Sneak_Turn.json", ("--set", "compose_order=prev_delta")
+    words = ("--onnx", demo_bundle / "model.onnx", "--clip", clip, *knob, "-o", other)
+    assert command("run", demo_bundle / "norm_template.json", *words).status == 0
+
+    assert baseline_of(diff(other, demo_run, "--format", "json"))["better"] == "b"
+    # without a teacher it is a question of who computes it wrongly, not of who predicts better
+    own = command("diff", other, demo_run, "--bundle", demo_bundle / "norm_template.json", "--format", "json")
+    assert baseline_of(own)["better"] is None
+
+
 def test_the_clip_itself_is_no_rival(diff: Any, predicted: Any, demo_bundle: Path) -> None:
     """A clip beats every prediction of it."""
     answer = diff(demo_bundle / "clips" / "Sneak_Turn.json", predicted("some", everywhere(3.0)), "--format", "json")

@@ -68,8 +68,7 @@ class Comparison:
 
         A network's answers to different inputs do not belong to them: they are waived.
         """
-        answers = _system_of(self.contract).graph.answers
-        return 0 if stage in answers or stage not in self.stages else self.stages[stage].unknown
+        return 0 if stage in self.answers or stage not in self.stages else self.stages[stage].unknown
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
@@ -79,6 +78,11 @@ class Comparison:
     def posed(self) -> str:
         """The stage that holds the published rotations of the bones."""
         return _system_of(self.contract).posed
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The stages that are a network's answers."""
+        return frozenset(_system_of(self.contract).graph.answers)
 
     @property
     def stage_order(self) -> Sequence[str]:

@@ -46,7 +46,9 @@ def diff(request: DiffRequest) -> FindingsReport:
         network = files_of(contract).network(request.onnx, contract)
     comparison = compare(first, second, contract, only=tuple(request.stages), network=network, teacher=teacher)
     if teacher is not None and comparison.baseline is None:
-        raise UnusableInput("--teacher", "no published pose with a known next one", "two recordings of y_out")
+        raise UnusableInput(
+            "--teacher", "no published pose with a known next one", "two recordings of y_out with the bones of the clip"
+        )
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")

@@ -187,12 +187,22 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
-    """Each side against the clip. A raw clip is no rival, and neither is a side that says the same."""
     if comparison.baseline is None or comparison.pose is None:
         return None
-    differs = comparison.stages[comparison.posed].first_frame_over is not None
-    are_rivals = differs and not any(side.is_the_clip for side in (comparison.a, comparison.b))
-    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=are_rivals)
+    rivals = _are_rivals(comparison)
+    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=rivals)
+
+
+def _are_rivals(comparison: Comparison) -> bool:
+    """Whether one of two predictions may be better: their networks answer otherwise, or a teacher is named to judge them.
+
+    A raw clip is no rival. Where a later stage is the first that differs, one side computes it wrongly: that is no contest.
+    """
+    first, sides = comparison.first_divergence, (comparison.a, comparison.b)
+    if first is None or comparison.baseline is None or any(side.is_the_clip for side in sides):
+        return False
+    answers = comparison.answers & comparison.stages.keys()
+    return comparison.baseline.holder not in sides or first[1] in (answers or {comparison.posed})
 
 
 def _finite_or_none(value: Any) -> float | None:

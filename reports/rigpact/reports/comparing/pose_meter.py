@@ -21,8 +21,12 @@ _WRITTEN = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Errors against the clip's own next pose, of each side and of copying the last pose: a row for each of `frames`."""
+    """Errors against the clip's own next pose, of each side and of copying the last pose: a row for each of `frames`.
 
+    holder: the recording that holds the clip's poses, one of the sides or the teacher.
+    """
+
+    holder: Recording
     frames: NDArray[np.int64]
     a: PoseError
     b: PoseError
@@ -93,8 +97,6 @@ class PoseMeter:
         room = len(targets.rows), six // 6
         self._between = self._room(room)
         self._has_targets = targets.width == six
-        if targets.width and not self._has_targets:
-            raise UnusableInput(targets.holder.path, f"{targets.width // 6} bones", f"{six // 6}, as in the recordings")
         self._against = tuple(self._room(room) for _ in range(3)) if self._has_targets else ()
         self._known = np.zeros(len(targets.rows), bool)
 
@@ -126,4 +128,4 @@ class PoseMeter:
             PoseError(room.deg[self._known], None if room.cm is None else room.cm[self._known])
             for room in self._against
         )
-        return self._between, Baseline(frames[self._known], a, b, last)
+        return self._between, Baseline(self._targets.holder, frames[self._known], a, b, last)
