@@ -224,12 +224,17 @@ def _comparison(clip: ClipView, bundle: BundleView) -> _Comparison | None:
     six, pose, std = clip.shaped("BoneRotations", -1, 6), bundle.mean_pose, bundle.statistic("StdX", bundle.state)
     if six is None or clip.rotations is None or pose is None or std is None or six.shape[1] != len(pose):
         return None
-    if not is_finite_float32(std.values) or (clip.bone_names and clip.bone_names != bundle.bone_names):
+    others = any(ours != theirs for ours, theirs in zip(clip.bone_names, bundle.bone_names, strict=False))
+    if others or not is_finite_float32(std.values):
         return None
     deviations = bundle.rotations_of(std.values, std.layout)
     if deviations is None:
         return None
     # |turn|² is at most the sum of the squares by which the six numbers change, and at least half of it
     spread = np.maximum(np.sqrt(np.sum(deviations**2, axis=-1)), _ROUNDED_RAD)
-    rotations = ClipRotations(six, clip.columns, bundle.bone_names, bundle.skeleton or clip.skeleton, clip.rotations)
+    names = bundle.bone_names if len(bundle.bone_names) == len(pose) else ()
+    skeletons = [
+        each for each in (bundle.skeleton, clip.skeleton) if each is not None and len(each.parents) == len(pose)
+    ]
+    rotations = ClipRotations(six, clip.columns, names, skeletons[0] if skeletons else None, clip.rotations)
     return _Comparison(clip, bundle, rotations, pose, spread)
