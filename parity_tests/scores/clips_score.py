@@ -33,6 +33,10 @@ Every row is a mistake of an exporter, made on the rotations of a sound clip. Th
 CLIP` compares the clip's mean pose with the bundle's under every reading, and names the one that fits where the declared one
 does not.
 
+What cannot be told: two bones that are exchanged, if their mean poses are no farther apart than they move in training; a few rows
+of a clip whose motion is not in the statistics (RP904 warns); a root that is tilted, where the height of the root never varies; a
+body that really walks a quarter turn off its root, under statistics without such a walk, is taken for a turned root.
+
 This page is generated: `python -m parity_tests.scores.clips_score docs/clip-conventions.md`.
 """
 Rotations = np.ndarray[Any, np.dtype[np.float64]]
