@@ -186,6 +186,11 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("a root row too many in front", in_xz(extra_root), "RP562", "every row stands one behind"),
     Mistake("the first row at the end", rows(lambda bones: [*range(1, len(bones)), 0]), "RP562", "every row stands one before"),
     Mistake("left and right exchanged", rows(twin), "RP912", "left and right"),
+    Mistake(
+        "the row of hand_l missing, the last one twice",
+        rows(lambda bones: [b if b < bones.index("hand_l") else min(b + 1, len(bones) - 1) for b in range(len(bones))]),
+        "RP562", "from about .* on, every row stands one before",
+    ),
     exchange("pelvis", "head"),
     exchange("clavicle_l", "clavicle_r"),
     exchange("hand_l", "hand_r"),

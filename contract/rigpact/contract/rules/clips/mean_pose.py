@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -124,18 +125,19 @@ class _Comparison:
         """
         if not np.any(self.own_rad > _FAR * self.spread_rad):
             return ()
-        found = [reading for reading in readings_of(self.rotations) if self._fits(reading)]
-        found = found or [reading for reading in self._exchanges() if self._fits(reading)]
+        found = [each for each in chain(readings_of(self.rotations), self._exchanges()) if self._fits(each)]
         # of readings that fit alike up to rounding, the first
         ranked = sorted(found, key=lambda reading: round(self._left_over(reading), 6))
         near = [reading for reading in ranked if self._left_over(reading) <= _NEARER * self._left_over(ranked[0])]
-        others = {reading.kind: reading for reading in near[::-1] if reading.kind is not near[0].kind}
+        others = {
+            each.kind: each for each in near[::-1] if each.kind is not near[0].kind and not _are_same(each, near[0])
+        }
         return (*near[:1], *others.values())
 
     def _left_over(self, reading: PoseReading) -> float:
-        """The mean distance over all bones, radians; a bone without a row counts as declared."""
+        """The mean distance over all bones, radians; a bone without a row counts as one that is ordinary."""
         apart = _apart_rad(reading.pose, self.pose)
-        return float(np.where(np.isfinite(apart), apart, self.own_rad).mean())
+        return float(np.where(np.isfinite(apart), apart, np.minimum(self.own_rad, self.spread_rad)).mean())
 
     def moved(self, reading: PoseReading) -> NDArray[np.bool_]:
         """The bones on which a reading and the declared one differ, (B,); without those that it has no row for."""
@@ -209,6 +211,11 @@ class _Comparison:
 
     def _fit_deg(self, reading: PoseReading) -> float:
         return _mean_deg(_apart_rad(reading.pose, self.pose)[self.moved(reading)])
+
+
+def _are_same(a: PoseReading, b: PoseReading) -> bool:
+    """Whether two readings give one pose: one pair of twins exchanged is both sides exchanged."""
+    return bool(np.nanmax(_apart_rad(a.pose, b.pose)) <= _ROUNDED_RAD)
 
 
 def _apart_rad(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -153,7 +153,7 @@ def _shifted(clip: ClipRotations) -> Iterator[PoseReading]:
             pose[start:] = np.roll(mean[start:], -step, axis=0)
             pose[-1 if step > 0 else start] = np.nan
             behind = "behind" if step > 0 else "before"
-            which = "every row stands" if start == 0 else f"from {_bone(clip, start)} on, every row stands"
+            which = "every row stands" if start == 0 else f"from about {_bone(clip, start)} on, every row stands"
             yield PoseReading(Kind.ROWS, f"{which} one {behind} its bone's place", pose, row=start)
 
 
