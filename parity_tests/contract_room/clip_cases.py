@@ -65,10 +65,27 @@ def spinning(change: Callable[[int, Vector], Vector]) -> Edit:
     return each_frame(edit)
 
 
-def swapped_sides(sample: Any) -> None:
-    for frame in sample.clip["Frames"]:
-        pelvis, left, right = frame["BoneRotations"]
-        frame["BoneRotations"] = [pelvis, right, left]
+def little_motion(sample: Any) -> None:
+    """Statistics of limbs that hardly move, so that 17 degrees tell two of them apart."""
+    sample.bundle["StdX"] = [*sample.bundle["StdX"][:6], *[0.03] * 18, *sample.bundle["StdX"][24:]]
+
+
+def rows_read(change: Callable[[list[Vector]], list[Vector]]) -> Edit:
+    """An edit of the three rows of every frame."""
+
+    def edit(sample: Any) -> None:
+        little_motion(sample)
+        for frame in sample.clip["Frames"]:
+            frame["BoneRotations"] = change(frame["BoneRotations"])
+
+    return edit
+
+
+def transposed(row: Vector) -> Vector:
+    """Columns X and Z of the inverse."""
+    x, z = row[:3], row[3:]
+    y = [z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]]
+    return [x[0], y[0], z[0], x[2], y[2], z[2]]
 
 
 def lagging(sample: Any) -> None:
@@ -143,6 +160,9 @@ CASES = (
     Case("RP903", "clip", "/meta/units", put("centimeters", "clip", "meta", "units"), "'centimeters' in the clip"),
     Case("RP904", "clip", "/Frames", each_frame(lambda _, frame: add(100.0, frame["RootPosition"], 0)), "RootPosition"),
     Case("RP613", "clip", "/Frames/4", lambda s: add(50.0, s.clip["Frames"][4]["RootPosition"], 0), "RootPosition"),
-    Case("RP912", "clip", "/Frames/0/BoneRotations/1", swapped_sides, "exchanged"),
+    Case("RP560", "clip", "/Frames/0/BoneRotations", rows_read(lambda rows: [row[3:] + row[:3] for row in rows]), "Z and X"),
+    Case("RP561", "clip", "/Frames/0/BoneRotations", rows_read(lambda rows: [transposed(row) for row in rows]), "transposed"),
+    Case("RP562", "clip", "/Frames/0/BoneRotations/0", rows_read(lambda rows: [rows[2], rows[1], rows[0]]), "pelvis and thigh_r"),
+    Case("RP912", "clip", "/Frames/0/BoneRotations/1", rows_read(lambda rows: [rows[0], rows[2], rows[1]]), "exchanged"),
     Case("RP905", "clip", "/Frames/0/RootVelocityXY", put([0.2, 0.2], "bundle", "tanh_scales_rootvel"), "5.38 times"),
 )  # fmt: skip

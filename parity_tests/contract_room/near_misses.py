@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import model_cases
-from .clip_cases import add, foot, planted, spinning, times
+from .clip_cases import add, foot, little_motion, planted, rows_read, spinning, times
 from .rule_cases import META, SKELETON, Edit, both, drop, each_frame, put, scaled
 from .small_character import predicted_pose, rot6d, swing_rad
 from .teacher_cases import condition, others_output, predicting, recorded_output, remembered, residual_prediction
@@ -109,6 +109,10 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP644", "the engine's own start", remembered(lambda f: (max(f - 1, 0), f))),
     ("RP902", "half a millimetre", put([0.0, -0.1005, 0.0], "clip", "meta", "skeleton", "ref_local_offsets_m", 1)),
     ("RP904", "nine deviations", each_frame(lambda _, f: add(8.0, f["RootPosition"], 0))),
+    ("RP560", "limbs that move as in training", little_motion),
+    ("RP561", "a thigh that is held elsewhere", rows_read(lambda rows: [rows[0], rows[1], rows[1]])),
+    ("RP562", "a thigh that is held as the other one", rows_read(lambda rows: [rows[0], rows[1], rows[1]])),
+    ("RP912", "a thigh that is held as the other one", rows_read(lambda rows: [rows[0], rows[1], rows[1]])),
     ("RP907", "the declared frame t+1, the last row repeated", of_the_next_frame),
     ("RP908", "the declared frame t+1, the last row repeated", of_the_next_frame),
     ("RP616", "the declared frame t+1, the last row repeated", of_the_next_frame),

@@ -16,7 +16,8 @@ leaves its code in `RETIRED`.
     RP4xx model                                    RP9xx files that belong together; RP95x waivers;
                                                    RP96x to RP98x the gate
 
-The modules named `view`, auxiliary.py, rows.py and clip_features.py hold no rules: they turn files into what the rules judge.
+The modules named `view`, auxiliary.py, rows.py, clip_features.py and pose_readings.py hold no rules: they turn files into what
+the rules judge.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ from rigpact.contract.rules.bundle import (
     symmetry,
     timing,
 )
-from rigpact.contract.rules.clips import angular_velocity, clip_condition, clip_rotations, clips, feet, root_motion
+from rigpact.contract.rules.clips import (
+    angular_velocity,
+    clip_condition,
+    clip_rotations,
+    clips,
+    feet,
+    mean_pose,
+    root_motion,
+)
 from rigpact.contract.rules.family import Family
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import (
@@ -76,7 +85,7 @@ FAMILIES: tuple[Family, ...] = tuple(
         rotation_means, derived, rotation_spec,
         skeleton, symmetry, declaration, companion, model, model_graph, model_weights, clips, clip_rotations,
         root_motion, clip_condition, feet, angular_velocity, teacher, teacher_rows, history, prediction, recorded_output, across,
-        rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
+        mean_pose, rows_of_clip, comparison, run, canary, baseline, gate, reading, geometry, system_loading, systems, system_data,
         declarations, declared_profile, declared_orders, declared_numbers, declared_stages, declared_models, declared_metadata,
         stamp,
     )

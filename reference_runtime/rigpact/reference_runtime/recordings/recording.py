@@ -32,6 +32,7 @@ from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 TEACHER_STAGES = ("state", "cond", "contacts", "angvel", "pose_hist", "y_out")
 CLIP_STAGES = ("x_raw", "y_out")
+_CLIP = "raw clip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,11 @@ class Recording:
             return self
         words_to_precision(words, place)  # refused here, before anything is compared
         return replace(self, trace=replace(self.trace, resolution=words))
+
+    @property
+    def is_the_clip(self) -> bool:
+        """Whether this is the clip itself, no answer to it."""
+        return self.title == _CLIP
 
     def targets_at(self, rows: NDArray[np.int64]) -> FloatArray:
         """(len(rows), 6·B): for each of these rows the pose of the next frame, NaN if it is unknown."""
@@ -192,7 +198,7 @@ def _clip_recording(document: Document, contract: Contract | None) -> Recording:
         stages = {"x_raw": clip.state_rows(contract.state)[:-1], "y_out": recorded_poses(clip, contract)}
     return Recording(
         path=document.path,
-        title="raw clip",
+        title=_CLIP,
         trace=_trace(stages, clip.fps, document.path),
         possible=frozenset(CLIP_STAGES if contract else ("y_out",)),
         bone_names=_declared_bones(document.data.get("meta")),

@@ -5,7 +5,7 @@ The formats come from `rigpact.reports.renderers`. This module names only the tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,27 +13,48 @@ from rigpact.reports.renderers import FORMATS
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
+    from rigpact.reports.commenting.comment import Comment
 
 TEXT, JSON = "text", "json"
 """The two formats that a command prints itself: text for people, and its own JSON document."""
+MARKDOWN, HTML = "markdown", "html"
+"""The two formats of a comment: one screen, the answer first."""
 CHOICES = (TEXT, *(name for name in FORMATS if name != "terminal"))
 
 
-def _format(word: str) -> str:
-    if word not in CHOICES:
-        raise typer.BadParameter(f"{word!r} is not one of {', '.join(map(repr, CHOICES))}.")
-    return word
+def _option(choices: tuple[str, ...], words: str) -> Any:
+    def chosen(word: str) -> str:
+        if word not in choices:
+            raise typer.BadParameter(f"{word!r} is not one of {', '.join(map(repr, choices))}.")
+        return word
+
+    return typer.Option("--format", parser=chosen, metavar=f"<{'|'.join(choices)}>", help=words)
 
 
 FormatOfReport = Annotated[
+    str, _option(CHOICES, "Text for people, JSON for machines; the others for CI: see docs/ci.md.")
+]
+FormatOfDiff = Annotated[
     str,
-    typer.Option(
-        "--format",
-        parser=_format,
-        metavar=f"<{'|'.join(CHOICES)}>",
-        help="Text for people, JSON for machines; the others for CI: see docs/ci.md.",
+    _option(
+        (*CHOICES, HTML),
+        "Text, JSON; markdown and html: one screen, the answer first; the others for CI: see docs/ci.md.",
     ),
 ]
+FormatOfAnswer = Annotated[
+    str,
+    _option(
+        (TEXT, JSON, MARKDOWN, HTML), "Text for people, JSON for machines; markdown and html: a comment, one screen."
+    ),
+]
+
+
+def print_comment(comment: Comment, output_format: str) -> None:
+    """Print a comment as Markdown or as a page, always as UTF-8."""
+    from rigpact.reports.commenting.comment import to_html, to_markdown
+
+    text = to_html(comment) if output_format == HTML else to_markdown(comment)
+    typer.echo(text.encode("utf-8"), nl=False)
 
 
 def print_rendered(report: FindingsReport, name: str, title: str, output_format: str, *, strict: bool = False) -> None:

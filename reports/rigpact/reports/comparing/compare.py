@@ -28,7 +28,8 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.address import Address, channel_address
 from rigpact.reports.comparing.allowance import Allowance
-from rigpact.reports.comparing.pose_error import PoseError, pose_error
+from rigpact.reports.comparing.pose_error import PoseError
+from rigpact.reports.comparing.pose_meter import Baseline, PoseMeter, Targets, targets_of
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
@@ -38,16 +39,6 @@ FRAMES_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
-    """Mean geodesic error in degrees against the clip's own next pose: of each side, and of copying the last pose."""
-
-    a_deg: float
-    b_deg: float
-    copy_last_deg: float
-    frames: int
-
-
-@dataclass(frozen=True)
 class SomeBones:
     """What a comparison of some bones rests on.
 
@@ -103,8 +94,7 @@ class Comparison:
 
         A network's answers to different inputs do not belong to them: they are waived.
         """
-        answers = _system_of(self.contract).graph.answers
-        return 0 if stage in answers or stage not in self.stages else self.stages[stage].unknown
+        return 0 if stage in self.answers or stage not in self.stages else self.stages[stage].unknown
 
     def address(self, stage: str, channel: int) -> Address:
         """Name the place of a channel."""
@@ -114,6 +104,11 @@ class Comparison:
     def posed(self) -> str:
         """The stage that holds the published rotations of the bones."""
         return _system_of(self.contract).posed
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The stages that are a network's answers."""
+        return frozenset(_system_of(self.contract).graph.answers)
 
     @property
     def stage_order(self) -> Sequence[str]:
@@ -140,12 +135,14 @@ def compare(
     skeleton: Skeleton | None = None,
     only: Collection[str] = (),
     network: Any = None,
+    teacher: Recording | None = None,
 ) -> Comparison:
     """Measure two recordings against each other, frame numbers aligned.
 
     contract: gives tolerances, bone names and the skeleton; without a contract only poses can be judged. only: stages
     to compare; the others count as waived. network: the model of both sides, which gives the tolerance of its answers.
     A recording of some bones is compared on these; some_bones.py puts that together.
+    teacher: holds the clip's own poses, which both sides should reach.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
     skeleton = skeleton or getattr(contract, "skeleton", None)
@@ -165,7 +162,7 @@ def compare(
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # the other stages, of one side alone too, show what the asked ones inherit
     known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
-    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract))
+    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract), teacher)
     precisions = a.trace.precision, b.trace.precision
     allowance = Allowance(contract, frames, is_free=pairs.is_free, precisions=precisions, network=network)
     stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
@@ -206,6 +203,7 @@ class _Pairs:
     rows_b: NDArray[np.int64]
     stages: Sequence[str]
     system: System
+    teacher: Recording | None = None
 
     def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Each side's values by stage, for some shared frames."""
@@ -232,9 +230,14 @@ class _Pairs:
         }
         return {name: rows for name, rows in found.items() if rows.any() and name in self.stages}
 
-    def targets_holder(self) -> tuple[Recording, NDArray[np.int64]]:
-        """The side that holds the clip's own poses, and its rows."""
-        return (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
+    def targets(self) -> Targets:
+        """The clip's own poses: of the teacher, else of the side that holds them."""
+        if self.teacher is not None:
+            sides = (self.a, self.rows_a), (self.b, self.rows_b)
+            own = [Targets(side, rows) for side, rows in sides if side.poses6d is not None]
+            return targets_of(self.teacher, self.a.trace.frame[self.rows_a], own)
+        holder, rows = (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
+        return Targets(holder, rows)
 
     def release(self) -> None:
         """Free the memory of the rows that were read."""
@@ -285,7 +288,7 @@ def _measure(
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
     system = _system_of(contract)
     meters = {name: StageMeter(name, pairs.a.trace.widths[name], system.graph[name].measure) for name in chosen}
-    poses = _PoseMeter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
+    poses = _pose_meter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
     starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
     for start in tracked(starts, "frames, some hundred at a time"):
         part = slice(start, start + FRAMES_AT_ONCE)
@@ -300,7 +303,17 @@ def _measure(
             poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
         pairs.release()
     stages = {name: meter.result(frames) for name, meter in meters.items()}
-    return stages, *(poses.result() if poses else (None, None))
+    return stages, *(poses.result(frames) if poses else (None, None))
+
+
+def _pose_meter(pairs: _Pairs, contract: Any, skeleton: Skeleton | None) -> PoseMeter:
+    codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
+    place = contract.output[ROTATIONS].range if contract else slice(None)
+    six = len(range(pairs.a.trace.widths["y_out"])[place])
+    if six % 6:
+        where, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
+        raise UnusableInput(where, f"{six} numbers", "6 for each bone", hint)
+    return PoseMeter(pairs.targets(), codec, place, skeleton, six)
 
 
 def _system_of(contract: Any) -> System:
@@ -311,55 +324,6 @@ def _system_of(contract: Any) -> System:
 
 def _bone_names(a: Recording, b: Recording, contract: Any) -> Sequence[str]:
     return getattr(contract, "bone_names", None) or a.bone_names or b.bone_names or ()
-
-
-class _PoseMeter:
-    """Pose errors of each frame: between the two sides, and of each side against the clip's own next pose."""
-
-    def __init__(self, pairs: _Pairs, contract: Any, skeleton: Skeleton | None) -> None:
-        """Allocate the arrays for all frames."""
-        self._codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
-        self._place = contract.output[ROTATIONS].range if contract else slice(None)
-        self._skeleton = skeleton
-        self._holder, self._rows = pairs.targets_holder()
-        six = len(range(pairs.a.trace.widths["y_out"])[self._place])
-        if six % 6:
-            place, hint = f"{pairs.a.path}#/stages/y_out", "--bundle FILE says which of them are rotations"
-            raise UnusableInput(place, f"{six} numbers", "6 for each bone", hint)
-        room = len(pairs.rows_a), six // 6
-        self._deg, self._cm = np.empty(room), None if skeleton is None else np.empty(room)
-        poses = self._holder.poses6d
-        self._against = () if poses is None or poses.shape[1] != six else tuple(np.empty(room) for _ in range(3))
-        self._frames_against = 0
-
-    def add(self, part: slice, a: FloatArray, b: FloatArray) -> None:
-        """Add the `y_out` of both sides, (T, Dy)."""
-        poses = a[:, self._place], b[:, self._place]
-        with np.errstate(invalid="ignore", over="ignore"):
-            between = pose_error(*poses, self._codec, self._skeleton)
-            self._deg[part] = between.deg
-            if self._cm is not None:
-                self._cm[part] = between.cm
-            if self._against:
-                self._add_targets(poses, self._rows[part])
-
-    def _add_targets(self, poses: tuple[FloatArray, FloatArray], rows: NDArray[np.int64]) -> None:
-        targets = self._holder.targets_at(rows)
-        known = np.isfinite(targets).all(axis=1)
-        if not known.any():
-            return
-        place = slice(self._frames_against, self._frames_against + int(known.sum()))
-        for room, guess in zip(self._against, (*poses, self._holder.copied_at(rows)), strict=True):
-            room[place] = pose_error(guess[known], targets[known], self._codec, None).deg
-        self._frames_against = place.stop
-
-    def result(self) -> tuple[PoseError, Baseline | None]:
-        """The error of every frame, and the mean errors against the clip over the frames with a known next pose."""
-        pose, frames = PoseError(self._deg, self._cm), self._frames_against
-        if not frames:
-            return pose, None
-        a_deg, b_deg, copy_last_deg = (float(room[:frames].mean()) for room in self._against)
-        return pose, Baseline(a_deg, b_deg, copy_last_deg, frames)
 
 
 def ledger_of(

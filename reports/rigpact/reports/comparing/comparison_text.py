@@ -9,14 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.findings import FindingsReport
+from rigpact.reports.comparing.checkpoint_words import group_table, sentences
 from rigpact.reports.terminal import plain, print_report, table
 
 BONES_SHOWN = 8
 
 
 def print_comparison(report: FindingsReport, console: Console) -> None:
-    """Print stages, worst bones and the baseline of a `compare` report, then its findings and verdict."""
+    """Print the answer about two predictions, stages, bones and the baseline, then the findings and the verdict."""
     summary = report.summary
+    for sentence in sentences(summary):
+        console.print(Text(plain(sentence), style="bold"))
     _print_stages(summary, console)
     _print_bones(summary, console)
     _print_baseline(summary, console)
@@ -68,30 +71,27 @@ def _print_bones(summary: Any, console: Console) -> None:
     if all(_verdict(entry) == "same" for entry in summary["stages"] if entry["stage"] == summary["posed"]):
         console.print(Text(f"Poses agree: at most {bones[0]['max_deg']:.2g} deg apart ({plain(bones[0]['bone'])})"))
         return
-    has_cm = any(entry["max_cm"] is not None for entry in bones)
-    rows = [
-        (
-            entry["bone"], _number(entry["max_deg"], 3), _number(entry["mean_deg"], 3),
-            *([_number(entry["max_cm"], 3)] if has_cm else []), f"{entry['frame']}", f"{entry['time_s']:.2f}",
-        )
-        for entry in bones[:BONES_SHOWN]
-    ]  # fmt: skip
+    has_cm = summary["measures_cm"]
+    rows = [_bone_row(entry, measures_cm=has_cm) for entry in bones[:BONES_SHOWN]]
     cm = "cm: three points 3 cm off the bone, down the skeleton" if has_cm else "no centimetres"
     columns = ("bone", "max deg", "mean deg", *(["max cm"] if has_cm else []), "frame", "s")
     console.print(table(f"Worst {len(rows)} of {len(bones)} bones ({cm})", columns, rows))
+
+
+def _bone_row(entry: Any, *, measures_cm: bool) -> tuple[str, ...]:
+    errors = (_number(entry["max_deg"], 3), _number(entry["mean_deg"], 3))
+    cm = (_number(entry["max_cm"], 3),) if measures_cm else ()
+    return entry["bone"], *errors, *cm, f"{entry['frame']}", f"{entry['time_s']:.2f}"
 
 
 def _print_baseline(summary: Any, console: Console) -> None:
     baseline = summary["baseline"]
     if baseline is None:
         return
-    rows = [
-        (f"a: {Path(summary['a']).name}", f"{baseline['a_deg']:.4f}"),
-        (f"b: {Path(summary['b']).name}", f"{baseline['b_deg']:.4f}"),
-        ("copy-last, the baseline: nothing moves", f"{baseline['copy_last_deg']:.4f}"),
-    ]
-    title = f"Mean error against the clip's next pose, {baseline['frames']} frames"
-    console.print(table(title, ("", "deg"), rows))
+    columns, rows = group_table(summary)
+    names = f"a: {Path(summary['a']).name}, b: {Path(summary['b']).name}, copy-last: nothing moves"
+    title = f"Mean error against the clip's next pose, {baseline['frames']} frames ({plain(names)})"
+    console.print(table(title, columns, rows))
 
 
 def _print_divergence(summary: Any, console: Console) -> None:

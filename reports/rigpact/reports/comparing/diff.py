@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ class DiffRequest:
     """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both.
 
     resolution: how finely the numbers of both are written, in words; None where the numbers show it.
+    teacher: the clip that both predict, or a teacher batch of it.
     """
 
     a: Path
@@ -30,18 +31,26 @@ class DiffRequest:
     table: Path | None = None
     onnx: Path | None = None
     resolution: str | None = None
+    teacher: Path | None = None
 
 
 def diff(request: DiffRequest) -> FindingsReport:
     """Compare any two recordings of one system; without a contract, only published poses are compared."""
     contract = optional_contract(request.contract)
-    first, second = _recordings(request, contract)
+    first, second = (_recording(path, contract, request.resolution) for path in (request.a, request.b))
+    teacher = None if request.teacher is None else _recording(request.teacher, contract)
     network = None
     if request.onnx is not None:
         if contract is None:
             raise UnusableInput("--onnx", "no --bundle beside it", "the bundle of the model")
         network = files_of(contract).network(request.onnx, contract)
-    comparison = compare_recordings(first, second, contract, only=tuple(request.stages), network=network)
+    comparison = compare_recordings(
+        first, second, contract, only=tuple(request.stages), network=network, teacher=teacher
+    )
+    if teacher is not None and comparison.baseline is None:
+        raise UnusableInput(
+            "--teacher", "no published pose with a known next one", "two recordings of y_out with the bones of the clip"
+        )
     if request.table is not None:
         if comparison.pose is None:
             raise UnusableInput("--table", "a recording without bones", "--format json")
@@ -51,7 +60,6 @@ def diff(request: DiffRequest) -> FindingsReport:
     return judge(comparison)
 
 
-def _recordings(request: DiffRequest, contract: Any) -> Iterator[Recording]:
-    for path in (request.a, request.b):
-        recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
-        yield recording.with_resolution(request.resolution)
+def _recording(path: Path, contract: Any, resolution: str | None = None) -> Recording:
+    found: Recording = read_recording(path) if contract is None else files_of(contract).recording(path, contract)
+    return found.with_resolution(resolution)

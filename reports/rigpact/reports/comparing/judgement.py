@@ -12,6 +12,7 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reports.comparing.checkpoints import summary_of
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison, SomeBones
 from rigpact.reports.comparing.recorded_with import about_contract, about_models, about_precision
@@ -155,7 +156,8 @@ def summarise(comparison: Comparison) -> dict[str, Any]:
         },
         "posed": comparison.posed,
         "bones": _bone_summary(comparison),
-        "baseline": None if comparison.baseline is None else vars(comparison.baseline),
+        "measures_cm": comparison.pose is not None and comparison.pose.cm is not None,
+        "baseline": _baseline_summary(comparison),
         **({} if comparison.some_bones is None else {"some_bones": _bones_summary(comparison.some_bones)}),
     }
 
@@ -202,6 +204,25 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for bone in order.tolist()
     ]
+
+
+def _baseline_summary(comparison: Comparison) -> dict[str, Any] | None:
+    if comparison.baseline is None or comparison.pose is None:
+        return None
+    rivals = _are_rivals(comparison)
+    return summary_of(comparison.baseline, comparison.pose, comparison.bones, are_rivals=rivals)
+
+
+def _are_rivals(comparison: Comparison) -> bool:
+    """Whether one of two predictions may be better: their networks answer otherwise, or a teacher is named to judge them.
+
+    A raw clip is no rival. Where a later stage is the first that differs, one side computes it wrongly: that is no contest.
+    """
+    first, sides = comparison.first_divergence, (comparison.a, comparison.b)
+    if first is None or comparison.baseline is None or any(side.is_the_clip for side in sides):
+        return False
+    answers = comparison.answers & comparison.stages.keys()
+    return comparison.baseline.holder not in sides or first[1] in (answers or {comparison.posed})
 
 
 def _finite_or_none(value: Any) -> float | None:

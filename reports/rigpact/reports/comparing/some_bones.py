@@ -19,11 +19,19 @@ from rigpact.reports.comparing.compare import Comparison, SomeBones, compare, le
 
 
 def compare_recordings(
-    a: Recording, b: Recording, contract: Any = None, *, only: Collection[str] = (), network: Any = None
+    a: Recording,
+    b: Recording,
+    contract: Any = None,
+    *,
+    only: Collection[str] = (),
+    network: Any = None,
+    teacher: Recording | None = None,
 ) -> Comparison:
-    """Measure two recordings against each other, of all bones or of some."""
+    """Measure two recordings against each other, of all bones or of some. Only those of all bones are held against a teacher."""
     if not (a.bones or b.bones):
-        return compare(a, b, contract, only=only, network=network)
+        return compare(a, b, contract, only=only, network=network, teacher=teacher)
+    if teacher is not None:
+        raise UnusableInput("--teacher", "a recording of some bones", "two recordings of all bones")
     bones = _common(a, b)
     own = contract_of_bones(contract, bones)
     cut = of_bones(a, contract, bones), of_bones(b, contract, bones)

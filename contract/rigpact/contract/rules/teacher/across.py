@@ -1,4 +1,4 @@
-"""RP900-RP905, RP912: a clip against the bundle that it is used with."""
+"""RP900-RP905: a clip against the bundle that it is used with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.bundle.symmetry import twins
 from rigpact.contract.rules.bundle.view import BundleView, NamedArray, is_finite_float32, json_to_names, member
 from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
 from rigpact.contract.rules.clips.view import ClipView
@@ -62,6 +60,7 @@ CLIP_FAR_FROM_STATISTICS = Rule(
     " furthest {where}: {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)",
     hint="re-run the statistics with this clip, or leave it out",
     why="the network has never seen such inputs, and the graph clamps them: what it answers is chance",
+    follows=("RP560", "RP561", "RP562", "RP912"),
 )
 SPEED_SATURATES = Rule(
     code="RP905",
@@ -71,15 +70,6 @@ SPEED_SATURATES = Rule(
     " tanh leaves {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales",
     hint="use a larger scale: the 99 % quantile of the speeds keeps tanh near linear",
     why="walking faster hardly changes the network's input, and the way back through atanh multiplies rounding",
-)
-CLIP_SIDES_SWAPPED = Rule(
-    code="RP912",
-    name="clip-sides-swapped",
-    severity=Severity.ERROR,
-    message="left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and"
-    " {swapped_deg:.1f}° with every left bone read as its right twin (mean of {pairs} pairs)",
-    hint="export the clip again; a mirror or a bone map was applied to the names or to the rotations only",
-    why="each limb plays the motion of the other side: the character limps, and contacts belong to the other foot",
 )
 RULES = rules_in(globals())
 
@@ -92,8 +82,6 @@ _OFFSET_M = 1e-3
 """A millimetre: the finest that contacts are judged at is 5 mm."""
 _SIGMAS = 10.0
 """A clip that makes up a hundredth of the training data lies at most sqrt(100) deviations from the mean (Chebyshev)."""
-_SIDES_DEG = 5.0
-"""A mean pose nearer to the bundle's than this is on its own side, whatever the other side holds."""
 _MOVED = 1e-2
 """On a channel that hardly varies, deviations count only if the value itself differs by 0.6 degrees, or 1 cm."""
 _SCALES = 3.0
@@ -117,7 +105,6 @@ def _check_clip(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterat
         if found is not None and expected is not None and found != expected:
             values = {"key": ".".join(path), "found": _shown(found), "expected": _shown(expected)}
             yield CLIP_DECLARES_OTHERWISE.at(clip.path, json_pointer("meta", *path), **values)
-    yield from _check_sides(clip, bundle)
     yield from _check_range(clip, bundle, clamp)
     yield from _check_saturation(clip, bundle)
 
@@ -149,23 +136,6 @@ def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
         bone, more = int(far[0]), and_more(len(far) - 1, "bones")
         values = {"bone": clip.bone(bone), "apart_mm": 1000 * float(apart[bone])}
         yield CLIP_OFFSETS_DIFFER.at(clip.path, json_pointer(*path, "ref_local_offsets_m", bone), more=more, **values)
-
-
-def _check_sides(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
-    six, pose, pairs = clip.shaped("BoneRotations", -1, 6), bundle.mean_pose, twins(bundle.bone_names)
-    if six is None or pose is None or not pairs or not six.shape[1] == len(pose) == len(bundle.bone_names):
-        return
-    mean = rot6d_to_matrix(six.mean(axis=0), clip.columns)
-    left, right = ([pair[side] for pair in pairs] for side in (0, 1))
-    here, there = np.array([*left, *right]), np.array([*right, *left])
-    own, swapped = (_mean_apart_deg(mean[here], pose[bones]) for bones in (here, there))
-    if own > _SIDES_DEG and swapped < own / 2:
-        values = {"own_deg": own, "swapped_deg": swapped, "pairs": len(pairs)}
-        yield CLIP_SIDES_SWAPPED.at(clip.path, json_pointer("Frames", 0, "BoneRotations", left[0]), **values)
-
-
-def _mean_apart_deg(a: FloatArray, b: FloatArray) -> float:
-    return float(np.degrees(rotation_angle_rad(a @ transposed(b)).mean()))
 
 
 def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:

@@ -12,11 +12,10 @@ from rigpact.reports.command_line.making.run import RunMode
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
-    Format,
-    OutputFormat,
     Resolution,
     Settings,
 )
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +73,7 @@ def explain(
     follow: Follow = False,
     until_idle: UntilIdle = None,
     singles_only: Annotated[bool, typer.Option("--singles-only", help="Do not search pairs of changes.")] = False,
-    output_format: Format = OutputFormat.TEXT,
+    output_format: FormatOfAnswer = TEXT,
 ) -> None:
     """Name the convention that differs, or say that none does.
 
@@ -82,6 +81,7 @@ def explain(
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
+    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording
@@ -102,8 +102,10 @@ def explain(
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     diagnosis, notes = explain_recording(request)
-    if output_format is OutputFormat.JSON:
+    if output_format == JSON:
         print_json(diagnosis.to_json())
+    elif output_format != TEXT:
+        print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
     else:
         show(partial(_print, diagnosis, notes))
     raise typer.Exit(diagnosis.exit_code)

@@ -13,11 +13,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
-    Format,
-    OutputFormat,
     Settings,
     contract_files,
 )
+from rigpact.reports.command_line.report_formats import JSON, TEXT, FormatOfAnswer, print_comment
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.files.contracts import ContractFiles
@@ -63,7 +62,7 @@ def nan(
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
-    output_format: Format = OutputFormat.TEXT,
+    output_format: FormatOfAnswer = TEXT,
 ) -> None:  # fmt: skip
     """Find the producer of the first value that is not finite, what announced it, and which guard the run survives.
 
@@ -116,7 +115,7 @@ _WHY = {
 }
 
 
-def _opened(files: ContractFiles, output_format: OutputFormat) -> Any:
+def _opened(files: ContractFiles, output_format: str) -> Any:
     """The contract; the command's own answer for one that the engine refuses."""
     from rigpact.contract.errors import ContractRefused
     from rigpact.reference_runtime.files.contracts import open_contract
@@ -142,12 +141,15 @@ def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
     return subject, available
 
 
-def _answer(found: Investigation, output_format: OutputFormat) -> typer.Exit:
+def _answer(found: Investigation, output_format: str) -> typer.Exit:
+    from rigpact.reports.commenting.of_run import comment_on_run
     from rigpact.reports.nonfinite.text import print_investigation
     from rigpact.reports.terminal import print_json, show
 
-    if output_format is OutputFormat.JSON:
+    if output_format == JSON:
         print_json(found.to_json())
+    elif output_format != TEXT:
+        print_comment(comment_on_run(found), output_format)
     else:
         show(partial(print_investigation, found))
     return typer.Exit(found.exit_code)
@@ -210,13 +212,16 @@ def _look_into(trace: Path, contract: Any, onnx: Path | None) -> Investigation:
     return investigate_recording(files.recording(trace, contract), contract, network)
 
 
-def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: OutputFormat) -> int:
+def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: str) -> int:
+    from rigpact.reports.commenting.of_run import comment_on_drift
     from rigpact.reports.nonfinite.drift import judge_drift, print_drift
     from rigpact.reports.terminal import print_json, show
 
     found = judge_drift(subject, frames, against)
-    if output_format is OutputFormat.JSON:
+    if output_format == JSON:
         print_json(found.to_json())
+    elif output_format != TEXT:
+        print_comment(comment_on_drift(found), output_format)
     else:
         show(partial(print_drift, found))
     return found.exit_code

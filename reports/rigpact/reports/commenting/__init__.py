@@ -1,0 +1,1 @@
+"""Answers as a comment on a change: one screen, the answer first."""

@@ -1,0 +1,56 @@
+"""The comment on a diagnosis: the convention that differs, or the place where nothing explains the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rigpact.reports.commenting.comment import Comment
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis
+from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text
+
+
+def comment_on_diagnosis(diagnosis: Diagnosis, notes: Iterable[str] = ()) -> Comment:
+    """The answer of `rigpact explain`."""
+    rows = [
+        (
+            stage.stage,
+            f"{stage.local_error or 0:.3g} {stage.unit if stage.unit != 'raw' else ''}".strip(),
+            f"{stage.ratio:.3g}",
+        )
+        for stage in diagnosis.stages
+        if stage.ok is False and stage.ratio is not None
+    ]
+    columns = ("stages that differ", "own error", "in tolerances")
+    return Comment(_headline(diagnosis), diagnosis.exit_code, (*_lines(diagnosis), *notes), columns, rows)
+
+
+def _headline(diagnosis: Diagnosis) -> str:
+    judged = (
+        f"{sum(each.ok is not None for each in diagnosis.stages)} of {len(diagnosis.stages)} recorded stages judged"
+    )
+    word = diagnosis.verdict.upper()
+    if diagnosis.causes:
+        return f"{word}: {'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)} ({judged})"
+    if diagnosis.relations:
+        return f"{word} by a convention: {diagnosis.relations[0].sentence} ({judged})"
+    said = {"agrees": "every stage computes what the contract says", "undetermined": "not enough could be judged"}
+    return f"{word}: {said.get(diagnosis.verdict, 'no known convention explains it')} ({judged})"
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    first = diagnosis.first_divergence
+    if first is not None:
+        size = "a value that is not finite" if first.error is None else f"{first.error:.3g} {first.unit}"
+        yield f"First divergence: frame {first.frame}, stage {first.stage}, {first.address}: {size}"
+    for cause in diagnosis.causes:
+        yield from _cause(cause)
+    yield from (relation.sentence for relation in diagnosis.relations[0 if diagnosis.causes else 1 :])
+    yield from (f"Against the contract: {each}" for each in diagnosis.contradictions)
+    yield from (f"Not judged: {each.stage}; {each.needs}" for each in diagnosis.stages if each.needs is not None)
+
+
+def _cause(cause: Cause) -> Iterator[str]:
+    yield f"With {changes_text(cause.changes)} {effect_text(cause)}"
+    yield from cause.code_hints
+    if cause.equivalents:
+        yield f"The same on this data: {'; '.join(map(changes_text, cause.equivalents))}"
