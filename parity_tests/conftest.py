@@ -12,6 +12,7 @@ import pytest
 
 pytest_plugins = ["pytester"]  # testing_room runs pytest in pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
+os.environ.pop("COLUMNS", None)  # xdist gives its workers a terminal's width; tests see what a log sees
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ FINDINGS = "findings_report"
 ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("check", "check-each", "run", "diff", "geometry", "demo"), FINDINGS),
     **dict.fromkeys(("gate", "report"), "gate_report"),
-    **dict.fromkeys(("init", "codegen", "stamp", "import", "convert"), "answers/written"),
+    **dict.fromkeys(("init", "codegen", "stamp", "import", "convert", "neurarig read"), "answers/written"),
     "report --against": "answers/progress",
     "explain": "diagnosis",
     "nan": "answers/nonfinite",

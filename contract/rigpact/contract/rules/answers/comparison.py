@@ -131,7 +131,7 @@ WRITTEN_COARSELY = Rule(
     name="recording-written-coarsely",
     severity=Severity.WARNING,
     message="{holder} is written with {precision}: a difference that the lost digits can lead to is not seen",
-    hint='record nine significant digits, or a binary trace; where that cannot be, declare it: `--resolution "{precision}"`',
+    hint="record nine significant digits, or a binary trace; where that cannot be, declare it with --resolution",
     why="the tolerances must allow for what the recorder lost, so a small defect passes",
 )
 BONES_NOT_RECORDED = Rule(

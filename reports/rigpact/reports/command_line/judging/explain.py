@@ -81,16 +81,12 @@ def explain(
     change it are searched, all singles and all pairs. Exit status 0: agrees; 1: explained or unexplained; 2: undetermined.
     """
     from rigpact.reference_runtime.files.contracts import ContractFiles
-    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
     from rigpact.reports.diagnosing.evidence import EvidenceFiles
     from rigpact.reports.diagnosing.explain import ExplainRequest
     from rigpact.reports.diagnosing.explain import explain as explain_recording
-    from rigpact.reports.terminal import print_json, show
 
-    files, given = (
-        ContractFiles(bundle, companion, settings or (), conventions),
-        EvidenceFiles(clip, onnx, replay, resolution),
-    )
+    files = ContractFiles(bundle, companion, settings or (), conventions)
+    given = EvidenceFiles(clip, onnx, replay, resolution)
     request = ExplainRequest(
         recording,
         files,
@@ -102,13 +98,20 @@ def explain(
     if follow or until_idle is not None:
         _follow(request, until_idle, is_asked=follow)
     diagnosis, notes = explain_recording(request)
+    _show(diagnosis, notes, output_format)
+    raise typer.Exit(diagnosis.exit_code)
+
+
+def _show(diagnosis: Diagnosis, notes: list[str], output_format: str) -> None:
+    from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
+    from rigpact.reports.terminal import print_json, show
+
     if output_format == JSON:
         print_json(diagnosis.to_json())
     elif output_format != TEXT:
         print_comment(comment_on_diagnosis(diagnosis, notes), output_format)
     else:
         show(partial(_print, diagnosis, notes))
-    raise typer.Exit(diagnosis.exit_code)
 
 
 def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:

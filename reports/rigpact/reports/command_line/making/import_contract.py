@@ -10,6 +10,13 @@ import typer
 from rigpact.reports.command_line.options import Format, OutputFormat
 from rigpact.reports.command_line.written import answer_written
 
+Hidden = Annotated[
+    str | None,
+    typer.Option(
+        "--hidden", metavar="NAME", help="The function between the layers of weights: Relu, LeakyRelu:0.1, Tanh."
+    ),
+]
+
 
 def import_contract(
     file: Annotated[
@@ -42,12 +49,7 @@ def import_contract(
         float | None,
         typer.Option("--fps", min=0.001, max=100_000, help="Steps a second, where the file does not say it."),
     ] = None,
-    hidden: Annotated[
-        str | None,
-        typer.Option(
-            "--hidden", metavar="NAME", help="The function between the layers of weights: Relu, LeakyRelu:0.1, Tanh."
-        ),
-    ] = None,
+    hidden: Hidden = None,
     last: Annotated[str, typer.Option("--last", metavar="NAME", help="The function behind the last layer.")] = "none",
     below: Annotated[
         str, typer.Option("--below", metavar="PATH", help="Of a file of arrays, those below this path: sequences[0].")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rigpact.reports.command_line.options import Format, OutputFormat
+from rigpact.reports.command_line.written import answer_written
 
 if TYPE_CHECKING:
     from rigpact.reference_runtime.systems.neurarig.client import Played
@@ -192,20 +193,17 @@ def read(
     from rigpact.contract.files import read_bytes
     from rigpact.reference_runtime.systems.neurarig.capture import read_capture
     from rigpact.reports.running.played import contract_of_wire, write_captured
-    from rigpact.reports.terminal import print_json, stdout
 
     contract, profile = contract_of_wire(bundle)
     captured = read_capture(read_bytes(capture), capture, port, profile, reply_port)
     write_captured(out, contract, captured)
-    if output_format is OutputFormat.JSON:
-        counts = {"frames": len(captured.frames), "replies": len(captured.replies)}
-        print_json({**counts, "refused": captured.refusals.total(), "refusals": dict(captured.refusals)})
-        return
-    stdout().print(
-        f"{len(captured.frames)} frames, {len(captured.replies)} replies, {captured.refusals.total()} datagrams refused"
-    )
-    for words, count in captured.refusals.items():
-        stdout().print(f"refused {count} times: {words}", markup=False)
+    counts = {"frames": len(captured.frames), "replies": len(captured.replies), "refused": captured.refusals.total()}
+    lines = [
+        f"{out} written: {counts['frames']} frames, {counts['replies']} replies, {counts['refused']} datagrams refused"
+    ]
+    notes = [f"refused {count} times: {words}" for words, count in captured.refusals.items()]
+    facts = {**counts, "refusals": dict(captured.refusals)}
+    answer_written("neurarig read", [out], output_format, lines=lines, facts=facts, notes=notes)
 
 
 def _summary(played: Played) -> dict[str, Any]:
