@@ -24,6 +24,8 @@ from rigpact.reports.running.run import FREE_RUN_FRAMES, RunRequest, print_run, 
 from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
+SETTING = "condition_direction=velocity"
+"""What this character's training takes; an engine takes the direction of a raw clip from its trajectory, if nothing is declared."""
 RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 
@@ -40,17 +42,19 @@ def demonstrate(*, quiet: bool) -> FindingsReport:
 
 def _demonstrate(demo: Path, console: Console) -> FindingsReport:
     bundle, model, clip = demo / "norm_template.json", demo / "model.onnx", demo / CLIP
-    run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP}"
+    run_words = f"{bundle.name} --onnx {model.name} --clip {CLIP} --set {SETTING}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {bundle.name} {CLIP} --onnx {model.name}")
     checked = check_files(CheckRequest([read_document(bundle), read_document(clip)], model=model))
     print_report(checked, console)
 
     _heading(console, "2. What would the engine do?", f"rigpact run {run_words} -o {RUN}")
-    contract, recording = ContractFiles(bundle), Path(RUN)
+    contract, recording = ContractFiles(bundle, settings=(SETTING,)), Path(RUN)
     ran = run(RunRequest(contract, clip, recording, model))
     print_run(ran, console)
 
-    _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name}")
+    _heading(
+        console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} --bundle {bundle.name} --set {SETTING}"
+    )
     compared = diff(DiffRequest(demo / PREDICTION, recording, contract))
     print_comparison(compared, console)
 
