@@ -25,7 +25,7 @@ from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
 SETTING = "condition_direction=velocity"
-"""What this character's training takes; an engine takes the direction of a raw clip from its trajectory, if nothing is declared."""
+"""What this character's training takes. An engine takes the trajectory's direction, if nothing is declared."""
 RUN, FREE_RUN = "run.trace.jsonl", "free.trace.safetensors"
 
 
