@@ -12,6 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from . import recorded_demo
 from .tried import passes, refused
 
 INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
@@ -121,3 +122,32 @@ def test_the_self_test_on_real_files_misses_no_damage(command: Any) -> None:
     defects = json.loads(answer.out)["defects"]
     missed = [each["name"] for each in defects if not each["noticed_by"] and not each["not_applicable"]]
     assert (answer.status, missed) == (0, [])
+
+
+@refused(
+    "an engine's wrong stage in a project without a model",
+    "`gate`: every stage but the network's answer is judged, RP961",
+)
+def test_a_trace_is_judged_from_its_own_answers(
+    demo_bundle: Path, tmp_path: Path, command: Any, monkeypatch: Any
+) -> None:
+    """The whole part used to be undetermined, although only the network's answer cannot be judged."""
+    folder = recorded_demo.project(tmp_path / "game")
+    monkeypatch.chdir(folder)
+    (folder / "model.onnx").unlink()
+    settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace('model = "model.onnx"\n', "")
+    (folder / "rigpact.toml").write_text(settings, encoding="utf-8")
+
+    sound = command("gate", "--format", "json")
+    recorded_demo.edited(folder / recorded_demo.TRACE, _one_number_of_delta6d)
+    wrong = command("gate", "--format", "json")
+
+    part = next(part for part in json.loads(sound.out)["parts"] if part["name"] == "engine-trace/engine")
+    assert (sound.status, part["verdict"]) == (0, "pass")
+    assert part["summary"]["waived"].keys() == {"y_norm"}
+    assert wrong.status == 1
+    assert "RP801" in wrong.out
+
+
+def _one_number_of_delta6d(lines: recorded_demo.Lines) -> None:
+    lines[5]["stages"]["delta6d"][3] += 0.01

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,25 @@ def test_an_old_report_survives_a_failed_write(tmp_path: Path, drawn: Drawn) -> 
         write_html(path, drawn_gate(drawn), [broken.run])
     assert path.read_text(encoding="utf-8") == "yesterday's"
     assert [child.name for child in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_page_opens_on_what_failed(drawn: Drawn) -> None:
+    """A reader who opens a failed gate used to see the first recording, which was sound."""
+    sound = replace(drawn.run, name="sound")
+    passing = Part("teacher/sound", "Training file sound", FindingsReport((), Ledger(10, 10)))
+    gate = drawn_gate(drawn)
+    text = render_html(replace(gate, parts=(passing, *gate.parts)), [sound, drawn.run])
+
+    assert [run["name"] for run in embedded(text)["runs"]] == [drawn.run.name, "sound"]
+    said = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
+    assert said.index("engine: narrow, solid") < said.index("training: narrow, solid")
+    assert "It agrees with the reference in every stage that was compared." in said
+
+
+def test_a_training_file_is_not_called_the_engine(drawn: Drawn) -> None:
+    """The side that has to change its code must be the one that is named."""
+    differs = drawn_gate(drawn).parts[0]
+    part = Part(f"teacher/{drawn.run.name}", "Training file walk", differs.report)
+    said = re.sub(r"<[^>]+>", " ", render_html(GateReport((part,), {}), [drawn.run]))
+    assert "training: narrow, solid" in said
+    assert "engine: narrow" not in said

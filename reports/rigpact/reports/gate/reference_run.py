@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding
 from rigpact.contract.settings.gate import RecordedRun
+from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions, run_frames
@@ -25,7 +27,7 @@ REFERENCE = "reference run"
 def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
     """The reference run, with the declared number of frames, or as many as the clip has."""
     contract = contract_of_side(recording, project.contract)
-    if not project.models and is_before_the_model(project.system, run.stages):
+    if is_without_model(project, run, recording):
         trace = _without_a_model(project, contract, run, recording.trace)
     else:
         trace = played(project, contract, network_of(project, recording.trace.header.mode), run, recording.trace)
@@ -47,13 +49,37 @@ def is_before_the_model(system: System, stages: Collection[str]) -> bool:
     return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
 
 
+def is_without_model(project: Project, run: RecordedRun, recording: Recording) -> bool:
+    """Whether a project without a model can judge a recording: the stages before the model, or all with the recorded answers."""
+    return not project.models and (
+        is_before_the_model(project.system, run.stages) or holds_answers(project.system, recording.trace)
+    )
+
+
+def holds_answers(system: System, recorded: Trace) -> bool:
+    """Whether a run that a clip drove holds what its network answered: then every later stage follows from that."""
+    answers = set(system.graph.answers)
+    return recorded.header.mode == "teacher" and bool(answers) and answers <= set(recorded.stages)
+
+
 def _without_a_model(project: Project, contract: Any, run: RecordedRun, recorded: Trace) -> Trace:
-    """The stages before the model, computed for the whole clip in one batch."""
-    drive = project.drive(run.clip or run.file)
+    """The stages before the model and, from the recorded answers, those after it; for the whole clip in one batch."""
+    graph, drive = project.system.graph, project.drive(run.clip or run.file)
     frame = np.arange(expected_frames(project, run))
-    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", {}, drive), contract)
-    stages = {name: rows for name in run.stages if (rows := frames.computed(name)) is not None}
+    answers = _answers_at(frame, recorded, graph.answers) if holds_answers(project.system, recorded) else {}
+    frames = ReplayedFrames(Evidence(frame, recorded.header.fps, "teacher", answers, drive), contract)
+    names = [name for name in graph.names if name not in answers] if answers else run.stages
+    stages = {name: rows for name in names if (rows := frames.computed(name)) is not None}
     return Trace(recorded.header, frame, frame / recorded.header.fps, stages)
+
+
+def _answers_at(frame: NDArray[np.int64], recorded: Trace, answers: Collection[str]) -> dict[str, FloatArray]:
+    """The recorded answers at some frames, NaN where a frame was not recorded."""
+    shared, at, rows = np.intersect1d(frame, recorded.frame, assume_unique=True, return_indices=True)
+    found = {name: np.full((len(frame), recorded.stages[name].shape[1]), np.nan, np.float32) for name in answers}
+    for name, values in found.items():
+        values[at] = recorded.stages[name][rows]
+    return found if len(shared) else {}
 
 
 def played(project: Project, contract: Any, network: Any, run: RecordedRun, recorded: Trace) -> Trace:

@@ -13,11 +13,12 @@ from rigpact.reports.terminal import plain
 
 _HEADLINE: dict[Verdict, str] = {
     "agrees": "Every stage that could be judged computes what the contract says.",
-    "explained": "The engine computes with {changes}. That explains every stage that was judged ({judged} of {recorded}).",
+    "explained": "{side} computes with {changes}. That explains every stage that was judged ({judged} of {recorded}).",
     "unexplained": "No combination of known conventions explains all of it. Look at the first divergence.",
     "undetermined": "Why they differ could not be judged: no stage could be computed from those before it.",
 }
 NOT_DIAGNOSED = "Why they differ was not looked into."
+AGREES = "It agrees with the reference in every stage that was compared."
 _EQUIVALENTS_SHOWN = 6
 
 
@@ -39,15 +40,23 @@ class DiagnosisWords:
     lines: tuple[str, ...] = ()
 
 
-def diagnosis_words(diagnosis: Diagnosis | None, meanings: Mapping[str, str]) -> DiagnosisWords:
-    """A diagnosis in words; None if a recording was not diagnosed. meanings: the meaning of each convention."""
+def diagnosis_words(
+    diagnosis: Diagnosis | None, meanings: Mapping[str, str], side: str = "engine", *, agrees: bool = False
+) -> DiagnosisWords:
+    """A diagnosis in words; None if a recording was not diagnosed. meanings: the meaning of each convention.
+
+    side: who recorded it. agrees: whether nothing was found in it, so that nothing had to be diagnosed.
+    """
     if diagnosis is None:
-        return DiagnosisWords(NOT_DIAGNOSED)
+        return DiagnosisWords(AGREES if agrees else NOT_DIAGNOSED)
     everything = {knob: value for cause in diagnosis.causes for knob, value in cause.changes.items()}
     causes = (_cause(cause, meanings) for cause in diagnosis.causes)
     judged = sum(stage.ok is not None for stage in diagnosis.stages)
     headline = _HEADLINE[diagnosis.verdict].format(
-        changes=_changes(everything), judged=judged, recorded=len(diagnosis.stages)
+        side="Training" if side == "training" else "The engine",
+        changes=_changes(everything),
+        judged=judged,
+        recorded=len(diagnosis.stages),
     )
     return DiagnosisWords(headline, tuple(causes), tuple(_lines(diagnosis)))
 

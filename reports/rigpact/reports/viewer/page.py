@@ -17,6 +17,7 @@ from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.viewer.packing import SCALE
 from rigpact.reports.viewer.run_data import rows_drawn, run_data
+from rigpact.reports.viewer.run_words import worst_first
 from rigpact.reports.viewer.words import page_words
 
 ASSETS = Path(__file__).parent / "assets"
@@ -38,10 +39,11 @@ def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
 
     runs: the runs to draw. Without runs, the page explains why there is no picture, and shows the rest.
     """
-    data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run in runs]}
+    drawn = worst_first(gate, runs)
+    data = {"scale": dict(SCALE), "runs": [run_data(run, rows_drawn(run, len(runs))) for run, _ in drawn]}
     style, script = _style(), _script()
     text: str = _template().render(
-        page=page_words(gate, runs),
+        page=page_words(gate, drawn),
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own files

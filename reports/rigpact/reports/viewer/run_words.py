@@ -29,12 +29,30 @@ def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | 
     return owners
 
 
+Drawn = tuple[ComparedRun, Part | None]
+"""A run, and the part that it belongs to."""
+
+
+def worst_first(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Drawn]:
+    """The runs with their parts: those that fail come first, and of them the one with the largest error in tolerances."""
+
+    def goodness(drawn: Drawn) -> tuple[bool, float]:
+        run, owner = drawn
+        largest = max((float(np.nan_to_num(ratios, nan=np.inf).max()) for _, ratios, _ in run.stages), default=0.0)
+        return owner is not None and owner.verdict == "pass", -largest
+
+    return sorted(zip(runs, parts_of_runs(gate, runs), strict=True), key=goodness)
+
+
 def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
     """The texts about one run. owner: the part of the run."""
+    side = "training" if owner is not None and owner.name.startswith("teacher/") else "engine"
+    agrees = owner is not None and owner.verdict == "pass"
     return {
         "name": plain(run.name if owner is None else owner.title),
-        "words": diagnosis_words(run.diagnosis, run.meanings),
-        "still": still_picture(run),
+        "side": side,
+        "words": diagnosis_words(run.diagnosis, run.meanings, side, agrees=agrees),
+        "still": still_picture(run, side),
         "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.stages],
         "bones": _bone_table(run),

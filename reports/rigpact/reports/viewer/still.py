@@ -26,7 +26,7 @@ _BODY_SHARE, _THINNEST_M, _WIDEST_M = 0.16, 0.008, 0.042
 """A bone's half width: a share of its length, limited by two bounds."""
 
 
-def still_picture(run: ComparedRun) -> dict[str, Any] | None:
+def still_picture(run: ComparedRun, side: str = "engine") -> dict[str, Any] | None:
     """The lines of both skeletons in the worst frame, for the template; None without a skeleton or finite poses."""
     skeleton = skeleton_of(run)
     if skeleton is None:
@@ -49,7 +49,7 @@ def still_picture(run: ComparedRun) -> dict[str, Any] | None:
         "mark": _pair(mark) if np.isfinite(mark).all() else None,
         "label": f"{plain(skeleton.names[bone])} {_size(deg[bone])}",
         "caption": f"{plain(run.name)}, frame {run.frames[row]}, the worst: "
-        "the reference wide and pale, the engine narrow and dark, a ring at the bone with the largest error.",
+        f"the reference wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
     }
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from rigpact.contract.findings import Ledger, Severity, Verdict
 from rigpact.reports.gate.answer.cause import Cause
-from rigpact.reports.gate.answer.compared_run import ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.wording import found_text
 from rigpact.reports.terminal import plain
 from rigpact.reports.viewer.finding_words import SIGN, findings_by_rule
-from rigpact.reports.viewer.run_words import parts_of_runs, run_words
+from rigpact.reports.viewer.run_words import Drawn, run_words
 
 _VERDICT: dict[Verdict, dict[str, str]] = {
     "pass": {"kind": "pass", "word": "Pass", "sign": "✓"},
@@ -23,9 +22,9 @@ _VERDICT: dict[Verdict, dict[str, str]] = {
 NOTHING_ASKED = "No engine recording was compared."
 
 
-def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
+def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
     """All values for the template, in the order of the page."""
-    owners = parts_of_runs(gate, runs)
+    runs, owners = [run for run, _ in drawn], [owner for _, owner in drawn]
     return {
         "title": "rigpact gate",
         "verdict": _VERDICT[gate.verdict],
@@ -35,7 +34,7 @@ def page_words(gate: GateReport, runs: Sequence[ComparedRun]) -> dict[str, Any]:
         "causes": [_cause(cause) for cause in gate.causes],
         "cause_counts": f"{_number(len(gate.causes), 'cause')} behind {_number(len(gate.findings), 'finding')}; the worst first.",
         "next_steps": [plain(step) for step in gate.next_steps],
-        "runs": [run_words(run, owner) for run, owner in zip(runs, owners, strict=True)],
+        "runs": [run_words(run, owner) for run, owner in drawn],
         "absent": _absent(gate),
         "parts": [_part(part) for part in gate.parts],
         "not_asked": [(plain(name), plain(reason)) for name, reason in gate.not_asked.items()],

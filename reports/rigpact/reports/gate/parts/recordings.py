@@ -35,7 +35,13 @@ from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.parts.on_character import effect_on_character
 from rigpact.reports.gate.parts.pasted_log import measure_log, read_log
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.reference_run import expected_frames, is_before_the_model, network_of, reference_of
+from rigpact.reports.gate.reference_run import (
+    expected_frames,
+    holds_answers,
+    is_without_model,
+    network_of,
+    reference_of,
+)
 from rigpact.reports.nonfinite.drift import Outside, judge_drift
 from rigpact.reports.nonfinite.lanes import published_stage
 from rigpact.reports.terminal import working
@@ -71,7 +77,7 @@ def _read(project: Project, run: RecordedRun) -> object:
     if is_engine_log(run.file):
         return read_log(run)
     recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
-    if not project.models and is_before_the_model(project.system, run.stages):
+    if is_without_model(project, run, recording):
         return recording, driving
     return recording, driving, network_of(project, recording.trace.header.mode)
 
@@ -99,7 +105,7 @@ def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[s
     """The stages to compare: those that the recording must hold and, with a model, all that it holds."""
     if not run.stages:
         return ()
-    held = recording.trace.stages if project.models else ()
+    held = recording.trace.stages if project.models or holds_answers(project.system, recording.trace) else ()
     return tuple(dict.fromkeys((*run.stages, *held)))
 
 
@@ -133,10 +139,10 @@ def _findings(
 
 
 def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diagnosis:
-    has_no_model = not project.models and is_before_the_model(project.system, run.stages)
+    has_no_model = is_without_model(project, run, recording)
     network = None if has_no_model else network_of(project, recording.trace.header.mode)
     drive = project.drive(run.clip) if run.clip else None
-    if has_no_model:  # stages after the network cannot be judged
+    if has_no_model and not holds_answers(project.system, recording.trace):  # stages after the network cannot be judged
         recording = with_stages(recording, run.stages)
     parts = parts_of(recording, project.contract, drive, network)
     with working(f"{run.name}: replaying stages and searching conventions"):

@@ -39,6 +39,7 @@ class Viewer {
     byId("to-first").disabled = run.first === null;
     byId("viewer").classList.toggle("boneless", run.boneCount === 0);
     for (const part of document.querySelectorAll("[data-of-run]")) part.hidden = Number(part.dataset.ofRun) !== index;
+    for (const axis of document.querySelectorAll("[data-axis]")) fillAxis(axis, run);
     this.plots.forEach((plot) => (plot.run = run));
     if (run.drawn) this.scene.open(run);
     else this.scene.run = null;
@@ -95,6 +96,7 @@ class Viewer {
     if (!span) return;
     const set = (name, value) => byId("scrub").style.setProperty(name, `${value}px`);
     set("--gutter", left);
+    for (const axis of document.querySelectorAll("[data-axis]")) axis.style.setProperty("--gutter", `${left}px`);
     set("--half", span / this.run.frameCount / 2);
   }
 
@@ -244,4 +246,15 @@ function worstRow(choose) {
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+/* The time axis under a plot: the numbers and times of its first and last frame. */
+function fillAxis(axis, run) {
+  const end = (column) => `frame ${run.frames[column]} · ${(run.frames[column] / run.fps).toFixed(2)} s`;
+  const ends = [end(0), end(run.frameCount - 1)].map((text) => {
+    const span = document.createElement("span");
+    span.textContent = text;
+    return span;
+  });
+  axis.replaceChildren(...ends);
 }
