@@ -56,6 +56,20 @@ def test_it_fits_its_window(browser: Browser, page: Path, width: int, scheme: st
     assert (drawn_on[..., 3] > 0).mean() > 0.03, "the picture is not empty"
 
 
+def test_a_long_list_of_recordings_fits_a_phone(browser: Browser, drawn: Drawn, tmp_path: Path) -> None:
+    """The list of recordings is as wide as its longest title, wherever that ends."""
+    gate = drawn_gate(drawn)
+    title = "Training file Walk_F_network_output_of_the_second_week against the runtime"
+    second = replace(gate.parts[0], name="teacher/second", title=title)
+    write_html(
+        tmp_path / "two.html",
+        replace(gate, parts=(*gate.parts, second)),
+        [drawn.run, replace(drawn.run, name="second")],
+    )
+    browser.open(tmp_path / "two.html", width=360)
+    assert browser.run("return document.documentElement.scrollWidth") == 360
+
+
 def test_the_skeletons_stand_where_the_rotations_put_them(opened: Browser, drawn: Drawn) -> None:
     """Wrong forward kinematics in the viewer show a false defect, or hide a real one."""
     # 15 bits a component: each off by up to 2.2e-5, a rotation by up to 2·√3·2.2e-5 rad; it adds up along the chain
