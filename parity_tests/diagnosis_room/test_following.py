@@ -133,7 +133,7 @@ def test_the_place_is_the_one_that_the_whole_recording_gives(
     path = tmp_path / "run.trace.jsonl"
     write_trace(record(**{knob: value}), path)
     found = follow(FollowRequest(path, contract, EvidenceFiles(), idle_s=0.2)).first
-    whole = diagnose(read_evidence(path, contract)[0], contract, with_pairs=False).first_divergence
+    whole = diagnose(*read_evidence(path, contract).parts[-1], with_pairs=False).first_divergence
     assert found is not None
     assert whole is not None
     assert (found.frame, found.stage, found.address) == (whole.frame, whole.stage, whole.address)

@@ -112,6 +112,7 @@ def test_a_prediction_of_another_clip_is_not_explained(command: Any, demo_files:
         command, demo_files, demo_files["prediction"], "--companion", demo_files["companion"], "--clip", other
     )
     assert (status, document["verdict"], document["causes"]) == (1, "unexplained", [])
+    assert document["supposition"] == "Sneak_Turn.json drove it, not Run_F.json"
 
 
 def test_a_raw_clip_is_judged_against_another_export_of_itself(command: Any, demo_files: Any, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ int main(int, char** words) {
     std::vector<rigpact::EngineFrame> played;  // the loop reads its inputs from a clip: listen once, then play
     rigpact_contract::SelfTestEngine(files, [&](const rigpact::EngineFrame& in, rigpact::EngineStages&) { played.push_back(in); });
     for (int defect = 0; defect < defect_count; ++defect) {
-        EnemyAnim engine(loaded(played), answer, defect, false);
+        EnemyAnim engine(loaded(played), answer, 1ull << defect, false);
         const auto result = rigpact_contract::SelfTestEngine(files, [&](const rigpact::EngineFrame& in, rigpact::EngineStages& out) {
             given_answer = in.y_norm;
             engine.step();

@@ -104,7 +104,7 @@ SPOTS: tuple[Spot, ...] = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Who noticed a mistake: the gate's verdict and the codes of its errors, and the comparators that passed."""
+    """Who noticed a mistake: the gate's verdict and the codes of its errors and warnings, and the comparators that passed."""
 
     spot: str
     verdict: str
@@ -129,7 +129,7 @@ def _seen(spot: Spot) -> Seen:
     expected = found if spot.on_both_sides else honest
     write_naively(Path(TRACE), trace, found)
     report = gate_on(spot)
-    codes = [finding.rule.code for finding in report.findings if finding.rule.severity is Severity.ERROR]
+    codes = [finding.rule.code for finding in report.findings if finding.rule.severity is not Severity.INFO]
     with np.errstate(all="ignore"):
         passing = tuple(name for name, passes in installed().items() if _passes(passes, expected, found))
     return Seen(spot.name, report.verdict, tuple(dict.fromkeys(codes)), passing)
@@ -167,7 +167,7 @@ def _number(value: Any) -> Any:
 def gate_on(spot: Spot) -> GateReport:
     """The gate's answer about the recording in the working directory."""
     settings = GateSettings(
-        bundle=BUNDLE, companion=COMPANION, model=MODEL, traces=(RecordedRun(TRACE, "engine", CLIP, STAGES),)
+        bundle=BUNDLE, companion=COMPANION, model=MODEL, traces=(RecordedRun(TRACE, "engine", CLIP, STAGES),), strict=True
     )
     project = Project(settings, verdict_only=True)
     if spot.on_both_sides:  # an engine and a reference with the same broken network

@@ -100,8 +100,8 @@ that these files can have went unnoticed. What they cannot have is listed apart,
 reason: without an engine trace, no mistake of the engine can be planted.
 
 ## What must not pass
-Each of these is put into a recording of the demo character. The gate gets the file. The others get the arrays and their own
-default tolerances.
+Each of these is put into a recording of the demo character. The gate gets the file, and is strict: a recorder that loses digits
+is a warning (RP816). The others get the arrays and their own default tolerances.
 
 {table}
 

@@ -52,7 +52,8 @@ def test_teacher_driven_error_is_the_training_sides(demo_plan: Plan, demo_bundle
     prediction = json.loads((demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json").read_text("utf-8"))
     published = np.array(prediction["prediction"]["y_raw"])
     expected = degrees(published, clip_poses[1:]).reshape(len(published), -1)
-    found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["teacher"]))
+    clips, knobs = [demo_bundle / "clips" / "Sneak_Turn.json"], ["condition_direction=velocity"]
+    found = only_cell(demo_plan(clips=clips, knobs=knobs, modes=["teacher"]))
     assert found.verdict == "pass"
     assert found.judged_frames == found.frames == len(published)
     assert found.mean_deg == pytest.approx(expected.mean(), abs=RUNTIMES_DEG)

@@ -132,8 +132,12 @@ class Diagnosis:
         return EXIT_OF[self.verdict]
 
     def supposing(self, words: str) -> Diagnosis:
-        """The same, found under another choice of files: where all agrees then, the choice is what explains the recording."""
-        return replace(self, supposition=words, verdict="explained" if self.verdict == "agrees" else self.verdict)
+        """The same, found under another choice of files: where all agrees then, the choice is what explains the recording.
+
+        With the files that were given it differs, so it stays unexplained where the choice leaves a stage unjudged.
+        """
+        under: Mapping[Verdict, Verdict] = {"agrees": "explained", "undetermined": "unexplained"}
+        return replace(self, supposition=words, verdict=under.get(self.verdict, self.verdict))
 
     def to_json(self) -> dict[str, Any]:
         """The `rigpact-diagnosis` document, version 1."""

@@ -59,7 +59,8 @@ def _sentence(diagnosis: Diagnosis) -> str:
     related = {relation.stage for relation in diagnosis.relations}
     if diagnosis.verdict == "unexplained" and related:
         return f"no convention explains {', '.join(sorted(related))}: see what each relation above says of it"
-    if diagnosis.supposition is not None and not diagnosis.causes and diagnosis.verdict == "explained":
+    is_sound = all(stage.ok is not False for stage in diagnosis.stages)
+    if diagnosis.supposition is not None and is_sound and not diagnosis.contradictions:
         return "supposing that, every stage that could be judged computes what the contract says"
     return _SENTENCE[diagnosis.verdict]
 
