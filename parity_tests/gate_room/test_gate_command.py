@@ -304,16 +304,16 @@ def test_steps_are_few_and_the_worst_first(project: Path, command: Command) -> N
 
 
 def test_one_reason_is_one_step(project: Path) -> None:
-    """Three recordings without their model are one thing to repair, not three; what else is wrong must not be crowded out."""
+    """Three free runs without their model are one thing to repair, not three; what else is wrong must not be crowded out."""
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     bundle["StdX"][40] = 0.0
     (project / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
     text = FILES.replace('model = "model.onnx"\n', "")
     for index in range(3):
-        text += f'[[gate.trace]]\nfile = "{TRACE}"\nclip = "clips/Run_F.json"\nname = "run{index}"\n'
+        text += f'[[gate.trace]]\nfile = "{TRACE}"\nclip = "clips/Run_F.json"\nmode = "free"\nname = "run{index}"\n'
 
     steps = gated(project, text).next_steps
 
     assert "no model" in steps[0]
-    assert "3 more of RP960" in steps[0]
+    assert "2 more of RP960" in steps[0]
     assert any("StdX" in step for step in steps[1:])

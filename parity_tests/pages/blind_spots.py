@@ -167,7 +167,11 @@ def _number(value: Any) -> Any:
 def gate_on(spot: Spot) -> GateReport:
     """The gate's answer about the recording in the working directory."""
     settings = GateSettings(
-        bundle=BUNDLE, companion=COMPANION, model=MODEL, traces=(RecordedRun(TRACE, "engine", CLIP, STAGES),), strict=True
+        bundle=BUNDLE,
+        companion=COMPANION,
+        model=MODEL,
+        traces=(RecordedRun(TRACE, "engine", CLIP, STAGES),),
+        strict=True,
     )
     project = Project(settings, verdict_only=True)
     if spot.on_both_sides:  # an engine and a reference with the same broken network
