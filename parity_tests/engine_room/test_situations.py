@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+from rigpact.contract.skeleton import Skeleton
+from rigpact.reports.diagnosing.relations.turned import _depths
 
 from ..scores.engine.defects import DEFECTS
 from ..scores.engine.precision_score import ALSO_TRUE, FORMATS, MISTAKES, rows
@@ -61,3 +65,9 @@ def test_the_published_pose_alone_names_a_declaration(game, tmp_path, monkeypatc
         lambda _contract: [("compose_order", "prev_delta"), ("angvel_squash", "linear")],
     )
     assert [case.word for case in cases(game, tmp_path, [("y_out", TEACHER)])] == ["named", "named"]
+
+
+def test_a_skeleton_may_name_a_child_before_its_parent():
+    """A bundle may list its bones in any order; the relation of component space must not fail on it."""
+    skeleton = Skeleton(("hand", "arm", "root"), (1, 2, -1), np.zeros((3, 3), np.float32))
+    assert _depths(skeleton).ravel().tolist() == [3.0, 2.0, 1.0]

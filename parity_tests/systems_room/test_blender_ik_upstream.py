@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..scores.planted import shortcomings
+from ..scores.planted import judged, shortcomings
 from ..scores.upstream import blender_ik, blender_ik_side
 from ..scores.upstream.blender_ik import NAMED
+from ..scores.upstream.scene import Scene
 
 
 @pytest.fixture(scope="module")
-def scene() -> blender_ik.Scene:
+def scene() -> Scene:
     """The committed files, read once."""
-    return blender_ik.Scene()
+    return blender_ik.scene()
 
 
-def test_the_add_ons_formulas_agree_in_every_stage(scene: blender_ik.Scene) -> None:
+def test_the_add_ons_formulas_agree_in_every_stage(scene: Scene) -> None:
     """A tool that alarms on the upstream itself is not tried twice."""
     found = scene.explained()
     assert found.verdict == "agrees"
@@ -27,14 +28,14 @@ def test_the_add_ons_formulas_agree_in_every_stage(scene: blender_ik.Scene) -> N
 
 
 @pytest.mark.parametrize("name", blender_ik.FEW)
-def test_a_mistake_in_the_add_ons_formulas_is_named(scene: blender_ik.Scene, name: str) -> None:
+def test_a_mistake_in_the_add_ons_formulas_is_named(scene: Scene, name: str) -> None:
     """ "It differs in context" sends an animator searching for a day; "the feet are swapped" is a line of code."""
     planted = next(each for each in blender_ik.MISTAKES if each.name == name)
     (answer,) = scene.answers([planted])
     assert (answer.word, answer.first) == ("named", planted.stages[0]), answer.said
 
 
-def test_every_mistake_of_the_table_changes_the_recording(scene: blender_ik.Scene) -> None:
+def test_every_mistake_of_the_table_changes_the_recording(scene: Scene) -> None:
     """A misspelt name plants nothing, and its row says so of nothing."""
     honest = scene.upstream.record()
     for planted in blender_ik.MISTAKES:
@@ -50,11 +51,11 @@ def test_the_formulas_share_no_code_with_rigpact() -> None:
     assert not re.findall(r"^(?:from|import) (?:rigpact|\.)", source, re.MULTILINE)
 
 
-def test_the_score_misses_no_bar(scene: blender_ik.Scene) -> None:
+def test_the_score_misses_no_bar(scene: Scene) -> None:
     """A page that says "named" of what is only located is an advertisement."""
     planted = [each for each in blender_ik.MISTAKES if each.name in blender_ik.FEW[:1]]
     (good,) = scene.answers(planted)
     assert shortcomings([good], {"run": scene.explained().verdict}, NAMED) == []
-    bad = blender_ik.judged(planted[0], scene.explained("no_clamp"))
+    bad = judged(planted[0], scene.explained("no_clamp"))
     assert bad.word == "misleading"
     assert len(shortcomings([bad], {"run": scene.explained("no_clamp").verdict}, NAMED)) == 4

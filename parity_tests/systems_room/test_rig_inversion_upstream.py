@@ -8,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..scores.planted import shortcomings
+from ..scores.planted import judged, shortcomings
 from ..scores.upstream import rig_inversion, rig_inversion_side
 from ..scores.upstream.rig_inversion import NAMED
+from ..scores.upstream.scene import Scene
 
 
 @pytest.fixture(scope="module")
-def scene() -> rig_inversion.Scene:
+def scene() -> Scene:
     """The committed files, read once."""
-    return rig_inversion.Scene()
+    return rig_inversion.scene()
 
 
-def test_the_published_scripts_agree_in_every_stage(scene: rig_inversion.Scene) -> None:
+def test_the_published_scripts_agree_in_every_stage(scene: Scene) -> None:
     """A tool that alarms on the upstream itself is not tried twice."""
     found = scene.explained()
     assert found.verdict == "agrees"
@@ -27,14 +28,14 @@ def test_the_published_scripts_agree_in_every_stage(scene: rig_inversion.Scene) 
 
 
 @pytest.mark.parametrize("name", rig_inversion.FEW)
-def test_a_mistake_in_the_published_scripts_is_named(scene: rig_inversion.Scene, name: str) -> None:
+def test_a_mistake_in_the_published_scripts_is_named(scene: Scene, name: str) -> None:
     """ "It differs in transform" sends a rigger searching for a day; "the scales of x and y are swapped" is a line of code."""
     planted = next(each for each in rig_inversion.MISTAKES if each.name == name)
     (answer,) = scene.answers([planted])
     assert (answer.word, answer.first) == ("named", planted.stages[0]), answer.said
 
 
-def test_every_mistake_of_the_table_changes_the_recording(scene: rig_inversion.Scene) -> None:
+def test_every_mistake_of_the_table_changes_the_recording(scene: Scene) -> None:
     """A misspelt name plants nothing, and its row says so of nothing."""
     honest = scene.upstream.record()
     for planted in rig_inversion.MISTAKES:
@@ -50,11 +51,11 @@ def test_the_scripts_share_no_code_with_rigpact() -> None:
     assert not re.findall(r"^(?:from|import) (?:rigpact|\.)", source, re.MULTILINE)
 
 
-def test_the_score_misses_no_bar(scene: rig_inversion.Scene) -> None:
+def test_the_score_misses_no_bar(scene: Scene) -> None:
     """A page that says "named" of what is only located is an advertisement."""
     planted = [each for each in rig_inversion.MISTAKES if each.name in rig_inversion.FEW[:1]]
     (good,) = scene.answers(planted)
     assert shortcomings([good], {"run": scene.explained().verdict}, NAMED) == []
-    bad = rig_inversion.judged(planted[0], scene.explained("relu"))
+    bad = judged(planted[0], scene.explained("relu"))
     assert bad.word == "misleading"
     assert len(shortcomings([bad], {"run": scene.explained("relu").verdict}, NAMED)) == 4

@@ -20,12 +20,13 @@ from ..engine_recordings import ENGINE
 CLIP, TRACE = "clips/Sneak_Turn.json", "engine.trace.jsonl"
 FILES = ("norm_template.json", "pretrain_template.json", "model.onnx", CLIP)
 CONTRACT = ("--bundle", "norm_template.json", "--companion", "pretrain_template.json")
-SETTINGS = f"""[gate]
+GATE = """[gate]
 bundle = "norm_template.json"
 companion = "pretrain_template.json"
 model = "model.onnx"
 free-run = false
-[[gate.trace]]
+"""
+SETTINGS = f"""{GATE}[[gate.trace]]
 file = "{TRACE}"
 clip = "{CLIP}"
 frames = 24

@@ -19,18 +19,13 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
 
 from ..engine_recordings import ENGINE
-from .recorded_demo import CLIP, CONTRACT, project
+from .recorded_demo import CLIP, CONTRACT, GATE, project
 from .tried import passes, refused
 
 FRAMES = 40
 PLAYED = "played.trace.jsonl"
 Command = Callable[..., Any]
-SETTINGS = f"""[gate]
-bundle = "norm_template.json"
-companion = "pretrain_template.json"
-model = "model.onnx"
-free-run = false
-[[gate.trace]]
+SETTINGS = f"""{GATE}[[gate.trace]]
 file = "{PLAYED}"
 clip = "{PLAYED}"
 mode = "free"

@@ -8,21 +8,15 @@ a row here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems import rig_inversion as rig
-from rigpact.contract.systems.reading import read_system_contract
-from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.systems.network import OnnxSystemNetwork
-from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
-from ..planted import MISTAKE, Answer, Planted, Truth, judged, knob, page, publish, says, shortcomings
+from ..planted import Planted, Truth
 from .rig_inversion_side import Upstream, encoder_weights
+from .scene import Scene, named_by_knob, named_by_relation, score
 
 NAMED = 0.8
 """The bar: so many are named."""
@@ -40,89 +34,71 @@ This page is generated: `python -m parity_tests.scores.upstream.rig_inversion do
 """
 
 
-def _knob(name: str, what: str, stage: str, change: str) -> Planted:
-    return Planted(name, what, (stage,), knob(change))
-
-
-def _says(name: str, what: str, stage: str, *words: str) -> Planted:
-    return Planted(name, what, (stage,), says(*words))
-
-
 _LIMITS = tuple(
     Truth(relation=(words,))
     for words in ("held between -0.349066 and 0.349066", "held at -0.349066 and above", "held at 0.349066 and below")
 )
 """20 degrees in radians. An angle that reaches one of the limits only is held there."""
 MISTAKES = (
-    _knob("column_major", "the mesh is flattened by axes", "model_input", "flattening=axis_by_axis"),
-    _knob("x_fastest", "the mesh comes with x as the fastest axis", "model_input", "vertex_order=x_fastest"),
-    _knob("centred", "the mesh's centre is subtracted", "model_input", "mesh_origin=centroid"),
-    _knob("layer_norm", "a layer norm on the centred mesh", "model_input", "mesh_origin=centroid_and_unit_deviation"),
-    _knob("from_neutral", "offsets from the neutral mesh are given", "model_input", "mesh_origin=neutral_mesh"),
-    _says("centimetres", "the mesh is given in centimetres", "model_input", "100 times"),
-    _says("half_precision", "the mesh goes through half precision", "model_input", "float16"),
-    _says("mesh_late", "the mesh of the frame before is given", "model_input", "frame t-1"),
-    _says("relu", "ReLU for LeakyReLU", "rig_parameters", "Relu in place of LeakyRelu"),
-    _says(
+    named_by_knob("column_major", "the mesh is flattened by axes", "model_input", "flattening=axis_by_axis"),
+    named_by_knob("x_fastest", "the mesh comes with x as the fastest axis", "model_input", "vertex_order=x_fastest"),
+    named_by_knob("centred", "the mesh's centre is subtracted", "model_input", "mesh_origin=centroid"),
+    named_by_knob(
+        "layer_norm", "a layer norm on the centred mesh", "model_input", "mesh_origin=centroid_and_unit_deviation"
+    ),
+    named_by_knob("from_neutral", "offsets from the neutral mesh are given", "model_input", "mesh_origin=neutral_mesh"),
+    named_by_relation("centimetres", "the mesh is given in centimetres", "model_input", "100 times"),
+    named_by_relation("half_precision", "the mesh goes through half precision", "model_input", "float16"),
+    named_by_relation("mesh_late", "the mesh of the frame before is given", "model_input", "frame t-1"),
+    named_by_relation("relu", "ReLU for LeakyReLU", "rig_parameters", "Relu in place of LeakyRelu"),
+    named_by_relation(
         "slope_of_tensorflow",
         "the slope of LeakyReLU is 0.2",
         "rig_parameters",
         "a slope of 0.2 in place of 0.01 in LeakyRelu",
     ),
-    _says("tanh", "tanh for the sigmoid", "rig_parameters", "Tanh in place of Sigmoid"),
-    _says("no_sigmoid", "the sigmoid is left out", "rig_parameters", "without Sigmoid"),
-    _knob("second_sigmoid", "a second sigmoid behind the model", "transform", "output_activation=applied_again"),
-    _knob("scales_swapped", "the scales of x and y are swapped", "transform", "parameter_order=scales_y_x_z"),
-    _knob("angles_swapped", "the angles about y and z are swapped", "transform", "parameter_order=angles_x_z_y"),
-    _knob("one_origin", "no rotation about x is taken for p = 0", "transform", "angle_origin=zero_about_x"),
-    _knob("whole_range", "the range of angles is 180 degrees", "transform", "angle_range=180_deg"),
-    _knob("degrees", "sine and cosine get degrees", "transform", "angle_unit=degrees"),
+    named_by_relation("tanh", "tanh for the sigmoid", "rig_parameters", "Tanh in place of Sigmoid"),
+    named_by_relation("no_sigmoid", "the sigmoid is left out", "rig_parameters", "without Sigmoid"),
+    named_by_knob(
+        "second_sigmoid", "a second sigmoid behind the model", "transform", "output_activation=applied_again"
+    ),
+    named_by_knob("scales_swapped", "the scales of x and y are swapped", "transform", "parameter_order=scales_y_x_z"),
+    named_by_knob(
+        "angles_swapped", "the angles about y and z are swapped", "transform", "parameter_order=angles_x_z_y"
+    ),
+    named_by_knob("one_origin", "no rotation about x is taken for p = 0", "transform", "angle_origin=zero_about_x"),
+    named_by_knob("whole_range", "the range of angles is 180 degrees", "transform", "angle_range=180_deg"),
+    named_by_knob("degrees", "sine and cosine get degrees", "transform", "angle_unit=degrees"),
     Planted("limited_turns", "turns stop at 20 degrees", ("transform",), _LIMITS),
-    _knob("scale_without_offset", "scale = 2.5 p", "transform", "scale_mapping=zero_to_two_and_a_half"),
-    _knob("no_negative_scale", "a negative scale becomes zero", "transform", "scale_limit=not_below_zero"),
-    _knob("capital_letters", "the turns are made in the order z, y, x", "reconstruction", "rotation_order=z_y_x"),
-    _knob("one_inverse", "the turn about y is inverted", "reconstruction", "rotation_sense=clockwise_about_y"),
-    _knob("left_handed", "every turn is inverted", "reconstruction", "rotation_sense=clockwise"),
-    _knob("row_vectors", "vertices are rows beside R = Rz Ry Rx", "reconstruction", "vertex_side=row"),
-    _knob("scaled_last", "the mesh is turned first, then scaled", "reconstruction", "scale_place=behind_rotations"),
-    _knob("mended_cube", "the missing corner is put back", "reconstruction", "vertex_table=missing_corner_mended"),
-    _knob("y_up", "the rebuilt mesh is y up", "reconstruction", "reconstruction_axes=y_up"),
-    _knob("squared_error", "the error is the squared distance", "vertex_error", "error_measure=squared"),
-    _says("error_late", "the error against the mesh of the frame before", "vertex_error", "mesh of frame t-1"),
+    named_by_knob("scale_without_offset", "scale = 2.5 p", "transform", "scale_mapping=zero_to_two_and_a_half"),
+    named_by_knob("no_negative_scale", "a negative scale becomes zero", "transform", "scale_limit=not_below_zero"),
+    named_by_knob(
+        "capital_letters", "the turns are made in the order z, y, x", "reconstruction", "rotation_order=z_y_x"
+    ),
+    named_by_knob("one_inverse", "the turn about y is inverted", "reconstruction", "rotation_sense=clockwise_about_y"),
+    named_by_knob("left_handed", "every turn is inverted", "reconstruction", "rotation_sense=clockwise"),
+    named_by_knob("row_vectors", "vertices are rows beside R = Rz Ry Rx", "reconstruction", "vertex_side=row"),
+    named_by_knob(
+        "scaled_last", "the mesh is turned first, then scaled", "reconstruction", "scale_place=behind_rotations"
+    ),
+    named_by_knob(
+        "mended_cube", "the missing corner is put back", "reconstruction", "vertex_table=missing_corner_mended"
+    ),
+    named_by_knob("y_up", "the rebuilt mesh is y up", "reconstruction", "reconstruction_axes=y_up"),
+    named_by_knob("squared_error", "the error is the squared distance", "vertex_error", "error_measure=squared"),
+    named_by_relation(
+        "error_late", "the error against the mesh of the frame before", "vertex_error", "mesh of frame t-1"
+    ),
 )
 FEW = ("layer_norm", "relu", "tanh", "scales_swapped", "one_origin", "no_negative_scale", "one_inverse", "y_up")
 """Mistakes of the small version in the ordinary suite: those that once had no name."""
 
 
-class Scene:
-    """The committed contract, model and clip, and the upstream's formulas on them."""
-
-    def __init__(self) -> None:
-        """Read the committed files."""
-        self.contract = read_system_contract(FOLDER / "rig_inversion.json")
-        self._network = OnnxSystemNetwork(FOLDER / "model.onnx", self.contract.system)
-        anim = load_file(FOLDER / "clip.trace.safetensors")["mesh"].reshape(-1, 8, 3)
-        self.upstream = Upstream(encoder_weights(FOLDER / "model.onnx"), anim)
-
-    def explained(self, mistake: str = "") -> Diagnosis:
-        """What `rigpact explain` says of a recording of the upstream."""
-        rows = self.upstream.record(mistake)
-        evidence = Evidence(np.arange(len(rows["mesh"])), rig.FPS, "teacher", rows, network=self._network)
-        return diagnose(evidence, self.contract)
-
-    def answers(self, chosen: Sequence[Planted] = MISTAKES) -> Iterator[Answer]:
-        """The answer to each mistake."""
-        for planted in chosen:
-            yield judged(planted, self.explained(planted.name))
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write or print the page; 1 if a bar is missed."""
-    scene = Scene()
-    honest, answers = scene.explained(), list(scene.answers())
-    text = page(_HEAD, answers, honest.verdict, (MISTAKE,))
-    return publish(arguments, text, shortcomings(answers, {"without a mistake": honest.verdict}, NAMED))
+def scene() -> Scene:
+    """The committed contract, model and clip, and the published scripts on them."""
+    anim = load_file(FOLDER / "clip.trace.safetensors")["mesh"].reshape(-1, 8, 3)
+    return Scene(FOLDER, Upstream(encoder_weights(FOLDER / "model.onnx"), anim), rig.FPS)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(score(scene(), MISTAKES, _HEAD, NAMED, sys.argv[1:]))

@@ -59,10 +59,8 @@ class Evidence:
         """The evidence with every recorded number moved by what writing it may have lost: one for each pattern of signs."""
         if self.precision is None:
             return ()
-        rng, error = (
-            np.random.default_rng(0),
-            {name: self.precision.error(rows) for name, rows in self.recorded.items()},
-        )
+        rng = np.random.default_rng(0)
+        error = {name: self.precision.error(rows) for name, rows in self.recorded.items()}
         return tuple(
             replace(self, precision=None, recorded={
                 name: (rows + sign_pattern(pattern, rows.shape, rng) * error[name]).astype(np.float32)

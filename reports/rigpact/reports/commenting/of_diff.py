@@ -7,7 +7,7 @@ from typing import Any
 
 from rigpact.contract.findings import FindingsReport, Severity
 from rigpact.reports.commenting.comment import ROWS, Comment
-from rigpact.reports.comparing.checkpoint_words import Row, group_table, sentences
+from rigpact.reports.comparing.checkpoints.words import Row, group_table, sentences
 from rigpact.reports.terminal import account_text
 
 

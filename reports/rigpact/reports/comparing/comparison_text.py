@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.findings import FindingsReport
-from rigpact.reports.comparing.checkpoint_words import group_table, sentences
+from rigpact.reports.comparing.checkpoints.words import group_table, sentences
 from rigpact.reports.terminal import plain, print_report, table
 
 BONES_SHOWN = 8

@@ -12,7 +12,7 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.comparing.checkpoints import summary_of
+from rigpact.reports.comparing.checkpoints.ranking import summary_of
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison, SomeBones
 from rigpact.reports.comparing.recorded_with import about_contract, about_models, about_precision

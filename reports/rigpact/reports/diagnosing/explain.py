@@ -10,9 +10,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
-from rigpact.reports.diagnosing.log_evidence import explain_log
+from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
+from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.suppositions import best_supposition
 from rigpact.reports.terminal import working

@@ -126,10 +126,11 @@ def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> I
     for path in _beside(files.bundle):
         try:
             other = judging_contract(recording, open_contract(replace(files, bundle=path)))
-            fits = all(other.fields(name).width == part.contract.fields(name).width for name in part.evidence.recorded)
-        except (UnusableInput, KeyError):  # no contract, or one of another system
+        except UnusableInput:  # no contract
             continue
-        if fits and other.system.name == part.contract.system.name:
+        held = part.evidence.recorded
+        is_alike = other.system.name == part.contract.system.name and set(held) <= set(other.system.graph.names)
+        if is_alike and all(other.fields(name).width == part.contract.fields(name).width for name in held):
             yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", Part(part.evidence, other))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
@@ -90,7 +91,7 @@ def _in_another_space(found: _Rotations) -> Iterator[Reading]:
         return
     _, in_component = skeleton.forward_kinematics(found.own)
     yield found.reading(
-        "space", "in component space; it should be against the parent bone", in_component, _depths(skeleton.parents)
+        "space", "in component space; it should be against the parent bone", in_component, _depths(skeleton)
     )
     against = found.own.copy()
     for bone, parent in enumerate(skeleton.parents):
@@ -99,12 +100,13 @@ def _in_another_space(found: _Rotations) -> Iterator[Reading]:
     yield found.reading("space", "divided by the parent bone's rotation once more than it should be", against, 2.0)
 
 
-def _depths(parents: Sequence[int]) -> FloatArray:
+def _depths(skeleton: Skeleton) -> FloatArray:
     """(B, 1): how many bones are above each, and itself."""
-    depths: list[float] = []
-    for parent in parents:
-        depths.append(1.0 if parent < 0 else 1.0 + depths[parent])
-    return np.array(depths)[:, None]
+    depths = np.ones((len(skeleton.parents), 1))
+    for bone in skeleton.depth_first:
+        if skeleton.parents[bone] >= 0:
+            depths[bone] += depths[skeleton.parents[bone]]
+    return depths
 
 
 def _by_one_turn(found: _Rotations) -> Iterator[Reading]:

@@ -9,8 +9,8 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.engine_log import read_engine_log
-from rigpact.reports.diagnosing.log_evidence import explain_log
+from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
+from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.measured import Measured
 from rigpact.reports.gate.project import Project

@@ -23,8 +23,8 @@ from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.judgement import judge as judge_comparison
 from rigpact.reports.comparing.some_bones import compare_recordings
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
+from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.answer.compared_run import compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis

@@ -29,8 +29,8 @@ from rigpact.fixtures.mutants.recordings import Damage
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS, edited_teacher
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, read_trace, write_trace
-from rigpact.reports.diagnosing.engine_log import is_engine_log
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
+from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS

@@ -25,7 +25,7 @@ from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reference_runtime.systems.enemy_animation import knobs
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
-from rigpact.reports.diagnosing.engine_log import Composition, EngineLog, Printed, read_engine_log
+from rigpact.reports.diagnosing.logs.engine_log import Composition, EngineLog, Printed, read_engine_log
 
 _GIVEN = ("delta6d",)
 """The log prints this factor, and nothing that it could be computed from."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rigpact.reports.comparing.bone_groups import OTHER
+from rigpact.reports.comparing.checkpoints.bone_groups import OTHER
 
 Row = tuple[str, ...]
 _NAMED = 3

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.comparing.bone_groups import OTHER, bone_groups
+from rigpact.reports.comparing.checkpoints.bone_groups import OTHER, bone_groups
 from rigpact.reports.comparing.pose_error import PoseError
 from rigpact.reports.comparing.pose_meter import Baseline
 
