@@ -13,9 +13,9 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.systems.enemy_animation.cpp.views import NOT_ENUMERATED
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.engine.bundle_header import NOT_ENUMERATED
 from rigpact.reports.engine.codegen import (
     contract_header,
     conventions_header,

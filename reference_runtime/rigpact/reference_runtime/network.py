@@ -99,8 +99,19 @@ class OnnxNetwork:
         output: FloatArray = run_session(self._session, [self._output], named, self.name)[0]
         if len(kept) == _BINDINGS_KEPT:
             kept.clear()
-        kept[len(inputs[0])] = _Binding(self._session, named, self._output, output, self.name)
+        buffers = {name: np.empty_like(vector) for name, vector in named.items()}
+        kept[len(inputs[0])] = _Binding(self._session, buffers, self._output, np.empty_like(output), self.name)
         return output
+
+    def bound_to(self, inputs: Vectors, answer: FloatArray) -> Callable[[], None] | None:
+        """An inference that reads and writes these very arrays, again and again; None where the model takes other shapes.
+
+        The caller has seen `run` answer to the same shapes.
+        """
+        if self._takes_one_row and len(inputs[0]) > 1:
+            return None
+        named = dict(zip(self._names, inputs, strict=True))
+        return _Binding(self._session, named, self._output, answer, self.name).infer
 
 
 _BINDINGS_KEPT = 4
@@ -115,11 +126,10 @@ class _Binding:
     def __init__(
         self, session: Any, inputs: Mapping[str, FloatArray], name: str, output: FloatArray, model: str
     ) -> None:
-        """Bind buffers with the shapes of the session's last inputs and output."""
+        """Bind the arrays themselves."""
         self._session, self._binding, self._model = session, session.io_binding(), model
-        self._inputs = [np.empty(vector.shape, vector.dtype) for vector in inputs.values()]
+        self._inputs, self._output = list(inputs.values()), output
         self._kinds = [(buffer.shape, buffer.dtype) for buffer in self._inputs]
-        self._output = np.empty(output.shape, output.dtype)
         for input_name, buffer in zip(inputs, self._inputs, strict=True):
             self._binding.bind_input(input_name, "cpu", 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data)
         shape, address = self._output.shape, self._output.ctypes.data
@@ -133,8 +143,12 @@ class _Binding:
         """The session's answer, as a new array."""
         for buffer, vector in zip(self._inputs, inputs, strict=True):
             buffer[...] = vector
-        run_binding(self._session, self._binding, self._model)
+        self.infer()
         return self._output.copy()
+
+    def infer(self) -> None:
+        """The session's answer to what the inputs hold, into the output."""
+        run_binding(self._session, self._binding, self._model)
 
 
 def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -> None:

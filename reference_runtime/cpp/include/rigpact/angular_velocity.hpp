@@ -15,9 +15,15 @@ public:
         : contract_(contract),
           codec_(conventions),
           is_local_(conventions.angvel_frame == AngvelFrame::local),
+          reads_one_slice_(conventions.angvel_source != AngvelSource::rotations && !is_local_),
           factor_(conventions.angvel_angle == AngvelAngle::half ? Real(0.5) : Real(1)),
           rotations_(find_slice(contract.state, "BoneRotations6D")),
           angular_(find_slice(contract.state, "BoneAngularVelocities")) {}
+
+    // Whether the input of one raw state is also that of the other: it reads nothing but a slice that did not change.
+    bool stands(const float* x_raw, const float* other) const {
+        return reads_one_slice_ && same_slice(*angular_, x_raw, other);
+    }
 
     bool has_statistics() const { return contract_.angvel.scale != nullptr; }
 
@@ -71,6 +77,7 @@ private:
     ContractView contract_;
     Rot6d<Real> codec_;
     bool is_local_;
+    bool reads_one_slice_;
     Real factor_;
     const Slice* rotations_;
     const Slice* angular_;

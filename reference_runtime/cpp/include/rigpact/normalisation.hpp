@@ -1,8 +1,12 @@
 // State features and their z-scores, both ways. Engine: `NormalizeXRaw_To_Z`, `DenormX_Z_To_Raw`.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+
 #include "rigpact/contract_view.hpp"
 #include "rigpact/conventions.hpp"
+#include "rigpact/tanh.hpp"
 #include "rigpact/vector.hpp"
 
 namespace rigpact {
@@ -14,18 +18,18 @@ inline constexpr double kAtanhLimit = 1.0 - 1e-6;  // beyond it the raw value wo
 
 // Floors are taken in float32, as the engine holds statistics, before the maths type is entered.
 template <class Real>
-Real floored(float value, float floor) {
+RIGPACT_INLINED Real floored(float value, float floor) {
     return static_cast<Real>(larger(std::fabs(value), floor));
 }
 
 template <class Real>
-Real zscored(Real value, float mean, float std) {
+RIGPACT_INLINED Real zscored(Real value, float mean, float std) {
     return (value - static_cast<Real>(mean)) / floored<Real>(std, kStdFloor);
 }
 
 template <class Real>
-Real squashed_zscored(Real value, float scale, float mean, float std) {
-    return zscored(std::tanh(value / floored<Real>(scale, kAuxiliaryScaleFloor)), mean, std);
+RIGPACT_INLINED Real squashed_zscored(Real value, float scale, float mean, float std) {
+    return zscored(tanh_of(value / floored<Real>(scale, kAuxiliaryScaleFloor)), mean, std);
 }
 
 template <class Real>
@@ -34,11 +38,16 @@ Real clamped_atanh(Real value) {
     return std::atanh(clamped(value, -limit, limit));
 }
 
+// Whether a slice holds the same bits in two vectors.
+inline bool same_slice(const Slice& slice, const float* a, const float* b) {
+    return std::memcmp(a + slice.start, b + slice.start, sizeof(float) * static_cast<std::size_t>(slice.size)) == 0;
+}
+
 // Both velocity knobs have the same four values; the enumerators differ only in type.
 template <class Knob, class Real>
-Real squash_before(Knob knob, Real value, Real scale) {
+RIGPACT_INLINED Real squash_before(Knob knob, Real value, Real scale) {
     switch (knob) {
-        case Knob::tanh: return std::tanh(value / scale);
+        case Knob::tanh: return tanh_of(value / scale);
         case Knob::linear: return value / scale;
         case Knob::none:
         case Knob::tanh_after_zscore: break;
@@ -46,8 +55,8 @@ Real squash_before(Knob knob, Real value, Real scale) {
     return value;
 }
 template <class Knob, class Real>
-Real squash_after(Knob knob, Real z, Real scale) {
-    return knob == Knob::tanh_after_zscore ? std::tanh(z / scale) : z;
+RIGPACT_INLINED Real squash_after(Knob knob, Real z, Real scale) {
+    return knob == Knob::tanh_after_zscore ? tanh_of(z / scale) : z;
 }
 template <class Knob, class Real>
 Real undo_squash_before(Knob knob, Real value, Real scale) {
@@ -101,12 +110,15 @@ public:
           velocity_(find_slice(contract.state, "RootVelocity")),
           angular_(find_slice(contract.state, "BoneAngularVelocities")) {}
 
-    void normalise(const float* x_raw, float* state) const {
-        for (int i = 0; i < contract_.state.width; ++i) state[i] = static_cast<float>(z_of(i, static_cast<Real>(x_raw[i])));
+    // stands: the raw state that `state` already holds; what of it did not change is not computed again. Null: nothing.
+    void normalise(const float* x_raw, float* state, const float* stands = nullptr) const {
+        const int after = angular_->start + angular_->size;
+        for (int i = 0; i < angular_->start; ++i) state[i] = static_cast<float>(z_of(i, static_cast<Real>(x_raw[i])));
+        for (int i = after; i < contract_.state.width; ++i) state[i] = static_cast<float>(z_of(i, static_cast<Real>(x_raw[i])));
         const int yaw = yaw_->start;
         state[yaw] = static_cast<float>(z_of(yaw, encode_yaw(yaw_encoding_, static_cast<Real>(x_raw[yaw]))));
         squash(*velocity_, contract_.rootvel_scales, rootvel_squash_, x_raw, state);
-        squash(*angular_, contract_.angvel_scales, angvel_squash_, x_raw, state);
+        if (stands == nullptr || !same_slice(*angular_, stands, x_raw)) squash(*angular_, contract_.angvel_scales, angvel_squash_, x_raw, state);
     }
 
     void denormalise(const float* state, float* x_raw) const {
@@ -118,19 +130,28 @@ public:
     }
 
 private:
-    Real z_of(int i, Real feature) const { return zscored(feature, contract_.mu_x[i], contract_.std_x[i]); }
+    RIGPACT_INLINED Real z_of(int i, Real feature) const { return zscored(feature, contract_.mu_x[i], contract_.std_x[i]); }
     Real feature_of(int i, Real z) const {
         return z * floored<Real>(contract_.std_x[i], kStdFloor) + static_cast<Real>(contract_.mu_x[i]);
     }
 
     template <class Knob>
     void squash(const Slice& slice, const float* scales, Knob knob, const float* x_raw, float* state) const {
-        for (int k = 0; k < slice.size; ++k) {
-            const int i = slice.start + k;
-            const Real scale = floored<Real>(scales[k], kTanhScaleFloor);
-            const Real z = z_of(i, squash_before(knob, static_cast<Real>(x_raw[i]), scale));
-            state[i] = static_cast<float>(squash_after(knob, z, scale));
+        if (knob == Knob::tanh) {  // a loop of its own: without a choice inside, a compiler computes it side by side
+            squash_each<Knob::tanh>(slice, scales, x_raw, state);
+            return;
         }
+        for (int k = 0; k < slice.size; ++k) squash_one(slice.start + k, scales[k], knob, x_raw, state);
+    }
+    template <auto knob>
+    void squash_each(const Slice& slice, const float* scales, const float* x_raw, float* state) const {
+        for (int k = 0; k < slice.size; ++k) squash_one(slice.start + k, scales[k], knob, x_raw, state);
+    }
+    template <class Knob>
+    RIGPACT_INLINED void squash_one(int i, float tanh_scale, Knob knob, const float* x_raw, float* state) const {
+        const Real scale = floored<Real>(tanh_scale, kTanhScaleFloor);
+        const Real z = z_of(i, squash_before(knob, static_cast<Real>(x_raw[i]), scale));
+        state[i] = static_cast<float>(squash_after(knob, z, scale));
     }
 
     template <class Knob>

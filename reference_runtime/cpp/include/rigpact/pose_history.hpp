@@ -38,24 +38,25 @@ public:
         }
     }
 
+    // Without statistics the engine silently falls back to scale 1, mean 0, std 1.
     void normalise(const float* raw, float* feature) const {
-        for (int i = 0; i < width(); ++i) feature[i] = static_cast<float>(normalised(static_cast<Real>(raw[i]), i));
+        const SquashedStatistics& own = contract_.pose_hist;
+        const bool known = own.scale != nullptr;
+        if (norm_ == PoseHistoryNorm::raw) {
+            each(raw, feature, [](Real value, int) { return value; });
+        } else if (norm_ == PoseHistoryNorm::tanh_zscore && known) {
+            each(raw, feature, [own](Real value, int i) { return squashed_zscored(value, own.scale[i], own.mean[i], own.std[i]); });
+        } else if (norm_ == PoseHistoryNorm::tanh && known) {
+            each(raw, feature, [own](Real value, int i) { return tanh_of(value / floored<Real>(own.scale[i], kAuxiliaryScaleFloor)); });
+        } else {
+            each(raw, feature, [](Real value, int) { return tanh_of(value); });
+        }
     }
 
 private:
-    // Without statistics the engine silently falls back to scale 1, mean 0, std 1.
-    Real normalised(Real value, int i) const {
-        const SquashedStatistics& own = contract_.pose_hist;
-        const bool known = own.scale != nullptr;
-        switch (norm_) {
-            case PoseHistoryNorm::tanh_zscore:
-                return known ? squashed_zscored(value, own.scale[i], own.mean[i], own.std[i]) : std::tanh(value);
-            case PoseHistoryNorm::tanh:
-                return known ? std::tanh(value / floored<Real>(own.scale[i], kAuxiliaryScaleFloor)) : std::tanh(value);
-            case PoseHistoryNorm::tanh_unit_scale: return std::tanh(value);
-            case PoseHistoryNorm::raw: break;
-        }
-        return value;
+    template <class Normalise>
+    void each(const float* raw, float* feature, Normalise normalised) const {
+        for (int i = 0; i < width(); ++i) feature[i] = static_cast<float>(normalised(static_cast<Real>(raw[i]), i));
     }
 
     ContractView contract_;

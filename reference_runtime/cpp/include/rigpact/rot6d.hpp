@@ -22,7 +22,7 @@ public:
         derived_ = 3 - first_ - second_;
         // second × first, flipped when det < 0: that happens exactly when the two axes are in cyclic order
         const bool cyclic = (second_ - first_ + 3) % 3 == 1;
-        derived_sign_ = cyclic || conventions.derived_axis == DerivedAxis::first_cross_second ? Real(1) : Real(-1);
+        derived_sign_ = constant<Real>(cyclic || conventions.derived_axis == DerivedAxis::first_cross_second ? 1 : -1);
     }
 
     AxisPair<Real> split(const Real* six) const {
@@ -46,7 +46,7 @@ public:
             return;
         }
         const bool keeps = degenerate_ != DegenerateAxis::canonical;
-        join(engine_pair(axes, keeps ? split(previous) : canonical(), is_short<Real>), out);
+        join(published_pair(axes, keeps ? split(previous) : canonical()), out);
     }
 
     // Gram–Schmidt of ΔR. It is decoded, as previous poses and seeds are: a lost axis becomes a coordinate axis.
@@ -55,17 +55,11 @@ public:
             reproject(six, previous, out);
             return;
         }
-        const AxisPair<Real> axes = split(six);
-        const bool is_training = degenerate_ == DegenerateAxis::zero;
-        join(is_training ? training_pair(axes) : engine_pair(axes, canonical(), is_nearly_zero<Real>), out);
+        join(decoded_pair(split(six)), out);
     }
 
     // Orthonormalised; near-zero axes become coordinate axes.
-    Mat3<Real> decode(const Real* six) const {
-        const AxisPair<Real> axes = split(six);
-        if (degenerate_ == DegenerateAxis::zero) return assemble(training_pair(axes));
-        return assemble(engine_pair(axes, canonical(), is_nearly_zero<Real>));
-    }
+    Mat3<Real> decode(const Real* six) const { return assemble(decoded_pair(split(six))); }
 
     // No Gram–Schmidt: what an engine does that forgot to reproject.
     Mat3<Real> decode_as_is(const Real* six) const { return assemble(split(six)); }
@@ -78,8 +72,6 @@ public:
     void identity(Real* six) const { join(canonical(), six); }
 
 private:
-    using IsDegenerate = bool (*)(const Vec3<Real>&);
-
     void choose_columns(Rot6dColumns columns) {
         switch (columns) {
             case Rot6dColumns::xz: first_ = 0, second_ = 2; break;
@@ -93,31 +85,53 @@ private:
 
     AxisPair<Real> canonical() const { return {coordinate_axis<Real>(first_), coordinate_axis<Real>(second_)}; }
 
-    static AxisPair<Real> engine_pair(const AxisPair<Real>& axes, const AxisPair<Real>& fallback, IsDegenerate degenerate) {
-        const Vec3<Real> first = degenerate(axes.a) ? fallback.a : axes.a / length(axes.a);
+    AxisPair<Real> decoded_pair(const AxisPair<Real>& axes) const {
+        if (degenerate_ == DegenerateAxis::zero) return training_pair(axes);
+        return engine_pair(axes, canonical(), [](const Vec3<Real>& v) { return is_nearly_zero(v); });
+    }
+    static AxisPair<Real> published_pair(const AxisPair<Real>& axes, const AxisPair<Real>& fallback) {
+        return engine_pair(axes, fallback, [](const Vec3<Real>& v) { return is_short(v); });
+    }
+
+    template <class IsLost>
+    static AxisPair<Real> engine_pair(const AxisPair<Real>& axes, const AxisPair<Real>& fallback, IsLost is_lost) {
+        const auto first_lost = is_lost(axes.a);
+        const Vec3<Real> first = select(first_lost, fallback.a, unit(axes.a, first_lost));
         const Vec3<Real> rest = perpendicular(axes.b, first);
-        return {first, degenerate(rest) ? substitute(fallback.b, first) : rest / length(rest)};
+        const auto second_lost = is_lost(rest);
+        const Vec3<Real> second = unit(rest, second_lost);
+        return {first, any(second_lost) ? select(second_lost, substitute(fallback.b, first), second) : second};
     }
 
     // A fallback axis is made orthogonal too; when even that is parallel, the most perpendicular coordinate axis serves.
     static Vec3<Real> substitute(const Vec3<Real>& axis, const Vec3<Real>& first) {
-        Vec3<Real> rest = perpendicular(axis, first);
-        if (is_short(rest)) {
-            int least = 0;
-            for (int i = 1; i < 3; ++i) {
-                if (std::fabs(first[i]) < std::fabs(first[least])) least = i;
-            }
-            rest = perpendicular(coordinate_axis<Real>(least), first);
+        const Vec3<Real> rest = perpendicular(axis, first);
+        Vec3<Real> least = coordinate_axis<Real>(0);
+        Real size = absolute(first[0]);
+        for (int i = 1; i < 3; ++i) {
+            const auto smaller = absolute(first[i]) < size;
+            least = select(smaller, coordinate_axis<Real>(i), least);
+            size = select(smaller, absolute(first[i]), size);
         }
-        return rest / length(rest);
+        const Vec3<Real> kept = select(is_short(rest), perpendicular(least, first), rest);
+        return kept / length(kept);
+    }
+
+    // v / |v|, and v where it is lost: nothing is divided by zero.
+    template <class Which>
+    static Vec3<Real> unit(const Vec3<Real>& v, const Which& lost) {
+        return v / select(lost, constant<Real>(1), length(v));
     }
 
     // Training's Gram–Schmidt divides by max(|v|, 1e-8): a zero vector stays zero.
     static AxisPair<Real> training_pair(const AxisPair<Real>& axes) {
-        const Real floor = static_cast<Real>(1e-8);
-        const Vec3<Real> first = axes.a / larger(length(axes.a), floor);
+        const Vec3<Real> first = axes.a / floored_length(axes.a);
         const Vec3<Real> rest = perpendicular(axes.b, first);
-        return {first, rest / larger(length(rest), floor)};
+        return {first, rest / floored_length(rest)};
+    }
+    static Real floored_length(const Vec3<Real>& v) {
+        const Real floor = constant<Real>(1e-8), size = length(v);
+        return select(size < floor, floor, size);
     }
 
     Mat3<Real> assemble(const AxisPair<Real>& axes) const {
@@ -133,7 +147,7 @@ private:
     int first_ = 0;
     int second_ = 2;
     int derived_ = 1;
-    Real derived_sign_ = 1;
+    Real derived_sign_ = constant<Real>(1);
 };
 
 // float32 storage to the type of the maths, six numbers.
@@ -146,6 +160,23 @@ struct Six {
     Six() = default;
     void store(float* out) const {
         for (int i = 0; i < 6; ++i) out[i] = static_cast<float>(v[i]);
+    }
+};
+
+// A few bones at once: lane i holds bone `bones[i]`.
+template <class Real>
+struct Six<Lanes<Real>> {
+    Lanes<Real> v[6];
+    Six(const float* stored, const int* bones) {
+        for (int i = 0; i < 6; ++i) {
+            for (int lane = 0; lane < Lanes<Real>::count; ++lane) v[i].at[lane] = static_cast<Real>(stored[6 * bones[lane] + i]);
+        }
+    }
+    Six() = default;
+    void store(float* out, const int* bones) const {
+        for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
+            for (int i = 0; i < 6; ++i) out[6 * bones[lane] + i] = static_cast<float>(v[i].at[lane]);
+        }
     }
 };
 

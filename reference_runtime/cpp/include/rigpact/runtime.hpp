@@ -39,6 +39,7 @@ struct Intent {
     const float* cond_raw;
     const float* contact_scores;
     const float* target6d;
+    const float* contacts = nullptr;  // the input as the network takes it; null: built from the scores
 };
 
 // Conventions that a contract cannot serve; null when it can.
@@ -105,31 +106,51 @@ public:
         window_.clear();
         outputs_->identity_pose(published_);
         next_frame_ = 0;
+        inputs_stand_ = false;
     }
 
     // Free-run: the state is the loop's own output. Network: bool(const NetworkInputs&, float* y_norm, int width).
     template <class Network>
     bool step_free(const Intent& intent, Network&& network) {
+        if (!begin_free(intent)) return false;
+        if (!network(bound_inputs(), at(Stage::y_norm), contract_.output.width)) return false;
+        finish_free();
+        return true;
+    }
+
+    // The two halves of such a step, for a network that answers many characters at once: the inputs; then, with the answer
+    // in the buffer of y_norm, the rest.
+    bool begin_free(const Intent& intent) {
         if (defect_ != nullptr) return false;
         start_frame();
         copy(Stage::x_raw, current_);
-        normaliser_.normalise(current_, at(Stage::state));
-        set_intent(intent.cond_raw, intent.contact_scores);
-        free_angvel();
+        normaliser_.normalise(current_, at(Stage::state), inputs_stand_ ? before_ : nullptr);
+        set_intent(intent);
+        if (!inputs_stand_ || !angvel_.stands(before_, current_)) free_angvel();
+        inputs_stand_ = true;
         if (next_frame_ == 0 && history_.is_reset_in_free_run()) outputs_->identity_pose(padding_);
         history_.build(next_frame_, padding_, [this](int age) { return pose_at_age(age); }, at(Stage::pose_hist_raw), true);
         history_.normalise(at(Stage::pose_hist_raw), at(Stage::pose_hist));
-        const float* previous = current_ + rotations_->start;
-        if (conventions_.previous_pose_lag == PreviousPoseLag::one_earlier) previous = before_ + rotations_->start;
-        if (conventions_.previous_pose_lag == PreviousPoseLag::one_later && intent.target6d) previous = intent.target6d;
-        if (!infer_and_publish(previous, network)) return false;
+        previous6d_ = current_ + rotations_->start;
+        if (conventions_.previous_pose_lag == PreviousPoseLag::one_earlier) previous6d_ = before_ + rotations_->start;
+        if (conventions_.previous_pose_lag == PreviousPoseLag::one_later && intent.target6d) previous6d_ = intent.target6d;
+        return true;
+    }
+    void finish_free() {
+        publish(previous6d_);
         writeback_.write(current_, at(Stage::y_out), at(Stage::x_raw_next));
         std::swap(before_, current_);
         std::memcpy(current_, at(Stage::x_raw_next), sizeof(float) * static_cast<std::size_t>(contract_.state.width));
         remember_pose(current_ + rotations_->start);
         ++next_frame_;
-        return true;
     }
+
+    // Where the stages stand from now on: the rows of a crowd's matrices. Call it before `seed`.
+    void place(float* const (&buffers)[kStages]) {
+        for (int s = 0; s < kStages; ++s) buffers_[s] = buffers[s];
+    }
+    // Whether a step computes quaternions; an engine that takes y_out does not need them.
+    void give_quaternions(bool wanted) { gives_quaternions_ = wanted; }
 
     // How many steps a clip allows a teacher-driven run.
     int teacher_steps(const ClipView& clip) const {
@@ -151,7 +172,9 @@ public:
         teacher_angvel(clip, frame);
         teacher_history(clip, frame);
         const int lag = lag_of(conventions_.previous_pose_lag);
-        if (!infer_and_publish(row(clip, frame + lag < 0 ? 0 : frame + lag) + rotations_->start, network)) return false;
+        inputs_stand_ = false;
+        if (!network(bound_inputs(), at(Stage::y_norm), contract_.output.width)) return false;
+        publish(row(clip, frame + lag < 0 ? 0 : frame + lag) + rotations_->start);
         if (frame + 1 < clip.frames) copy(Stage::x_raw_next, row(clip, frame + 1));
         else frame_.values[static_cast<int>(Stage::x_raw_next)] = nullptr;
         ++next_frame_;
@@ -220,16 +243,18 @@ private:
     }
 
     // --- inputs ---
-    void set_intent(const float* cond_raw, const float* contact_scores) {
-        copy(Stage::cond_raw, cond_raw);
+    void set_intent(const Intent& intent) {
+        copy(Stage::cond_raw, intent.cond_raw);
         window_.push(at(Stage::cond_raw), at(Stage::cond));
-        build_contacts<Real>(contract_, conventions_, contact_scores, at(Stage::contacts));
+        if (intent.contacts != nullptr) copy(Stage::contacts, intent.contacts);
+        else build_contacts<Real>(contract_, conventions_, intent.contact_scores, at(Stage::contacts));
     }
     void set_clip_intent(const ClipView& clip, int frame) {
         float built[kConditionWidth];
         const float* cond_raw = clip.cond_raw == nullptr ? built : clip.cond_raw + offset(kConditionWidth, frame);
         if (clip.cond_raw == nullptr) build_condition<Real>(conventions_, clip.wishes[frame], built);
-        set_intent(cond_raw, clip.contact_scores == nullptr ? nullptr : clip.contact_scores + offset(kContactsWidth, frame));
+        const float* scores = clip.contact_scores == nullptr ? nullptr : clip.contact_scores + offset(kContactsWidth, frame);
+        set_intent({cond_raw, scores, nullptr});
     }
 
     const float* row(const ClipView& clip, int frame) const { return clip.x_raw + offset(contract_.state.width, frame); }
@@ -284,19 +309,16 @@ private:
     }
 
     // --- network and output ---
-    template <class Network>
-    bool infer_and_publish(const float* previous6d, Network&& network) {
-        const NetworkInputs inputs = bound_inputs();
-        if (!network(inputs, at(Stage::y_norm), contract_.output.width)) return false;
+    void publish(const float* previous6d) {
         outputs_->y_raw(at(Stage::y_norm), at(Stage::y_raw));
         if (outputs_->is_delta()) outputs_->delta6d(at(Stage::y_raw), published_, at(Stage::delta6d));
         else frame_.values[static_cast<int>(Stage::delta6d)] = nullptr;
         outputs_->next6d(at(Stage::y_raw), at(Stage::delta6d), previous6d, at(Stage::next6d));
         outputs_->y_out(at(Stage::y_raw), at(Stage::next6d), published_, at(Stage::y_out));
-        outputs_->quat(at(Stage::y_out), at(Stage::quat));
+        if (gives_quaternions_) outputs_->quat(at(Stage::y_out), at(Stage::quat));
+        else frame_.values[static_cast<int>(Stage::quat)] = nullptr;
         const float* pose = at(Stage::y_out) + outputs_->rotations().start;
         std::memcpy(published_, pose, sizeof(float) * static_cast<std::size_t>(history_.pose_width()));
-        return true;
     }
 
     NetworkInputs bound_inputs() {
@@ -338,8 +360,11 @@ private:
     float* published_ = nullptr;
     float* padding_ = nullptr;
     float* ring_ = nullptr;
+    const float* previous6d_ = nullptr;
     int newest_ = 0;
     int next_frame_ = 0;
+    bool inputs_stand_ = false;  // `state` and `angvel` hold the frame before, of the raw state `before_`
+    bool gives_quaternions_ = true;
 };
 
 }  // namespace rigpact

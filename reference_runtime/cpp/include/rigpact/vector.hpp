@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "rigpact/lanes.hpp"
+
 namespace rigpact {
 
 inline constexpr double kPi = 3.14159265358979323846;
@@ -41,7 +43,11 @@ Vec3<Real> cross(const Vec3<Real>& a, const Vec3<Real>& b) {
 }
 template <class Real>
 Real length(const Vec3<Real>& v) {
-    return std::sqrt(dot(v, v));
+    return root(dot(v, v));
+}
+template <class Real>
+Vec3<Lanes<Real>> select(const LaneMask<Real>& which, const Vec3<Lanes<Real>>& yes, const Vec3<Lanes<Real>>& no) {
+    return {{select(which, yes[0], no[0]), select(which, yes[1], no[1]), select(which, yes[2], no[2])}};
 }
 // The part of v that is orthogonal to the unit vector `axis`.
 template <class Real>
@@ -50,19 +56,19 @@ Vec3<Real> perpendicular(const Vec3<Real>& v, const Vec3<Real>& axis) {
 }
 template <class Real>
 Vec3<Real> coordinate_axis(int index) {
-    Vec3<Real> axis{{0, 0, 0}};
-    axis[index] = 1;
+    Vec3<Real> axis{{constant<Real>(0), constant<Real>(0), constant<Real>(0)}};
+    axis[index] = constant<Real>(1);
     return axis;
 }
 // `IsNearlyZero`: every component within 1e-4. A NaN is not nearly zero: it goes on, to be found.
 template <class Real>
-bool is_nearly_zero(const Vec3<Real>& v) {
-    const Real limit = static_cast<Real>(kKindaSmall);
-    return std::fabs(v[0]) <= limit && std::fabs(v[1]) <= limit && std::fabs(v[2]) <= limit;
+auto is_nearly_zero(const Vec3<Real>& v) {
+    const Real limit = constant<Real>(kKindaSmall);
+    return both(both(absolute(v[0]) <= limit, absolute(v[1]) <= limit), absolute(v[2]) <= limit);
 }
 template <class Real>
-bool is_short(const Vec3<Real>& v) {
-    return length(v) < static_cast<Real>(kKindaSmall);
+auto is_short(const Vec3<Real>& v) {
+    return length(v) < constant<Real>(kKindaSmall);
 }
 
 template <class Real>
@@ -99,19 +105,21 @@ Quat<Real> matrix_to_quat(const Mat3<Real>& matrix) {
     const Vec3<Real>* r = matrix.axis;  // r[column][row] of the contract's matrix
     const Real trace = r[0][0] + r[1][1] + r[2][2];
     const Real skew[3] = {r[1][2] - r[2][1], r[2][0] - r[0][2], r[0][1] - r[1][0]};
+    const Real one = constant<Real>(1), two = constant<Real>(2);
     Real outer[4][4];  // row c is 4·q_c·q
     for (int i = 0; i < 3; ++i) {
         for (int j = 0; j < 3; ++j) outer[i][j] = r[j][i] + r[i][j];
-        outer[i][i] = 1 + 2 * r[i][i] - trace;
+        outer[i][i] = one + two * r[i][i] - trace;
         outer[3][i] = outer[i][3] = skew[i];
     }
-    outer[3][3] = 1 + trace;
-    int largest = 0;
+    outer[3][3] = one + trace;
+    Real largest = outer[0][0], q[4] = {outer[0][0], outer[0][1], outer[0][2], outer[0][3]};
     for (int i = 1; i < 4; ++i) {
-        if (outer[i][i] > outer[largest][largest]) largest = i;
+        const auto larger_still = outer[i][i] > largest;
+        largest = select(larger_still, outer[i][i], largest);
+        for (int j = 0; j < 4; ++j) q[j] = select(larger_still, outer[i][j], q[j]);
     }
-    const Real* q = outer[largest];
-    const Real size = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    const Real size = root(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     return {{q[0] / size, q[1] / size, q[2] / size, q[3] / size}};
 }
 

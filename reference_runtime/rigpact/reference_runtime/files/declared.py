@@ -25,6 +25,7 @@ from rigpact.reference_runtime.files.runner import Runner, RunOptions
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ClipDrive
+from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns, read_named_columns
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import (
@@ -110,7 +111,9 @@ class DeclaredFiles:
         """Begin a run; UnusableInput if the system cannot make such a run."""
         return DeclaredRun(contract, network, clip, options)
 
-    def lockstep(self, contract: Any, network: Any, clip: Any, starts: FloatArray, frames: int) -> Any:
+    def lockstep(
+        self, contract: Any, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
+    ) -> Any:
         """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
         return DeclaredLockstep(contract, network, clip, starts, frames)
 

@@ -15,6 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.runner import RunOptions, Stages
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, free_run, run_clip
+from rigpact.reference_runtime.native.library import EngineUse
 from rigpact.reference_runtime.network import InputAlignment
 
 
@@ -46,7 +47,7 @@ class DeclaredRun:
     def __init__(self, contract: SystemContract, network: Any, clip: DeclaredClip, options: RunOptions) -> None:
         """UnusableInput if the system does not have the mode, or if nothing gives the network's answers."""
         refuse_mode(contract, options)
-        self.contract, self.mode = contract, options.mode
+        self.contract, self.mode, self.engine = contract, options.mode, EngineUse()
         self.fps = contract.fps or clip.fps
         self.alignments: set[InputAlignment] = set()
         self.network = None if isinstance(network, RecordedAnswers) else network
@@ -102,6 +103,8 @@ class DeclaredLockstep:
 def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
     """UnusableInput if a declared system cannot make the run."""
     system = contract.system
+    if options.engine == "native":
+        raise UnusableInput("--engine native", f"{system.title}, which has no loop in C++", "auto or numpy")
     if options.mode == "free" and not system.graph.feeds_itself:
         raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a run that a clip drives")
     if options.mode == "playback":

@@ -10,6 +10,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
@@ -22,13 +23,14 @@ published without a network."""
 class Runner(Protocol):
     """One run, frame after frame. network: None in a run without one.
 
-    alignments: inputs whose width differs from the network's.
+    alignments: inputs whose width differs from the network's. engine: who computes the stages.
     """
 
     fps: float
     mode: Any
     network: Any
     alignments: set[InputAlignment]
+    engine: EngineUse
 
     @property
     def contract(self) -> Any:
@@ -54,13 +56,14 @@ class RunOptions:
     """Options of a run.
 
     frames: number of frames that will be requested; None: as many as the clip has. on_floor: contacts are measured over
-    a floor. faults: injected defects.
+    a floor. faults: injected defects. engine: who computes the stages; by default C++ where it is there.
     """
 
     mode: str = "teacher"
     frames: int | None = None
     on_floor: bool = False
     faults: tuple[Any, ...] = ()
+    engine: Engine = "auto"
 
 
 def run_frames(runner: Runner, frames: Iterable[int], clip_name: str | None, mode: str) -> Trace:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions
+from rigpact.reference_runtime.native.library import Engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class Subject:
     companion: Any = None
     on_floor: bool = False
     notes: tuple[str, ...] = field(default=())
+    engine: Engine = "auto"
 
     @property
     def files(self) -> Any:
@@ -38,7 +40,7 @@ class Subject:
 
     def start(self, frames: int | None = None) -> Runner:
         """A new run at frame 0, for `frames` frames."""
-        options = RunOptions(self.mode, frames, self.on_floor, self.faults)
+        options = RunOptions(self.mode, frames, self.on_floor, self.faults, self.engine)
         runner: Runner = self.files.start(self.acting_contract, self.network, self.clip, options)
         return runner
 

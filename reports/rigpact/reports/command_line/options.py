@@ -21,6 +21,20 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
+class EngineChoice(StrEnum):
+    """Who computes the stages of a free run."""
+
+    AUTO = "auto"
+    NUMPY = "numpy"
+    NATIVE = "native"
+
+
+EngineOption = Annotated[
+    EngineChoice,
+    typer.Option(
+        "--engine", help="Who computes a free run: C++ where it is installed and agrees with numpy, or one of them."
+    ),
+]
 Format = Annotated[OutputFormat, typer.Option("--format", help="Text for people, JSON for machines.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
 Resolution = Annotated[

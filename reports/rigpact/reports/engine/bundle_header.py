@@ -11,7 +11,7 @@ from rigpact.contract.bundle import INPUTS, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import Layout
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
-from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
+from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors
 from rigpact.reports.engine.cpp_text import (
     IDENTIFIER,
@@ -26,8 +26,6 @@ from rigpact.reports.engine.cpp_text import (
     type_name,
 )
 
-NOT_ENUMERATED = ("bone_order", "input_order", "math")
-"""Knobs without an enumeration: arrays in C++, or the loop's template argument."""
 ANGVEL, POSE_HIST = ("AngvelScale", "MuAngVel", "StdAngVel"), ("PoseHistScale", "MuPoseHist", "StdPoseHist")
 
 
@@ -77,11 +75,6 @@ def bundle_asserts(contract: Contract) -> list[str]:
         if IDENTIFIER.fullmatch(entry.name)
     ]
     return [f"widths_are({', '.join(map(str, sizes))})", *slices]
-
-
-def enumerated() -> tuple[str, ...]:
-    """The knobs that are enumerations in C++, in the order of the struct's members."""
-    return tuple(name for name in KNOBS if name not in NOT_ENUMERATED)
 
 
 def _bones(contract: Contract) -> list[dict[str, Any]]:

@@ -11,12 +11,12 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-import rigpact.reference_runtime
 from rigpact.contract.bundle import Contract
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.system import SystemContract
+from rigpact.reference_runtime.native.library import headers_folder
+from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
-from rigpact.reports.engine.bundle_header import bundle_asserts, bundle_header, enumerated
+from rigpact.reports.engine.bundle_header import bundle_asserts, bundle_header
 from rigpact.reports.engine.cpp_text import checked_namespace, enumerator, template, type_name
 from rigpact.reports.engine.system_header import system_asserts, system_header
 
@@ -64,15 +64,6 @@ def conventions_header() -> str:
     ]
     rendered: str = template("conventions.hpp.j2").render(knobs=knobs)
     return rendered
-
-
-def headers_folder() -> Path:
-    """The folder of the header-only runtime: beside the package in a wheel, otherwise in the checkout."""
-    package = Path(rigpact.reference_runtime.__file__).resolve().parent
-    for folder in (package / "cpp" / "include", package.parents[1] / "cpp" / "include"):
-        if (folder / "rigpact" / "runtime.hpp").is_file():
-            return folder
-    raise UnusableInput(package, "no C++ headers beside it", "the headers of the wheel", "install rigpact again")
 
 
 def copy_headers(folder: str | Path) -> Path:

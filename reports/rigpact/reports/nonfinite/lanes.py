@@ -117,9 +117,11 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, sampl
     """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
     starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
-    lockstep = files.lockstep(contract, subject.network, subject.clip, starts, count)
+    lockstep = files.lockstep(contract, subject.network, subject.clip, starts, count, subject.engine)
     benign = [
-        files.lockstep(contract.with_conventions(changes), subject.network, subject.clip, starts[:1], count)
+        files.lockstep(
+            contract.with_conventions(changes), subject.network, subject.clip, starts[:1], count, subject.engine
+        )
         for changes in _benign_changes(contract)
     ]
     stage, stride = published_stage(contract), max(1, count // samples)

@@ -17,6 +17,7 @@ from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
+from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.running.measured import measured_findings
@@ -41,6 +42,7 @@ class RunRequest:
     mode: str = "teacher"
     frames: int | None = None
     floor_contacts: bool = False
+    engine: Engine = "auto"
 
 
 def run(request: RunRequest) -> FindingsReport:
@@ -51,7 +53,7 @@ def run(request: RunRequest) -> FindingsReport:
     files = files_of(contract)
     clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
     frames = request.frames or (FREE_RUN_FRAMES if request.mode == "free" else None)
-    options = RunOptions(request.mode, frames, request.floor_contacts)
+    options = RunOptions(request.mode, frames, request.floor_contacts, engine=request.engine)
     runner = files.start(contract, network, clip, options)
     trace = record_run(runner, request.clip, request.mode, request.frames)
     if is_trace_path(request.out):
@@ -87,11 +89,12 @@ def describe_run(
     values = sum(rows.size for rows in trace.stages.values())
     summary = {
         "out": str(out), "system": contract.system.name, "mode": trace.header.mode, "frames": len(trace.frame),
-        "fps": trace.header.fps, "stages": trace.widths,
+        "fps": trace.header.fps, "engine": runner.engine.name, "stages": trace.widths,
         "conventions": {name: str(value) for name, value in contract.conventions.items()},
         **files_of(contract).measures(trace, contract),
     }  # fmt: skip
-    findings = (*_alignments(runner, bundle), *_not_finite(contract, trace, out), *measured)
+    differs = [rules.NATIVE_LOOP_DIFFERS.at(bundle, found=runner.engine.refused)] if runner.engine.refused else []
+    findings = (*_alignments(runner, bundle), *differs, *_not_finite(contract, trace, out), *measured)
     return FindingsReport(findings, Ledger(values, values), summary)
 
 

@@ -112,7 +112,7 @@ def _measured(cell: Cell) -> Measured:
     _compare(cell.sources)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
-    subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode)
+    subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode, engine=cell.engine)
     runner = subject.start(cell.frames)
     poses = subject.files.next_poses(subject.clip, runner.contract)
     stage = judged_stage(contract, subject.clip, poses)
@@ -163,7 +163,7 @@ def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
     contract = runner.contract
     starts, _ = perturbed_starts(seed_of(subject), moved_channels(contract))
     chosen = np.concatenate((starts[:1], starts[1::RUNS_PER_SIZE]))
-    many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames)
+    many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames, subject.engine)
     stage, spread = published_stage(contract), []
     with np.errstate(all="ignore"):
         for _ in range(frames):

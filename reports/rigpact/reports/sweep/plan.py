@@ -22,6 +22,7 @@ from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.native.library import Engine
 from rigpact.reports.file_lists import listed_files
 
 MODES = ("teacher", "free")
@@ -43,7 +44,8 @@ class SweptFile:
 class Cell:
     """One measurement. changes: conventions that replace the bundle's. frames: None for the whole clip.
 
-    operations: modules that bring operations of the contract. sources: files that its numbers come from.
+    operations: modules that bring operations of the contract. sources: files that its numbers come from. engine: who computes
+    a free run; numpy gives the same bytes on every machine.
     """
 
     bundle: SweptFile
@@ -56,12 +58,20 @@ class Cell:
     version: str = field(default_factory=rigpact_version)
     operations: tuple[SweptFile, ...] = ()
     sources: tuple[SweptFile, ...] = ()
+    engine: Engine = "numpy"
 
     @cached_property
     def identity(self) -> str:
         """32 hexadecimal digits of a SHA-256 over everything that affects the result."""
         files = (self.bundle, self.companion, self.model, self.clip, *self.operations, *self.sources)
-        facts = [entry and entry.sha256 for entry in files], self.changes, self.mode, self.frames, self.version
+        facts = (
+            [entry and entry.sha256 for entry in files],
+            self.changes,
+            self.mode,
+            self.frames,
+            self.version,
+            self.engine,
+        )
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     @property
@@ -83,6 +93,7 @@ class SweepPlan:
     frames: int | None
     operations: tuple[SweptFile, ...] = ()
     sources: tuple[SweptFile, ...] = ()
+    engine: Engine = "numpy"
 
     def __len__(self) -> int:
         """Number of cells."""
@@ -93,7 +104,7 @@ class SweepPlan:
         grid = itertools.product(self.clips, self.settings, self.models, self.modes)
         for clip, changes, model, mode in grid:
             cell = Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
-            yield replace(cell, operations=self.operations, sources=self.sources)
+            yield replace(cell, operations=self.operations, sources=self.sources, engine=self.engine)
 
     def distinct(self) -> Iterator[Cell]:
         """The cells without repetition: a copy of a clip or model is not measured twice."""
@@ -112,6 +123,7 @@ def plan_sweep(
     base: dict[str, Any] | None = None,
     modes: Sequence[str] = MODES,
     frames: int | None = None,
+    engine: Engine = "numpy",
 ) -> SweepPlan:
     """Plan a sweep of one bundle or contract file.
 
@@ -129,6 +141,7 @@ def plan_sweep(
         frames=frames,
         operations=tuple(swept_file(Path(file), file) for file in files_of_operations()),
         sources=tuple(swept_file(path, path.name) for path in sources_of(read_document(contract.path))),
+        engine=engine,
     )
 
 

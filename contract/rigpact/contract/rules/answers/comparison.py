@@ -143,5 +143,14 @@ BONES_NOT_RECORDED = Rule(
     why="an engine at a lower level of detail computes only some bones; what it does with the others shows up close",
 )
 
+NATIVE_LOOP_DIFFERS = Rule(
+    code="RP817",
+    name="native-loop-differs",
+    severity=Severity.WARNING,
+    message="the C++ loop was not used, numpy computed the run: {found}",
+    hint="install rigpact again where a C++ compiler is; if it still differs, the compiler's options are the first suspect",
+    why="an engine includes the same headers: compiled like this, they compute something else",
+)
+
 RULES = rules_in(globals())
 FAMILY = Family(__name__, RULES, (Need.RECORDINGS,))

@@ -18,6 +18,7 @@ from rigpact.reference_runtime.files.ordinary import Baseline, Ordinary
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, Stages
 from rigpact.reference_runtime.files.sentinel import Watch
 from rigpact.reference_runtime.files.subject import Subject
+from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, read_clip, recorded_inputs
@@ -25,6 +26,7 @@ from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.prediction import diagnostics, write_prediction
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
+from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, NativeLoop, engine_for
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
 from rigpact.reference_runtime.systems.enemy_animation.faults import (
     faulty_contract,
@@ -47,7 +49,7 @@ from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips i
 )
 from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
-from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run
+from rigpact.reference_runtime.systems.enemy_animation.loop import LoopParts, Mode, start_run, with_history_length
 
 
 class EnemyFiles(DeclaredFiles):
@@ -100,10 +102,29 @@ class EnemyFiles(DeclaredFiles):
             raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
         refuse_idle(options.faults, contract, options.frames)
         parts = LoopParts(GroundedInputs) if options.on_floor else faulty_parts(options.faults)
-        return start_run(contract, network, clip, mode, parts)
+        is_plain = mode == "free" and not options.on_floor and not options.faults
+        if options.engine == "native" and not is_plain:
+            raise UnusableInput("--engine native", "another run than a plain free run", "--mode free, or --engine auto")
+        use = engine_for(contract, options.engine) if is_plain and network is not None else EngineUse()
+        if use.name == "native" and network is not None:
+            completed = with_history_length(contract, network, clip)
+            return NativeLoop(completed, network, clip_rows(clip, completed))
+        run = start_run(contract, network, clip, mode, parts)
+        run.engine = use
+        return run
 
-    def lockstep(self, contract: Contract, network: Network, clip: Clip, starts: FloatArray, frames: int) -> Lockstep:
+    def lockstep(
+        self,
+        contract: Contract,
+        network: Network,
+        clip: Clip,
+        starts: FloatArray,
+        frames: int,
+        engine: Engine = "auto",
+    ) -> Lockstep | NativeCrowd:
         """Free runs from several raw states at once."""
+        if engine_for(contract, engine).name == "native":
+            return NativeCrowd(contract, network, [clip_rows(clip, contract)], starts)
         return Lockstep(contract, network, clip, starts)
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:

@@ -18,6 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.runner import stacked
+from rigpact.reference_runtime.native.library import EngineUse
 from rigpact.reference_runtime.network import InputAlignment, Network, aligned
 from rigpact.reference_runtime.operations.definitions.scaling import unscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored
@@ -88,6 +89,7 @@ class Loop:
         self._published6d = self._outputs.identity_pose()[None]
         self.frame = 0
         self.alignments: set[InputAlignment] = set()
+        self.engine = EngineUse()
         self._order = self.contract.conventions.input_order
         self._answer_shape = (1, self.contract.output.width)
 
@@ -172,6 +174,7 @@ class Playback:
         self._published6d = self._outputs.identity_pose()
         self.frame = 0
         self.alignments: set[InputAlignment] = set()
+        self.engine = EngineUse()
 
     def step(self) -> Stages:
         """Publish the next pose."""

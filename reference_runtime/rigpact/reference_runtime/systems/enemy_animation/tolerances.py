@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_YAW, ROTATIONS
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import (
     AUXILIARY_SCALE_FLOOR,
     STD_FLOOR,
@@ -362,16 +362,32 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """A copy of the state, and of the published slices that the state also has; a driven run has the clip's next state."""
-    contract = frames.contract
+    contract, is_free = frames.contract, getattr(frames, "mode", "teacher") == "free"
     bound = gamma(_AFFINE) * np.abs(rows, dtype=np.float64)
-    if getattr(frames, "mode", "teacher") != "free":
+    if not is_free:
         bound = np.maximum(bound, raw_state(frames, rows, {}))
-    if "y_out" in bounds:
-        for entry in contract.output:
-            if entry.name in contract.state and contract.state[entry.name].size == entry.size:
-                place = contract.state[entry.name].range
-                bound[..., place] = np.maximum(bound[..., place], bounds["y_out"][..., entry.range])
+    for entry in contract.output if "y_out" in bounds else ():
+        if entry.name in contract.state and contract.state[entry.name].size == entry.size:
+            place = contract.state[entry.name].range
+            bound[..., place] = np.maximum(bound[..., place], bounds["y_out"][..., entry.range])
+    if is_free and contract.conventions.writeback == "all":
+        _add_derived_motion(frames, rows, bound)
     return bound
+
+
+def _add_derived_motion(frames: Any, rows: FloatArray, bound: FloatArray) -> None:
+    """What follows from the new pose: fps times an angle whose error is that of both poses, however small it is; the root."""
+    contract, fps = frames.contract, frames.fps
+    codec, place = Rot6d(contract.conventions), contract.state[ROTATIONS].range
+    spare = Replacement(codec.delta_guard, lambda: codec.identity(contract.bone_count))
+    poses = (frames["x_raw"][..., place], 0.0), (rows[..., place], bound[..., place])
+    turned = sum(rotation_errors(codec, gram_schmidt_bound(codec, pose, error, spare)) for pose, error in poses)
+    error = fps * (turned + gamma(_COMPOSE) + gamma(_QUATERNION))
+    bound[..., contract.state[ANGULAR_VELOCITIES].range] += np.repeat(error, 3, axis=-1).reshape(len(rows), -1)
+    if ROOT_POSITION in contract.state:
+        root, velocity = contract.state[ROOT_POSITION].start, bound[..., contract.state[ROOT_VELOCITY].range]
+        before = gamma(_AFFINE) * np.abs(frames["x_raw"][..., root : root + 2], dtype=np.float64)
+        bound[..., root : root + 2] += before + velocity / fps
 
 
 def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
+    EngineChoice,
+    EngineOption,
     Settings,
     contract_files,
 )
@@ -56,6 +58,7 @@ def nan(
     against: Annotated[
         Path | None, typer.Option("--against", metavar="TRACE", help="A free-run trace to hold against the envelope.")
     ] = None,
+    engine: EngineOption = EngineChoice.AUTO,
     repro: Annotated[
         Path | None, typer.Option("--repro", metavar="FOLDER", help="Shrink a failing run and write it there.")
     ] = None,
@@ -80,7 +83,7 @@ def nan(
     beside = _companion_beside(files)
     subject = replace(
         _subject(contract, onnx, replay, clip, perturb or []), mode=_mode(contract, teacher=teacher),
-        on_floor=floor_contacts, companion=_merged(files, beside),
+        on_floor=floor_contacts, companion=_merged(files, beside), engine=engine.value,
     )  # fmt: skip
     subject, count = _with_frames(subject, frames)
     if measures_drift:

@@ -12,6 +12,8 @@ import typer
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
+    EngineChoice,
+    EngineOption,
     Format,
     OutputFormat,
     Settings,
@@ -54,6 +56,7 @@ def run(
     floor_contacts: Annotated[
         bool, typer.Option("--floor-contacts", help="Free-run measures foot contacts over a floor instead of the clip's.")
     ] = False,
+    engine: EngineOption = EngineChoice.AUTO,
     companion: Companion = None,
     settings: Settings = None,
     conventions: ConventionsFile = None,
@@ -70,7 +73,7 @@ def run(
     from rigpact.reports.terminal import print_json, show
 
     files = contract_files(bundle, companion, settings, conventions)
-    report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts))
+    report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
     if output_format is OutputFormat.JSON:
         print_json(report.to_json())
     else:

@@ -13,6 +13,8 @@ import typer
 from rigpact.reports.command_line.options import (
     Companion,
     ConventionsFile,
+    EngineChoice,
+    EngineOption,
     Format,
     OutputFormat,
     Strict,
@@ -60,6 +62,7 @@ def sweep(
     onnx: Models,
     out: Folder,
     mode: Mode = SweepMode.BOTH,
+    engine: EngineOption = EngineChoice.NUMPY,
     frames: Frames = None,
     settings: Knobs = None,
     companion: Companion = None,
@@ -89,7 +92,7 @@ def sweep(
     plan = plan_sweep(
         contract_from_options(bundle, companion, None, None), companion, onnx, clip, settings or (),
         base=declared_changes(conventions=conventions),
-        modes=MODES if mode is SweepMode.BOTH else (mode.value,), frames=frames,
+        modes=MODES if mode is SweepMode.BOTH else (mode.value,), frames=frames, engine=engine.value,
     )  # fmt: skip
     runner = runner_of(min(processes or os.cpu_count() or 1, len(plan)), scheduler, retries)
     report = run_sweep(plan, out, runner, retry_errors=retry_errors)

@@ -1,0 +1,315 @@
+"""`--engine native`: the compiled loop against numpy under every convention, and every way in which it must step aside."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract import load_contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, ReplayNetwork, read_clip
+from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.native import library as loading
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
+from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
+from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import (
+    NativeCrowd,
+    NativeLoop,
+    disagreement,
+    engine_for,
+)
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reports.engine.conformance import made_up_clip
+
+from .conftest import missing
+from .drawn_contracts import small_contract
+from .test_stage_parity import OUTPUTS, VALUES
+
+FRAMES = 20
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "hatch_build.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """The library that the install compiled."""
+    try:
+        return loading.library()
+    except UnusableInput:
+        missing("compiled loop")
+
+
+@pytest.fixture(scope="module")
+def character(tmp_path_factory):
+    contract = small_contract(tmp_path_factory.mktemp("native"))
+    return contract, made_up_clip(contract, FRAMES + 1)
+
+
+@pytest.fixture
+def demo(demo_bundle):
+    contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
+    return contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_bundle / "clips/Sneak_Turn.json")
+
+
+@pytest.mark.parametrize(("knob", "value"), [pair for pair in VALUES if pair[0] != "math"], ids=str)
+def test_every_value_of_every_knob_agrees_over_a_free_run(character, knob, value):
+    """A sweep of conventions in C++ that reads one of them differently blames the wrong convention.
+
+    float64 inside: both sides round the same number to float32, at most to neighbours (2u), and compose `FRAMES` of them; the
+    worst conditioning of this contract is at most 64 (see `test_stage_parity`).
+    """
+    contract, clip = character
+    contract = contract.with_conventions({knob: value})
+    network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.output.width])
+    found = NativeLoop(contract, network, clip_rows(clip, contract)).record(range(FRAMES))
+    expected = Loop(contract, network, clip, "free").record(range(FRAMES))
+    assert list(found) == list(expected)
+    for name, rows in expected.items():
+        bound = FRAMES * 64 * 2.0**-24 * np.maximum(np.abs(rows), 1.0)
+        np.testing.assert_array_less(np.abs(found[name] - rows), bound + 2.0**-149, err_msg=name)
+
+
+@pytest.mark.parametrize("math", ["f64", "f32"])
+@pytest.mark.parametrize(("knob", "value"), VALUES, ids=str)
+def test_the_check_before_a_run_lets_every_convention_pass(character, math, knob, value):
+    """A check that alarms on rounding would silently cost a studio its fast loop."""
+    assert disagreement(character[0].with_conventions({"math": math, knob: value})) == ""
+
+
+def test_a_run_beside_the_model_equals_numpy_and_its_own_steps(demo):
+    """The network reads the loop's own memory: an input that is bound wrongly shows in the first frame."""
+    contract, network, clip = demo
+    rows = clip_rows(clip, contract)
+    recorded = NativeLoop(contract, network, rows).record(range(40))
+    stepped = NativeLoop(contract, network, rows)
+    published = NativeLoop(contract, network, rows)
+    numpy_run = Loop(contract, network, clip, "free").record(range(40))
+    for frame in range(40):
+        stages = stepped.step()
+        np.testing.assert_array_equal(published.advance(), stages["y_out"])
+        for name, value in stages.items():
+            np.testing.assert_array_equal(recorded[name][frame], value)
+    for name, values in numpy_run.items():
+        # both compute in float64 and store float32: neighbours at most, fed back for forty frames
+        np.testing.assert_allclose(
+            recorded[name], values, rtol=0, atol=40 * 64 * 2.0**-24 * max(1.0, np.abs(values).max())
+        )
+
+
+def test_a_crowd_is_its_single_runs(demo):
+    """A crowd whose rows reach into one another moves every character a little wrong."""
+    contract, _, clip = demo
+    other = read_clip(clip.path.with_name("Walk_Spin.json"))
+    sources = [clip_rows(each, contract) for each in (clip, other, clip)]
+    starts = np.stack([rows.x_raw[row] for rows, row in zip(sources, (0, 3, 7), strict=True)])
+    answers = np.random.default_rng(3).normal(0.0, 1.0, (3, contract.output.width)).astype(np.float32)
+    crowd = NativeCrowd(contract, CallableNetwork(lambda *_: answers), sources, starts)
+    beside = Lockstep(contract, CallableNetwork(lambda *_: answers), [clip, other, clip], starts)
+    for _ in range(12):
+        found, expected = crowd.step(), beside.step()
+        for name, rows in expected.items():
+            np.testing.assert_allclose(
+                found[name], rows, rtol=0, atol=12 * 64 * 2.0**-24 * max(1.0, np.abs(rows).max())
+            )
+    for run, rows in enumerate(sources):
+        alone = NativeCrowd(
+            contract, CallableNetwork(lambda *_, run=run: answers[run : run + 1]), [rows], starts[run : run + 1]
+        )
+        again = NativeCrowd(contract, CallableNetwork(lambda *_: answers), sources, starts)
+        for _ in range(5):
+            one, all_of_them = alone.step(), again.step()
+        for name, values in one.items():
+            np.testing.assert_array_equal(all_of_them[name][run], values[0])
+
+
+def test_a_vector_of_another_width_is_cut_or_padded_and_noted(demo):
+    """The engine aligns without a word; the run must still say it, whoever computes it."""
+    contract, _, clip = demo
+    seen = []
+
+    class Narrow(CallableNetwork):
+        bound_widths = (contract.state.width - 2, 9, 2, 138, 828)
+
+    network = Narrow(
+        lambda *vectors: seen.append([v.shape[1] for v in vectors]) or np.zeros((1, contract.output.width), "f4")
+    )
+    run = NativeLoop(contract, network, clip_rows(clip, contract))
+    run.step()
+    assert seen == [list(Narrow.bound_widths)]
+    assert {event.name for event in run.alignments} == {"state", "cond"}
+
+
+def test_a_nan_comes_out_where_numpy_has_it(demo):
+    """`rigpact nan` looks for the first frame and stage of a NaN; C++ must not move it."""
+    contract, _, clip = demo
+    answers = np.random.default_rng(4).normal(0.0, 1.0, (6, contract.output.width)).astype(np.float32)
+    answers[2, 5] = np.nan
+    found = NativeLoop(contract, ReplayNetwork(answers), clip_rows(clip, contract)).record(range(6))
+    expected = Loop(contract, ReplayNetwork(answers), clip, "free").record(range(6))
+    for name, rows in expected.items():
+        np.testing.assert_array_equal(np.isnan(found[name]), np.isnan(rows), err_msg=name)
+
+
+@pytest.mark.parametrize("change", [{"previous_pose_lag": "+1"}, {"pose_history_start": "first_target"}], ids=str)
+def test_a_clip_that_numpy_refuses_is_refused(demo, change):
+    """C++ would read the pose after the last one, which is anything."""
+    contract, network, clip = demo
+    contract = contract.with_conventions(change)
+    rows = clip_rows(clip, contract)
+    one = type(rows)(**{**vars(rows), "poses": rows.poses[:1]})
+    with pytest.raises(UnusableInput):
+        NativeLoop(contract, network, one)
+
+
+def test_tanh_is_within_its_documented_bound():
+    """A thousand of them in every frame: three units in the last place of a double, NaN stays NaN, ±1 far out."""
+    mpmath = pytest.importorskip("mpmath")
+    if shutil.which("g++") is None:
+        missing("g++")
+    source = '#include "rigpact/tanh.hpp"\nextern "C" double t(double x) { return rigpact::tanh_of(x); }\n'
+    rng = np.random.default_rng(0)
+    values = np.concatenate(
+        (rng.normal(0, 1, 400), rng.normal(0, 8, 200), 10.0 ** rng.uniform(-300, 1, 300), [20.0, 700.0])
+    )
+    found = _tanh_of(source, values)
+    for value, answer in zip(values, found, strict=True):
+        exact = mpmath.tanh(mpmath.mpf(float(value)))
+        assert abs(answer - exact) <= 3 * 2.0**-53 * abs(exact) * 2, value
+    assert np.isnan(_tanh_of(source, np.array([np.nan]))).all()
+    assert _tanh_of(source, np.array([np.inf, -np.inf, -0.0])).tolist() == [1.0, -1.0, 0.0]
+    assert FUNCTIONS["tanh"](0.5) == pytest.approx(_tanh_of(source, np.array([0.5]))[0], rel=1e-15)
+
+
+def _tanh_of(source: str, values: np.ndarray) -> np.ndarray:
+    import ctypes
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.cpp"
+        path.write_text(source, encoding="utf-8")
+        words = [
+            "g++",
+            "-std=c++17",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            f"-I{loading.headers_folder()}",
+            str(path),
+            "-o",
+            f"{folder}/t.so",
+        ]
+        subprocess.run(words, check=True, timeout=120)
+        loaded = ctypes.CDLL(f"{folder}/t.so")
+        loaded.t.restype, loaded.t.argtypes = ctypes.c_double, (ctypes.c_double,)
+        return np.array([loaded.t(float(value)) for value in values])
+
+
+# --- stepping aside ---
+
+
+@pytest.fixture
+def own_library(monkeypatch):
+    """`library()` read anew inside and after the test."""
+    loading.library.cache_clear()
+    disagreement.cache_clear()
+    yield monkeypatch
+    loading.library.cache_clear()
+    disagreement.cache_clear()
+
+
+def test_without_a_library_numpy_runs_and_nobody_complains(own_library, character):
+    """On a machine without a compiler the install has no library; everything works."""
+    own_library.setattr(loading, "STEM", "not_there")
+    assert engine_for(character[0], "auto") == ("numpy", "")
+    with pytest.raises(UnusableInput, match="no compiled loop"):
+        engine_for(character[0], "native")
+
+
+def test_a_library_of_other_sources_is_not_used(own_library, character):
+    """A header that was changed after the library was compiled: the run would test yesterday's loop."""
+    own_library.setattr(loading, "sources_sha256", lambda _folder: "0" * 64)
+    assert engine_for(character[0], "auto") == ("numpy", "")
+    with pytest.raises(UnusableInput, match="other sources"):
+        engine_for(character[0], "native")
+
+
+@pytest.fixture
+def differing(own_library, tmp_path):
+    """A library from headers with one wrong sign, and the right hash."""
+    if shutil.which("g++") is None:
+        missing("g++")
+    cpp = tmp_path / "cpp"
+    for part in ("include", "native"):
+        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
+    header = cpp / "include/rigpact/normalisation.hpp"
+    right = "(value - static_cast<Real>(mean))"
+    text = header.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    header.write_text(text.replace(right, "(value + static_cast<Real>(mean))"), encoding="utf-8")
+    out = tmp_path / "rigpact_native.so"
+    hashed = loading.sources_sha256(loading.headers_folder().parent)
+    words = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", f'-DRIGPACT_SOURCES="{hashed}"', f"-I{cpp / 'include'}"]
+    subprocess.run([*words, str(cpp / "native/crowd.cpp"), "-o", str(out)], check=True, timeout=300)
+    wrong = loading._typed(__import__("ctypes").CDLL(str(out)))
+    own_library.setattr(free_runs, "library", lambda: wrong)
+    return out
+
+
+def test_a_library_that_computes_something_else_is_not_used_and_said(differing, command, demo_bundle, tmp_path):
+    """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
+    words = ("--clip", demo_bundle / "clips/Sneak_Turn.json", "--onnx", demo_bundle / "model.onnx", "--mode", "free")
+    out = tmp_path / "run.trace.bin"
+    answer = command("run", demo_bundle / "norm_template.json", *words, "--frames", "5", "-o", out, "--format", "json")
+    report = json.loads(answer.out)
+    (finding,) = report["findings"]
+    assert (answer.status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
+    assert "state at frame 0" in finding["message"]
+    refused = command("run", demo_bundle / "norm_template.json", *words, "--engine", "native", "-o", out)
+    assert (refused.status, "a loop that differs" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [RunOptions("teacher", engine="native"), RunOptions("free", on_floor=True, engine="native")],
+    ids=["teacher", "floor"],
+)
+def test_a_run_that_c_plus_plus_does_not_make_is_refused(demo, options):
+    """Asked for by name, the engine must not be another one."""
+    contract, network, clip = demo
+    with pytest.raises(UnusableInput, match="--engine native"):
+        files_of(contract).start(contract, network, clip, options)
+
+
+def test_a_plain_free_run_takes_it_by_itself(demo):
+    """`auto` is the default: who installed it has the speed without asking."""
+    contract, network, clip = demo
+    run = files_of(contract).start(contract, network, clip, RunOptions("free"))
+    assert isinstance(run, NativeLoop)
+    assert isinstance(files_of(contract).start(contract, network, clip, RunOptions("free", engine="numpy")), Loop)
+
+
+def test_the_build_leaves_it_out_where_it_cannot_compile(monkeypatch, tmp_path):
+    """An install without a compiler, or with one that fails, is an install."""
+    if not BUILD.is_file():
+        pytest.skip("no checkout: the build's hook is not in the wheel")
+    build = runpy.run_path(str(BUILD))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert build["compiled"]() == []
+    failing = tmp_path / "c++"
+    failing.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    failing.chmod(0o755)
+    before = {path.name: path.stat().st_mtime_ns for path in Path(loading.__file__).parent.glob("rigpact_native*")}
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+    assert build["compiled"]() == []
+    after = {path.name: path.stat().st_mtime_ns for path in Path(loading.__file__).parent.glob("rigpact_native*")}
+    assert after == before

@@ -1,0 +1,64 @@
+"""The compiled loop: finding it, and refusing one that does not belong to these sources.
+
+`hatch_build.py` compiles `cpp/native/crowd.cpp` beside this module when rigpact is installed and a compiler is there, once
+for every processor and once for those with AVX2. The library carries the hash of the sources that it was made from.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.native.sources import ENDING, STEM, sources_sha256
+
+Engine = Literal["auto", "numpy", "native"]
+"""Who computes the stages of a run: the C++ loop, numpy, or the C++ loop where it is there and agrees."""
+
+
+class EngineUse(NamedTuple):
+    """Who computes a run. refused: why the C++ loop, which is there, does not; empty where nothing is wrong with it."""
+
+    name: str = "numpy"
+    refused: str = ""
+
+
+def headers_folder() -> Path:
+    """The folder of the header-only runtime: beside the package in a wheel, otherwise in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "cpp" / "include", package.parents[1] / "cpp" / "include"):
+        if (folder / "rigpact" / "runtime.hpp").is_file():
+            return folder
+    raise UnusableInput(package, "no C++ headers beside it", "the headers of the wheel", "install rigpact again")
+
+
+@lru_cache(maxsize=1)
+def library() -> c.CDLL:
+    """The library for this processor, compiled from these sources; UnusableInput where there is none."""
+    folder = Path(__file__).resolve().parent
+    plain = folder / f"{STEM}{ENDING}"
+    if not plain.is_file():
+        raise UnusableInput("--engine native", "no compiled loop", "one beside the package", BUILD_IT)
+    loaded = _typed(c.CDLL(str(plain)))
+    if loaded.rigpact_native_sources().decode() != sources_sha256(headers_folder().parent):
+        raise UnusableInput(plain, "a loop of other sources", "one compiled from this version's headers", BUILD_IT)
+    wide = folder / f"{STEM}_wide{ENDING}"
+    return _typed(c.CDLL(str(wide))) if loaded.rigpact_native_wide() and wide.is_file() else loaded
+
+
+BUILD_IT = "install rigpact again where a C++ compiler is, or take --engine numpy, which computes the same"
+
+
+def _typed(loaded: c.CDLL) -> c.CDLL:
+    loaded.rigpact_native_sources.restype = c.c_char_p
+    loaded.rigpact_crowd.restype = loaded.rigpact_crowd_memory.restype = c.c_void_p
+    loaded.rigpact_crowd.argtypes = (c.c_void_p, c.c_void_p, c.c_double, c.c_int, c.c_int, c.c_void_p)
+    loaded.rigpact_crowd_seed.argtypes = (c.c_void_p, c.c_void_p, c.c_void_p, c.c_int)
+    loaded.rigpact_crowd_finish.argtypes = (c.c_void_p, c.c_int)
+    for name in ("begin", "delete", "memory"):
+        getattr(loaded, f"rigpact_crowd_{name}").argtypes = (c.c_void_p,)
+    for name in ("begin", "delete", "seed", "finish"):
+        getattr(loaded, f"rigpact_crowd_{name}").restype = None
+    return loaded

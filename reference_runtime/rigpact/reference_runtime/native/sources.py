@@ -1,0 +1,19 @@
+"""What the compiled loop is made from, and its file's name. The build imports this module alone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+STEM = "rigpact_native"
+ENDING = ".dll" if os.name == "nt" else ".so"
+
+
+def sources_sha256(cpp: Path) -> str:
+    """The hash of what the library is compiled from: every header, and crowd.cpp; line endings do not count."""
+    files = [*sorted((cpp / "include" / "rigpact").glob("*.hpp")), cpp / "native" / "crowd.cpp"]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,244 @@
+"""Free runs in the C++ loop that an engine includes: one character, or a crowd in lockstep.
+
+Before its first run of a contract the loop is held against numpy for a few frames; one that differs is not used.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from rigpact.contract.bundle import Contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.bounds import replay_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.native.library import BUILD_IT, Engine, EngineUse, library
+from rigpact.reference_runtime.network import InputAlignment, Network, OnnxNetwork, ReplayNetwork, aligned
+from rigpact.reference_runtime.operations.geometry import same_hemisphere
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.cpp.views import FLOATS, KeptContract
+from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
+from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
+
+CHECKED_FRAMES = 4
+"""Frames that are compared before a contract's first run: the history of the second frame on is the loop's own."""
+
+
+class DriveStruct(c.Structure):
+    """`Drive` of crowd.cpp: what a clip gives a free run."""
+
+    _fields_ = (
+        ("cond_raw", FLOATS), ("contacts", FLOATS), ("poses", FLOATS), ("steps", c.c_int), ("pose_count", c.c_int),
+    )  # fmt: skip
+
+
+class NativeCrowd:
+    """R free runs of one contract and network, from their raw states (R, Dx); one clip for all, or one for each.
+
+    Stages are (R, width); `advance` and `step` return copies, `record` is for a single run.
+    """
+
+    def __init__(self, contract: Contract, network: Network, sources: Sequence[ClipRows], starts: FloatArray) -> None:
+        """Seed every run. UnusableInput where the clip cannot drive a free run, or C++ cannot run the contract."""
+        for rows in sources:
+            FreeRunInputs(contract, rows)  # what numpy refuses to run, C++ does not run
+        self.contract, self.network, self.frame = contract, network, 0
+        self.rows, self.fps = sources[0], sources[0].fps
+        self.alignments: set[InputAlignment] = set()
+        self._call, self._kept, self._runs = library(), KeptContract(), len(starts)
+        self._crowd = self._made()
+        weakref.finalize(self, self._call.rigpact_crowd_delete, self._crowd)
+        self._stages = self._matrices()
+        self._vectors = [self._stages[name] for name in contract.conventions.input_order]
+        self._answer: Callable[[], None] | None = None
+        drives = (DriveStruct * len(sources))(*map(self._drive, sources))
+        self._call.rigpact_crowd_seed(self._crowd, self._kept.floats(starts), drives, len(sources))
+        for position, (name, vector, bound) in enumerate(
+            zip(contract.conventions.input_order, self._vectors, network.bound_widths, strict=True)
+        ):
+            if bound not in (None, vector.shape[1]):
+                self.alignments.add(InputAlignment(position, name, vector.shape[1], int(bound or 0)))
+
+    def _made(self) -> int:
+        defect = c.c_char_p()
+        views = self._kept.contract(self.contract), self._kept.conventions(self.contract)
+        is_double = self.contract.conventions.math == "f64"
+        crowd: int | None = self._call.rigpact_crowd(
+            *map(c.byref, views), self.fps, is_double, self._runs, c.byref(defect)
+        )
+        if crowd is None:
+            found = (defect.value or b"").decode()
+            raise UnusableInput("--engine native", found, "a contract that the C++ loop runs", "take --engine numpy")
+        return crowd
+
+    def _drive(self, rows: ClipRows) -> DriveStruct:
+        arrays = map(self._kept.floats, (rows.cond_raw, rows.contacts, rows.poses))
+        return DriveStruct(*arrays, rows.steps, len(rows.poses))
+
+    def _matrices(self) -> Stages:
+        """The loop's own memory, by stage, (R, width)."""
+        widths = {name: int(self.contract.stage_widths[name] or 2) for name in STAGE_NAMES}
+        address = c.cast(self._call.rigpact_crowd_memory(self._crowd), FLOATS)
+        self._memory = np.ctypeslib.as_array(address, (self._runs * sum(widths.values()),))
+        ends = np.cumsum([self._runs * width for width in widths.values()])
+        matrices = np.split(self._memory, ends[:-1])
+        return {name: each.reshape(self._runs, -1) for name, each in zip(widths, matrices, strict=True)}
+
+    def _frame(self, *, with_quaternions: bool) -> None:
+        self._call.rigpact_crowd_begin(self._crowd)
+        if self._answer is None:
+            self._first_answer()
+        else:
+            self._answer()
+        self._call.rigpact_crowd_finish(self._crowd, with_quaternions)
+        self.frame += 1
+
+    def _first_answer(self) -> None:
+        """The network's answer to the first frame, with every check; later frames go without copies where they can."""
+        self._infer()
+        direct = None
+        if isinstance(self.network, OnnxNetwork) and not self.alignments:
+            direct = self.network.bound_to(self._vectors, self._stages["y_norm"])
+        self._answer = direct or self._infer
+
+    def _infer(self) -> None:
+        vectors = aligned(self._vectors, self.network.bound_widths) if self.alignments else self._vectors
+        answer = self.network.run(vectors, self.frame)
+        expected = self._stages["y_norm"]
+        if answer.shape != expected.shape:
+            found = " × ".join(map(str, answer.shape))
+            raise UnusableInput(
+                self.network.name, f"an output of {found} numbers", " × ".join(map(str, expected.shape))
+            )
+        expected[...] = answer
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The stages that a frame has under the conventions."""
+        is_pose = self.contract.conventions.output_mode == "absolute"
+        return tuple(name for name in STAGE_NAMES if not (is_pose and name == "delta6d"))
+
+    def advance(self) -> FloatArray:
+        """Run one frame of every run and return the published output, y_out (R, Dy)."""
+        self._frame(with_quaternions=False)
+        return self._stages["y_out"].copy()
+
+    def step(self) -> Stages:
+        """Run one frame of every run and return its stages in loop order."""
+        self._frame(with_quaternions=True)
+        return {name: self._stages[name].copy() for name in self.given}
+
+
+class NativeLoop:
+    """One free run in the C++ loop, with the methods of `Loop`."""
+
+    mode = "free"
+    frame_limit: int | None = None
+    engine = EngineUse("native")
+
+    def __init__(self, contract: Contract, network: Network, rows: ClipRows) -> None:
+        """Seed the run with the clip's first frame."""
+        self.contract, self.network, self.fps = contract, network, rows.fps
+        self._crowd = NativeCrowd(contract, network, [rows], rows.x_raw[:1])
+        self.alignments = self._crowd.alignments
+
+    @property
+    def frame(self) -> int:
+        """The number of the next frame."""
+        return self._crowd.frame
+
+    def step(self) -> Stages:
+        """Run one frame and return its stages in loop order."""
+        return {name: rows[0] for name, rows in self._crowd.step().items()}
+
+    def advance(self) -> FloatArray:
+        """Run one frame as `step` does, but return only the published output, y_out (Dy,)."""
+        published: FloatArray = self._crowd.advance()[0]
+        return published
+
+    def record(self, frames: Iterable[int]) -> Stages:
+        """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
+        crowd, kept = self._crowd, []
+        for _ in frames:
+            crowd._frame(with_quaternions=True)
+            kept.append(crowd._memory.copy())
+        if not kept:
+            return {}
+        table = np.stack(kept)
+        widths = [rows.shape[1] for rows in crowd._stages.values()]
+        columns = np.split(table, np.cumsum(widths)[:-1], axis=1)
+        known = dict(zip(crowd._stages, columns, strict=True))
+        return {name: np.ascontiguousarray(known[name]) for name in crowd.given}
+
+
+def engine_for(contract: Contract, asked: Engine) -> EngineUse:
+    """Who computes a plain free run. UnusableInput where C++ was asked for and cannot."""
+    if asked == "numpy":
+        return EngineUse()
+    try:
+        library()
+    except UnusableInput:
+        if asked == "native":
+            raise
+        return EngineUse()  # not installed with a compiler: numpy does the same
+    words = disagreement(contract) if contract.pose_history_length else ""
+    if words and asked == "native":
+        raise UnusableInput("--engine native", f"a loop that differs: {words}", "agreement with numpy", BUILD_IT)
+    return EngineUse("numpy", words) if words else EngineUse("native")
+
+
+@lru_cache(maxsize=32)
+def disagreement(contract: Contract) -> str:
+    """How the C++ loop differs from numpy under a contract, in words; empty where every stage is within its bound.
+
+    Clip and answers are drawn; each stage is computed by numpy from the C++ loop's own stages before it.
+    """
+    rng = np.random.default_rng(2)
+    rows = _drawn_rows(contract, rng)
+    answers = rng.normal(0.0, 1.0, (CHECKED_FRAMES, contract.output.width)).astype(np.float32)
+    stages = NativeLoop(contract, ReplayNetwork(answers), rows).record(range(CHECKED_FRAMES))
+    evidence = Evidence(np.arange(CHECKED_FRAMES), rows.fps, "free", stages, lambda _contract: rows)
+    frames = ReplayedFrames(evidence, contract)
+    for name, found in stages.items():
+        expected = frames.computed(name)
+        words = "" if expected is None else _differs(frames, name, found, expected)
+        if words:
+            return words
+    return ""
+
+
+def _differs(frames: ReplayedFrames, name: str, found: FloatArray, expected: FloatArray) -> str:
+    values: FloatArray = found.astype(np.float64)
+    if frames.contract.system.graph[name].measure.has_signless_quaternions:
+        values = same_hemisphere(expected.astype(np.float64), values)
+    within = np.abs(values - expected) <= replay_bound(frames, name, expected)
+    beyond = np.argwhere(~within & ~np.isnan(expected))  # not known: it needs a frame before the first
+    if not len(beyond):
+        return ""
+    frame, channel = map(int, beyond[0])
+    return f"{name} at frame {frame}, channel {channel}: {values[frame, channel]:.9g}, by numpy {expected[frame, channel]:.9g}"
+
+
+def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
+    """A clip of no motion that anyone made: states about their mean, intent and contacts between 0 and 1."""
+    count, statistics = CHECKED_FRAMES + 1, contract.state_statistics
+    noise = rng.normal(0.0, 0.5, (count, contract.state.width))
+    x_raw = (statistics.mean + noise * statistics.std).astype(np.float32)
+    cond_raw, contacts = (rng.uniform(0.0, 1.0, (count, width)).astype(np.float32) for width in (7, 2))
+    return ClipRows(
+        fps=60.0,
+        steps=CHECKED_FRAMES,
+        x_raw=x_raw,
+        state=StateNormaliser(contract).normalise(x_raw),
+        cond_raw=cond_raw,
+        contacts=contacts,
+        angvel=None,
+        pose_hist=None,
+        poses=x_raw[:, contract.state[ROTATIONS].range],
+    )
