@@ -18,12 +18,14 @@ from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reports.diagnosing.matching import matched_order
-from rigpact.reports.diagnosing.stage_error import StageError, stage_error
+from rigpact.reports.diagnosing.stage_error import StageError, error_between, stage_error
 
 Changes = dict[str, Any]
 ENOUGH = 0.5
 """A change must keep this share of the judged values judged: values that cannot be judged explain nothing."""
 FEW_FRAMES = 6
+CLEARLY = 64.0
+"""How many tolerances a replay is off where no bound of its own is derived for it."""
 
 
 class Hypotheses:
@@ -81,11 +83,33 @@ class Hypotheses:
         """Also None for a value that this contract cannot have, such as whitened contacts without their slice."""
         try:
             contract = self.contract.with_conventions(dict(key))
-            return stage_error(ReplayedFrames(self.evidence, contract, keep=self._keep), stage)
+            frames = ReplayedFrames(self.evidence, contract, keep=self._keep)
+            return (self._far_off(frames, stage) if key else None) or stage_error(frames, stage)
         except OwnFunctionFailed:
             raise
         except UnusableInput:
             return None
+
+    def _far_off(self, frames: ReplayedFrames, stage: str) -> StageError | None:
+        """The error of a stage behind an unrecorded answer of the network, where most frames are clearly off; else None.
+
+        It is measured in the tolerances of the replay without a change. The bound of an answer is most of a search's time, and
+        it grows with the network's inputs: a change that makes it CLEARLY times as wide would have to make them as much larger.
+        """
+        error = self._errors.get((stage, frozenset()))
+        if error is None or not self._answers.intersection(self._paths.get(stage, ())):
+            return None
+        replayed = frames.computed(stage)
+        if replayed is None or replayed.shape != error.recorded.shape:
+            return None
+        found = error_between(self.graph[stage], error.recorded, replayed, error.tolerance)
+        off = np.any(found.excess > CLEARLY, axis=1)
+        return found if 2 * np.count_nonzero(off) > len(off) else None
+
+    @cached_property
+    def _answers(self) -> frozenset[str]:
+        """Answers of a network that were not recorded."""
+        return frozenset(name for name in self.graph.answers if name not in self.evidence.recorded)
 
     def _keep(
         self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str

@@ -125,7 +125,7 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, sampl
         for changes in _benign_changes(contract)
     ]
     stage, stride = published_stage(contract), max(1, count // samples)
-    published, kept, sampled, apart, beside = [], {}, [], [], []
+    published, kept, sampled, poses, others_poses = [], {}, [], [], []
     for frame in frames:
         stages, others = lockstep.step(), [each.step() for each in benign]
         rows = stages[stage.name]
@@ -134,16 +134,24 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, sampl
             break
         if frame % stride == 0 or frame == count - 1:
             sampled.append(frame)
-            apart.append(distances(contract, stage, rows[1:], rows[0]))
-            beside.append([distances(contract, stage, each[stage.name], rows[0]).max() for each in others])
+            poses.append(rows)
+            others_poses.append([each[stage.name][0] for each in others])
             kept[frame] = {name: values[:1] for name, values in stages.items()}
     if not sampled:
         raise UnusableInput("the free run", "a run that is not finite in its first frame", "a finite run")
     finite = len(published) == count and bool(np.isfinite(published[-1]).all())
-    return Spread(
-        np.stack(published), kept, np.array(sampled), np.stack(apart), np.array(beside).max(axis=1) if benign else None,
-        sizes, finite, _LARGEST_DEG if stage.measure.unit == "deg" else np.inf,
-    )  # fmt: skip
+    every = np.stack(poses)  # (samples, R, width)
+    apart = _apart(contract, stage, every[:, 1:], every[:, 0])
+    beside = _apart(contract, stage, np.array(others_poses), every[:, 0]).max(axis=1) if benign else None
+    largest = _LARGEST_DEG if stage.measure.unit == "deg" else np.inf
+    return Spread(np.stack(published), kept, np.array(sampled), apart, beside, sizes, finite, largest)
+
+
+def _apart(contract: Any, stage: Stage, rows: FloatArray, base: FloatArray) -> FloatArray:
+    """Distances (samples, R) of rows (samples, R, width) from one row of each sample, in one go."""
+    samples, runs, width = rows.shape
+    flat = distances(contract, stage, rows.reshape(-1, width), np.repeat(base, runs, axis=0))
+    return flat.reshape(samples, runs)
 
 
 def _benign_changes(contract: Any) -> Iterator[dict[str, Any]]:

@@ -217,8 +217,10 @@ def _differs(frames: ReplayedFrames, name: str, found: FloatArray, expected: Flo
     values: FloatArray = found.astype(np.float64)
     if frames.contract.system.graph[name].measure.has_signless_quaternions:
         values = same_hemisphere(expected.astype(np.float64), values)
-    within = np.abs(values - expected) <= replay_bound(frames, name, expected)
-    beyond = np.argwhere(~within & ~np.isnan(expected))  # not known: it needs a frame before the first
+    bound = replay_bound(frames, name, expected)
+    with np.errstate(invalid="ignore"):
+        within = np.abs(values - expected) <= bound
+    beyond = np.argwhere(~within & ~np.isnan(expected))  # NaN: not known, it needs a frame before the first
     if not len(beyond):
         return ""
     frame, channel = map(int, beyond[0])
