@@ -28,6 +28,8 @@ from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 CHECKED_FRAMES = 4
 """Frames that are compared before a contract's first run: the history of the second frame on is the loop's own."""
+BLOCK = 256
+"""Frames that are recorded into one piece of memory."""
 
 
 class DriveStruct(c.Structure):
@@ -164,17 +166,31 @@ class NativeLoop:
 
     def record(self, frames: Iterable[int]) -> Stages:
         """Run the frames and return every stage, (T, width): the same bits as repeated calls of `step`."""
-        crowd, kept = self._crowd, []
+        crowd, columns = self._crowd, self._columns()
+        table, row = np.empty((BLOCK, crowd._memory.size), np.float32), 0
+        blocks: dict[str, list[FloatArray]] = {name: [] for name in columns}
+
+        def keep() -> None:
+            for name, place in columns.items():
+                blocks[name].append(table[:row, place].copy())
+
         for _ in frames:
             crowd._frame(with_quaternions=True)
-            kept.append(crowd._memory.copy())
-        if not kept:
-            return {}
-        table = np.stack(kept)
-        widths = [rows.shape[1] for rows in crowd._stages.values()]
-        columns = np.split(table, np.cumsum(widths)[:-1], axis=1)
-        known = dict(zip(crowd._stages, columns, strict=True))
-        return {name: np.ascontiguousarray(known[name]) for name in crowd.given}
+            table[row] = crowd._memory
+            row += 1
+            if row == BLOCK:
+                keep()
+                row = 0
+        if row:
+            keep()
+        kept = {name: parts for name, parts in blocks.items() if parts}
+        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in kept.items()}
+
+    def _columns(self) -> dict[str, slice]:
+        """Where each stage stands in the memory of a single run."""
+        ends = np.cumsum([rows.shape[1] for rows in self._crowd._stages.values()])
+        places = dict(zip(self._crowd._stages, map(slice, (0, *ends[:-1]), ends), strict=True))
+        return {name: places[name] for name in self._crowd.given}
 
 
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
