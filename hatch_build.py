@@ -26,8 +26,8 @@ WIDE = ("-march=x86-64-v3",)
 LONGEST_S = 300
 
 
-def compiled() -> list[Path]:
-    """The libraries beside the package; none where no compiler is, or where it fails."""
+def compiled(folder: Path = PACKAGE) -> list[Path]:
+    """The libraries in a folder; none where no compiler is, or where it fails."""
     found = (shutil.which(name) for name in (os.environ.get("CXX", ""), *COMPILERS) if name)
     compiler = next((each for each in found if each), None)
     if compiler is None or os.environ.get("RIGPACT_NATIVE") == "0" or os.name == "nt":
@@ -39,7 +39,7 @@ def compiled() -> list[Path]:
     wanted = {stem: ()} | ({f"{stem}_wide": WIDE} if platform.machine() in {"x86_64", "AMD64"} else {})
     made = []
     for name, own in wanted.items():
-        out = PACKAGE / f"{name}{known['ENDING']}"
+        out = folder / f"{name}{known['ENDING']}"
         words = [compiler, *FLAGS, *own, "-shared", "-fPIC", *LINKED, f'-DRIGPACT_SOURCES="{sources}"']
         if _ran([*words, f"-I{CPP / 'include'}", str(CPP / "native" / "crowd.cpp")], out):
             made.append(out)
@@ -68,13 +68,22 @@ class NativeLoop(BuildHookInterface):  # type: ignore[type-arg,misc]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; in a wheel, name the libraries and the platform."""
-        made = compiled()
-        if made and version == "standard":
+        """Compile: an editable install beside the sources, a wheel elsewhere; the wheel is then one of a platform."""
+        if version != "standard":
+            compiled()
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        made = compiled(Path(self._folder.name))
+        if made:
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_platform()}"
             place = "rigpact/reference_runtime/native"
             build_data["force_include"] |= {str(each): f"{place}/{each.name}" for each in made}
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Leave nothing behind."""
+        if version == "standard":
+            self._folder.cleanup()
 
 
 def _platform() -> str:

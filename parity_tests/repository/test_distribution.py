@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -38,9 +39,10 @@ NEEDS_TORCH = {
 """Shipped modules that import torch at module level, and the command that imports each where torch is installed."""
 
 
-def _build(checkout: Path, target: str, folder: Path) -> Path:
+def _build(checkout: Path, target: str, folder: Path, *, native: str = "0") -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120)
+    env = os.environ | {"RIGPACT_NATIVE": native}
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120, env=env)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -49,7 +51,7 @@ def _build(checkout: Path, target: str, folder: Path) -> Path:
 def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The built wheel."""
     pytest.importorskip("hatchling")
-    return zipfile.ZipFile(_build(checkout, "wheel", tmp_path_factory.mktemp("wheel")))
+    return zipfile.ZipFile(_build(checkout, "wheel", tmp_path_factory.mktemp("wheel"), native="1"))
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +98,23 @@ def test_the_wheel_holds_the_data_it_needs(wheel_names: list[str]) -> None:
         assert f"rigpact/{name}" in wheel_names
     for room in SUBPACKAGES:
         assert f"rigpact/{room}/py.typed" in wheel_names
+
+
+def test_the_wheel_is_one_of_a_platform_where_a_compiler_is(wheel: zipfile.ZipFile, wheel_names: list[str]) -> None:
+    """A wheel for every platform that holds a library of one would not load on the others."""
+    libraries = [name for name in wheel_names if name.endswith((".so", ".dll"))]
+    folders = {name.rpartition("/")[0] for name in libraries}
+    is_pure = str(wheel.filename).endswith("py3-none-any.whl")
+    assert (bool(libraries), is_pure) == ((True, False) if shutil.which("c++") else (False, True))
+    assert folders <= {"rigpact/reference_runtime/native"}
+
+
+def test_without_a_compiler_the_wheel_is_one_for_every_platform(checkout: Path, tmp_path: Path) -> None:
+    """numpy computes the same: nobody needs a compiler to install rigpact."""
+    pytest.importorskip("hatchling")
+    wheel = _build(checkout, "wheel", tmp_path)
+    assert wheel.name.endswith("py3-none-any.whl")
+    assert not any(name.endswith((".so", ".dll")) for name in zipfile.ZipFile(wheel).namelist())
 
 
 def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
