@@ -36,17 +36,18 @@ is written by `python parity_tests/benchmarks/performance_table.py`, wholly or f
 _NOTES = """\
 ## Where a target is missed
 
-In numpy a frame of one run is about ninety calls of less than a microsecond each around one call of the network, whose weights
-leave little of the cache to them. Tried: binding every call to its buffers once; IO binding; carrying what the next frame's inputs
-share with this one's; both Gram–Schmidts of ΔR and of the previous pose in one pass; reciprocals instead of divisions. In C++ it is two calls,
-and the network reads and writes the loop's own memory: it costs about what the bare network costs through its own interface.
+In numpy a frame of one run is about ninety calls of less than a microsecond each around one call of the network, whose
+weights leave little of the cache to them. Tried: binding every call to its buffers once; IO binding; carrying what the next
+frame's inputs share with this one's; both Gram–Schmidts of ΔR and of the previous pose in one pass; reciprocals instead of
+divisions. In C++ it is two calls, and the network reads and writes the loop's own memory: it costs about what the bare
+network costs through its own interface.
 
-A crowd of 64 in lockstep shares one call of the network, which costs it about ten microseconds a character; the loop's share, on the
-same core, is five to nine: tanh over a thousand numbers, four Gram–Schmidts of 46 bones, and seventeen kilobytes written. Tried: four
-doubles or eight floats at once, with and without AVX2; tanh without branches in the width of the maths; slices that did not change left alone; no
-quaternions where nobody reads them. What would be left is another core. Times of that section are processor time of the calling thread.
-Given the same network output, numpy gives the same bits in every arrangement, and so does C++; the network's own sums depend on how
-many rows it gets.
+A crowd of 64 in lockstep shares one call of the network, which costs it about ten microseconds a character; the loop's
+share, on the same core, is five to nine: tanh over a thousand numbers, four Gram–Schmidts of 46 bones, and seventeen
+kilobytes written. Tried: four doubles or eight floats at once, with and without AVX2; tanh without branches in the width of
+the maths; slices that did not change left alone; no quaternions where nobody reads them. What would be left is another
+core. Times of that section are processor time of the calling thread. Given the same network output, numpy gives the same
+bits in every arrangement, and so does C++; the network's own sums depend on how many rows it gets.
 
 `rigpact diff` from a cold start is not thirty times faster than Polygraphy's command line; called in a process that is already
 running, the same comparison is. What is left is starting up: Python, numpy, the library of the command line, and the rules that
