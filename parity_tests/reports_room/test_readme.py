@@ -93,9 +93,27 @@ def test_the_readmes_python_runs(checkout: Path, capsys: pytest.CaptureFixture[s
     assert sum(component**2 for component in pelvis) == pytest.approx(1.0, abs=1e-5)  # four digits are printed
 
 
-def test_every_link_of_the_readme_leads_somewhere(checkout: Path) -> None:
+FENCES = re.compile(r"```.*?\n```\n", re.DOTALL)
+
+
+def test_the_chinese_readme_shows_the_same_commands_and_outputs(checkout: Path) -> None:
+    """A translation that falls behind sends half of the readers to commands that are gone."""
+    english, chinese = ((checkout / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md"))
+    if os.environ.get("RIGPACT_REGENERATE"):
+        current = iter(FENCES.findall(english))
+        chinese = FENCES.sub(lambda _: next(current), chinese)
+        (checkout / "README.zh-CN.md").write_text(chinese, encoding="utf-8", newline="\n")
+    assert FENCES.findall(chinese) == FENCES.findall(english)
+    commands = (re.findall(r"^\| (`rigpact .*?`) \|", text, re.MULTILINE) for text in (english, chinese))
+    assert next(commands) == next(commands)
+    links = (sorted(set(re.findall(r"\]\((docs/[^)]+)\)", text))) for text in (english, chinese))
+    assert next(links) == next(links)
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_every_link_of_the_readme_leads_somewhere(checkout: Path, name: str) -> None:
     """A dead link in the README misleads its readers."""
-    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    readme = (checkout / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", readme):
         assert (checkout / target).is_file(), target
 
