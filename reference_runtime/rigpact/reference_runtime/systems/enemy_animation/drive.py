@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -128,9 +129,33 @@ def _recorded_rows(clip: RecordedInputs, contract: Contract, normaliser: StateNo
     )
 
 
+_OF_ROWS = ("x_raw", "state", "cond_raw", "contacts")
+"""The stages that a clip's rows hold; the knobs of no other stage change them."""
+
+
 def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
-    """A function from a contract to the clip's rows."""
-    return lambda contract: clip_rows(clip, contract)
+    """A function from a contract to the clip's rows; a search asks for them under thousands of conventions of other stages."""
+    kept: dict[tuple[Any, ...], tuple[Contract, ClipRows]] = {}
+
+    def rows(contract: Contract) -> ClipRows:
+        knobs = {knob.name for name in _OF_ROWS for knob in contract.system.graph[name].knobs} | {"math"}
+        chosen = tuple(str(contract.conventions[name]) for name in sorted(knobs))
+        numbers = (
+            contract.state,
+            contract.state_statistics,
+            contract.rootvel_scales,
+            contract.angvel_scales,
+            contract.whole,
+        )
+        key = (*map(id, numbers), *chosen)
+        if key not in kept:
+            kept[key] = (
+                contract,
+                clip_rows(clip, contract),
+            )  # the contract is kept, so that no other number gets these ids
+        return kept[key][1]
+
+    return rows
 
 
 class TeacherInputs:
