@@ -22,7 +22,7 @@ import orjson
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
+from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, opened, read_bytes, written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
@@ -153,12 +153,12 @@ def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """Decompressed pieces of a file; EOFError if a compressed stream ends too early."""
-    with path.open("rb") as raw:
+    with opened(path) as raw:
         if path.name.endswith(".zst"):
             yield from _zst_chunks(raw)
             return
         if raw.read(2) in UTF16_MARKS:  # as `>` of a Windows shell writes it
-            yield decoded(path.read_bytes(), path).encode()
+            yield decoded(read_bytes(path), path).encode()
             return
         raw.seek(0)
         stream: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw

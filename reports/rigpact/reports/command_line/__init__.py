@@ -151,12 +151,14 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     """
     from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
+    from rigpact.contract.inputs import inputs_remembered
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
             stream.reconfigure(errors="replace")
     try:
-        app(args=arguments, prog_name="rigpact")
+        with inputs_remembered():
+            app(args=arguments, prog_name="rigpact")
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:
