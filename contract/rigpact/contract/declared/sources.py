@@ -6,7 +6,10 @@ Files: JSON, YAML, .npz, .npy, .safetensors, and the metadata of an ONNX model. 
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,7 +20,7 @@ import numpy as np
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.contract.files import bytes_to_json, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
 
 Place = tuple[Token, ...]
@@ -104,10 +107,31 @@ def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
 
 def _npz(content: bytes, path: Path) -> Any:
     try:
+        _refuse_archive(content, path)
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
         return {key: loaded[key] for key in loaded.files} if hasattr(loaded, "files") else loaded
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise UnusableInput(path, f"bytes that numpy does not read ({error})", "plain arrays without pickle") from None
+
+
+_DAMAGED = (
+    ValueError, OSError, EOFError, LookupError, SyntaxError, OverflowError, MemoryError, RuntimeError, zipfile.BadZipFile,
+    zlib.error, struct.error,
+)  # fmt: skip
+"""What zipfile and numpy raise for bytes that were damaged, or made to look like an archive."""
+
+
+def _refuse_archive(content: bytes, path: Path) -> None:
+    """UnusableInput for an archive that holds a name twice, of which numpy reads one, or that unpacks beyond all bounds."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+    counts = Counter(entry.filename for entry in entries)
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UnusableInput(path, f"two arrays {twice.removesuffix('.npy')!r}", "each name once")
+    refuse_bomb(path, len(content), sum(entry.file_size for entry in entries))
 
 
 def _safetensors(content: bytes, path: Path) -> Any:

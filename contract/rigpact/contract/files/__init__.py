@@ -7,16 +7,24 @@ writing     the only place that writes files: all of a file or nothing, never ov
 These modules do not know what the files mean; documents.py does.
 """
 
-from rigpact.contract.files.json_text import MAX_JSON_DEPTH, JsonFile, bytes_to_json, read_json, read_toml
+from rigpact.contract.files.json_text import (
+    MAX_JSON_DEPTH,
+    JsonFile,
+    bytes_to_json,
+    bytes_to_toml,
+    read_json,
+    read_toml,
+)
 from rigpact.contract.files.reading import (
     MAX_FILE_BYTES,
     opened,
     read_bytes,
+    refuse_bomb,
     refuse_too_large,
 )
 from rigpact.contract.files.writing import copy_file, copy_folder, opened_to_append, write_bytes, written_whole
 
 __all__ = [
-    "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "copy_file", "copy_folder", "opened", "opened_to_append",
-    "read_bytes", "read_json", "read_toml", "refuse_too_large", "write_bytes", "written_whole",
+    "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "opened",
+    "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large", "write_bytes", "written_whole",
 ]  # fmt: skip

@@ -60,13 +60,20 @@ def read_json(path: str | Path, *, is_updated: bool = False) -> JsonFile:
 
 def read_toml(path: str | Path) -> JsonFile:
     """Parse a TOML file; UnusableInput names line and column when it is not TOML."""
-    content = read_bytes(path)
+    return bytes_to_toml(read_bytes(path), path)
+
+
+def bytes_to_toml(content: bytes, path: str | Path) -> JsonFile:
+    """Parse the bytes of a TOML file; errors call it `path`."""
     try:
         data = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise UnusableInput(path, "bytes that are not text", "UTF-8 TOML", "a binary file?") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise _too_deep(path) from None
+    except ValueError as error:  # also of an integer with thousands of digits
         raise UnusableInput(path, f"text that is not TOML ({error})", "TOML") from None
+    _refuse_deep_nesting(data, path)
     return JsonFile(Path(path), content, data, standard=True)
 
 
@@ -74,7 +81,8 @@ def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
     """Parse the bytes of a JSON file; errors call it `path`."""
     data, standard = _parsed(content, path)
     census = _census(content, data)
-    _refuse_deep_nesting(census, data, path)
+    if census.depth is None or census.depth > MAX_JSON_DEPTH:
+        _refuse_deep_nesting(data, path)
     return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, data, census)))
 
 
@@ -106,6 +114,8 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
         found = repr(rest) if rest else "the end of the file"
         where, hint = f"{place}:{error.lineno}:{error.colno}", "a truncated or hand-edited file?"
         raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
+    except ValueError:
+        raise UnusableInput(place, "a whole number with thousands of digits", "numbers that float64 can hold") from None
 
 
 @dataclass(frozen=True)
@@ -153,9 +163,7 @@ def _begins_with_a_number(value: Any) -> bool:
     return type(value) is list and bool(value) and type(value[0]) in (float, int)
 
 
-def _refuse_deep_nesting(census: _Census, data: Any, place: object) -> None:
-    if census.depth is not None and census.depth <= MAX_JSON_DEPTH:
-        return
+def _refuse_deep_nesting(data: Any, place: object) -> None:
     level = [data]
     for _ in range(MAX_JSON_DEPTH):
         level = [child for parent in level for child in _containers(parent)]

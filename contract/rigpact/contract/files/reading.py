@@ -18,6 +18,10 @@ from rigpact.contract.inputs import remember_input
 MAX_FILE_BYTES = 2 << 30
 """Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
 
+_UNPACKED_BYTES, _UNPACKED_TIMES = 512 << 20, 100
+"""A compressed file may hold so many bytes, and so many times its own. Recorded motion packs less than 20 times; one pose held
+for minutes packs hundreds of times, and stays below the first number."""
+
 
 @contextmanager
 def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedReader]:
@@ -73,6 +77,15 @@ def refuse_too_large(path: object, size: int, what: str = "bytes") -> None:
     """UnusableInput for more than `MAX_FILE_BYTES`: of a file, or of what a compressed one holds."""
     if size > MAX_FILE_BYTES:
         raise UnusableInput(path, f"{size} {what}", f"at most {MAX_FILE_BYTES} {what}", "a part of it")
+
+
+def refuse_bomb(path: object, packed: int, unpacked: int) -> None:
+    """UnusableInput for a compressed file that unpacks beyond all bounds: a few bytes must not fill the memory."""
+    refuse_too_large(path, unpacked, "unpacked bytes")
+    most = _UNPACKED_BYTES + _UNPACKED_TIMES * packed
+    if unpacked > most:
+        found, hint = f"{packed} bytes that unpack to {unpacked} or more", "unpack it yourself, if it is meant so"
+        raise UnusableInput(path, found, f"at most {most} unpacked bytes from so few", hint)
 
 
 def _directory_hint(folder: Path) -> str:
