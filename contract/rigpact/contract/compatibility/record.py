@@ -49,7 +49,7 @@ def _table(found: Compatibility) -> Iterator[str]:
     for each in found.changes:
         if Consumer.COSMETIC not in each.classes:
             whom = ", ".join(consumer.value for consumer in each.classes)
-            yield f"| {each.kind.name} | `{markdown_cell(each.pointer)}` | {markdown_cell(each.message)} | {whom} |"
+            yield f"| {each.kind.name} | `{_code(each.pointer)}` | {markdown_cell(each.message)} | {whom} |"
     cosmetic = sum(Consumer.COSMETIC in each.classes for each in found.changes)
     if cosmetic:
         yield f"| {cosmetic} cosmetic | | notes, spelling, rounding | nobody |"
@@ -67,6 +67,18 @@ def _duties(found: Compatibility) -> Iterator[str]:
 
 
 def markdown_cell(text: str) -> str:
-    """Text of a file as a table cell: nothing in it ends the cell, the line or the code span."""
+    """Text of a file as a table cell: it ends no cell and no line, and is no tag, link, picture or mention of anybody."""
+    shown = _code(text)
+    for markup, reference in _MARKUP.items():
+        shown = shown.replace(markup, reference)
+    return shown
+
+
+_MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "](": "]&#40;", "://": ":&#47;/", "www.": "www&#46;", "@": "&#64;"}
+"""What makes markup of text, in the order in which it is replaced. The brackets of a range stay as they are."""
+
+
+def _code(text: str) -> str:
+    """Text in a code span in a table: it ends neither."""
     shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     return shown.replace("|", "\\|").replace("`", "'")

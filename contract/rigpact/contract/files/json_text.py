@@ -111,7 +111,7 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
         raise _too_deep(place) from None
     except json.JSONDecodeError as error:
         rest = text[error.pos : error.pos + _SHOWN_CHARACTERS].strip()
-        found = repr(rest) if rest else "the end of the file"
+        found = repr(rest[0]) if rest else "the end of the file"  # not more: it may be a file that nobody meant to show
         where, hint = f"{place}:{error.lineno}:{error.colno}", "a truncated or hand-edited file?"
         raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
     except ValueError:

@@ -228,7 +228,8 @@ def json_line(line: bytes, place: str) -> Any:
         text = _C_TOKENS.sub(_standard_token, line.decode("utf-8"))
         return _each_key_once(json.loads(text), text.encode("utf-8"), place)
     except (ValueError, RecursionError):
-        shown = line[:40].decode("utf-8", "replace")
+        is_json = line.lstrip()[:1] in (b"{", b"[")  # of another file no more is shown than its first character
+        shown = line[: 40 if is_json else 1].decode("utf-8", "replace")
         raise UnusableInput(place, repr(shown), "a JSON object on one line", "a truncated line?") from None
 
 
