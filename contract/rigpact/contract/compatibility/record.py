@@ -5,6 +5,7 @@ It says what changed, from which version to which, whom it concerns, and who mus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import PurePath
@@ -68,14 +69,11 @@ def _duties(found: Compatibility) -> Iterator[str]:
 
 def markdown_cell(text: str) -> str:
     """Text of a file as a table cell: it ends no cell and no line, and is no tag, link, picture or mention of anybody."""
-    shown = _code(text)
-    for markup, reference in _MARKUP.items():
-        shown = shown.replace(markup, reference)
-    return shown
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", _code(text))
 
 
-_MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "](": "]&#40;", "://": ":&#47;/", "www.": "www&#46;", "@": "&#64;"}
-"""What makes markup of text, in the order in which it is replaced. The brackets of a range stay as they are."""
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<=\])\(|:(?=//)|(?<=www)\.|@(?=\w)", re.IGNORECASE)
+"""Signs that begin a tag, an entity, a link or a mention: `[0, 3)` and `det < 0` stay as they are."""
 
 
 def _code(text: str) -> str:
