@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections import Counter
@@ -116,7 +117,7 @@ def _npz(content: bytes, path: Path) -> Any:
 
 _DAMAGED = (
     ValueError, OSError, EOFError, LookupError, SyntaxError, OverflowError, MemoryError, RuntimeError, zipfile.BadZipFile,
-    zlib.error, struct.error,
+    zlib.error, struct.error, tokenize.TokenError,
 )  # fmt: skip
 """What zipfile and numpy raise for bytes that were damaged, or made to look like an archive."""
 
