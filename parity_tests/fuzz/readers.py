@@ -29,6 +29,7 @@ from rigpact.reference_runtime.recordings.trace import Trace, read_trace, write_
 from rigpact.reference_runtime.systems.neurarig.capture import read_capture
 from rigpact.reference_runtime.systems.neurarig.wire import PROFILES, Refusal, decode_at_client, decode_at_server
 from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.evidence import read_evidence
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log, read_engine_log
 from rigpact.reports.following.growing import growing
@@ -135,8 +136,11 @@ def _of_the_bundle(files: _Files) -> Iterator[Reader]:
     sound = read_document(files.bundle)
 
     def bundle(path: Path) -> None:
-        check_files(CheckRequest([read_document(path)]))
-        load_contract(path)
+        document = read_document(path)
+        check_files(CheckRequest([document]))
+        contract = load_contract(path)
+        describe_contract(contract, document.data)
+        _run(contract, files.folder / "sound.onnx", files.folder / "sound_clip.json")
 
     def companion(path: Path) -> None:
         check_files(CheckRequest([sound, read_document(path)]))
@@ -144,7 +148,7 @@ def _of_the_bundle(files: _Files) -> Iterator[Reader]:
 
     def clip(path: Path) -> None:
         check_files(CheckRequest([sound, read_document(path)]))
-        read_clip(path)
+        _run(files.contract, files.folder / "sound.onnx", path)
 
     yield Reader("bundle", bundle, [files.seed("bundle")])
     yield Reader("companion", companion, [files.seed("companion")])
@@ -188,8 +192,14 @@ def _read_log(path: Path) -> None:
 def _run_model(path: Path, files: _Files) -> None:
     """A model is read, judged, and run on three frames."""
     check_files(CheckRequest([read_document(files.bundle)], model=path))
-    clip = read_clip(files.folder / "sound_clip.json")
-    run_frames(start_run(files.contract, OnnxNetwork(path, files.contract), clip, "free"), range(3), "c", "free")
+    _run(files.contract, path, files.folder / "sound_clip.json")
+
+
+def _run(contract: Any, model: Path, clip: Path) -> None:
+    """What was read is used: three frames driven by the clip, and three without it."""
+    for mode in ("teacher", "free"):
+        with np.errstate(all="ignore"):
+            run_frames(start_run(contract, OnnxNetwork(model, contract), read_clip(clip), mode), range(3), "c", mode)
 
 
 def _archive(files: _Files) -> Reader:
