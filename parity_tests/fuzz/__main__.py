@@ -36,7 +36,12 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         names = [reader.name for reader in all_readers(Path(folder))]
     chosen = asked.reader or names
-    counts = [_in_a_process(name, asked) for name in chosen]
+    counts = []
+    for name in chosen:
+        counts.append(_in_a_process(name, asked))
+        sys.stderr.write(
+            f"{name}: {counts[-1].executions} files, {counts[-1].crashes} crashes, {counts[-1].hangs} hangs\n"
+        )
     page = with_table(asked.page.read_text(encoding="utf-8") if asked.page else "", counts, asked.seed)
     if asked.page:
         asked.page.write_text(page, encoding="utf-8")

@@ -19,9 +19,9 @@ from rigpact.contract.errors import UnusableInput
 from .readers import Reader
 
 LIMIT_S = 5.0
-"""Time of one execution. The slowest sound seed takes a tenth of a second; what takes fifty times as long is called a hang."""
+"""Processor time of one execution. The slowest sound seed takes a tenth of a second; fifty times as long is called a hang."""
 STUCK_S = 60.0
-"""After this, a loop in C that no signal ends is shown with its place, and the process ends."""
+"""After this time, whatever waits, or loops in C where no signal ends it, is shown with its place, and the process ends."""
 
 
 class Hang(BaseException):
@@ -48,15 +48,15 @@ def _within(seconds: float) -> Iterator[None]:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     faulthandler.dump_traceback_later(STUCK_S, exit=True)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGPROF, before)
 
 
 def fuzzed(reader: Reader, folder: Path, seed: int, executions: int, kept: Path | None = None) -> Count:
@@ -76,7 +76,7 @@ def fuzzed(reader: Reader, folder: Path, seed: int, executions: int, kept: Path 
 
 
 def _execute(reader: Reader, path: Path, count: Count) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     count.executions += 1
     try:
         with _within(LIMIT_S):
@@ -90,7 +90,7 @@ def _execute(reader: Reader, path: Path, count: Count) -> None:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
         count.crashes += 1
         _note(count, error)
-    count.slowest_s = max(count.slowest_s, time.perf_counter() - start)
+    count.slowest_s = max(count.slowest_s, time.process_time() - start)
 
 
 def _note(count: Count, error: BaseException) -> None:

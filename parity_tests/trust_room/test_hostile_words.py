@@ -34,6 +34,8 @@ FILES = {
         "explain",
         "[DeltaCompose] frame=1 " + AXES.replace("3)", "1.#zz)") + "\n[Schema OK] X=1 Y=2 C=3 fps=1.2.3\n",
     ),
+    "digits.csv": ("explain", f"frame,x_raw[{DIGITS}]\n0,1\n1,2\n"),
+    "teacher.json": ("run", '{"teacher": 3, "fps": 60}'),
     "rigpact.toml": ("gate", "[gate]\na=" + "[" * 5000 + "]" * 5000),
     "set.toml": ("conventions", "a=" + "[" * 5000 + "]" * 5000),
 }
@@ -62,6 +64,7 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
         "describe": ["describe", name],
         "convert": ["convert", name, "-o", "out.trace.bin"],
         "explain": ["explain", name, "--bundle", "norm_template.json"],
+        "run": ["run", "norm_template.json", "--onnx", "model.onnx", "--clip", name, "-o", "out.trace.bin"],
         "gate": ["gate", "--config", name],
         "conventions": ["describe", "norm_template.json", "--conventions", name],
     }[kind]

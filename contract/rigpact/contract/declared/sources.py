@@ -21,7 +21,7 @@ import numpy as np
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, read_bytes, refuse_bomb
+from rigpact.contract.files import bytes_to_json, is_file, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
 
 Place = tuple[Token, ...]
@@ -40,7 +40,7 @@ class Sources:
         if not isinstance(name, str) or not name:
             raise Misdeclared(Wrong.SOURCE, place, shown(name), "the name of a file beside this one")
         inside = PurePosixPath(name.replace("\\", "/"))
-        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name:
             raise Misdeclared(
                 Wrong.SOURCE, place, shown(name), "a path inside this file's folder",
                 "copy the file, or put the contract in the folder that holds both",
@@ -48,7 +48,7 @@ class Sources:
         path = self.folder / inside
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise Misdeclared(Wrong.SOURCE, place, f"{name}, a link that leads out of the folder", "a file inside it")
-        if not path.is_file():
+        if not is_file(path):
             raise Misdeclared(Wrong.SOURCE, place, f"no file {name}", "a file beside this one", _near_file(path))
         return path
 
@@ -88,7 +88,7 @@ def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
             if token not in value:
                 raise unknown(place, inside, [str(key) for key in value], f"a key of {name}")
             value = value[token]
-        elif isinstance(value, Sequence) and not isinstance(value, str) and token.isdigit() and int(token) < len(value):
+        elif isinstance(value, Sequence) and not isinstance(value, str) and token in map(str, range(len(value))):
             value = value[int(token)]
         else:
             raise Misdeclared(Wrong.SOURCE, place, shown(inside), f"a path inside {name}", f"{token} is not there")

@@ -17,6 +17,7 @@ from rigpact.contract.files.json_text import (
 )
 from rigpact.contract.files.reading import (
     MAX_FILE_BYTES,
+    is_file,
     opened,
     read_bytes,
     refuse_bomb,
@@ -25,6 +26,7 @@ from rigpact.contract.files.reading import (
 from rigpact.contract.files.writing import copy_file, copy_folder, opened_to_append, write_bytes, written_whole
 
 __all__ = [
-    "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "opened",
-    "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large", "write_bytes", "written_whole",
+    "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "is_file",
+    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large", "write_bytes",
+    "written_whole",
 ]  # fmt: skip

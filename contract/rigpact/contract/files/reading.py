@@ -73,6 +73,14 @@ def read_bytes(path: str | Path, *, is_updated: bool = False) -> bytes:
     return content
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there. A name that no file can have (too long, with a zero in it) is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def refuse_too_large(path: object, size: int, what: str = "bytes") -> None:
     """UnusableInput for more than `MAX_FILE_BYTES`: of a file, or of what a compressed one holds."""
     if size > MAX_FILE_BYTES:
