@@ -75,6 +75,18 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
     assert "defect of rigpact" not in answer.err
 
 
+@refused("a model with a name that is no text", "exit 2: a damaged file")
+def test_a_name_that_is_no_text_is_damage(here: Path, command: Run) -> None:
+    """An exporter of a game wrote a name in the code page of its machine: which name it is nobody can say."""
+    model = (here / "model.onnx").read_bytes()
+    assert model.count(b"motion_pred")
+    (here / "model.onnx").write_bytes(model.replace(b"motion_pred", b"motion_pr\xe8d"))
+
+    answer = command("check", "norm_template.json", "--onnx", "model.onnx")
+
+    assert (answer.status, "a name that is no text" in answer.err) == (2, True), answer
+
+
 @refused('a file in place of the bundle: `bundle = "/etc/passwd"`', "exit 2; of its text one character is shown")
 def test_an_error_shows_nothing_of_another_file(here: Path, command: Run) -> None:
     """A pull request could print the secrets of a build machine into a public log."""
