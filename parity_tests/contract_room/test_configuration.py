@@ -122,7 +122,7 @@ BAD = {
     '[severity]\nRP20O = "error"': ("severity.RP20O", "'RP20"),
     'severity = "error"': ("severity", "a table"),
     "baseline = 3": ("baseline", "a file name"),
-    "lower = [": ("rigpact.toml", "no TOML"),
+    "lower = [": ("rigpact.toml", "not TOML"),
     'baseline = "nowhere.json"': ("nowhere.json", "an existing file"),
 }
 

@@ -7,7 +7,6 @@ a value: a row in the knob's table of effects, beside the operation that it chan
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import read_toml
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,10 +234,7 @@ def split_settings(settings: Iterable[str]) -> dict[str, str]:
 
 def conventions_table(path: str | Path) -> dict[str, Any]:
     """The names and values of a TOML file of conventions, at its root or under `[conventions]`."""
-    try:
-        declared = tomllib.loads(read_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusableInput(path, f"text that is not TOML ({error})", 'KNOB = "VALUE" lines') from None
+    declared = read_toml(path).data
     table = declared.get("conventions", declared)
     if not isinstance(table, dict):
         raise UnusableInput(f"{path}#conventions", type(table).__name__, "a table")

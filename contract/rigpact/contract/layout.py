@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 ROTATIONS = "BoneRotations6D"
@@ -46,14 +47,15 @@ class Layout:
 
     def __contains__(self, name: str) -> bool:
         """Whether a slice of that name exists."""
-        return any(entry.name == name for entry in self.slices)
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Slice:
         """Return the slice of that name; KeyError where there is none."""
-        for entry in self.slices:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Slice]:
+        return {entry.name: entry for entry in reversed(self.slices)}  # the first one of a name counts
 
     def __iter__(self) -> Iterator[Slice]:
         """Iterate over the slices in order of their start."""

@@ -23,6 +23,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 from rigpact.reference_runtime.network_rounding.rounding_of_network import Answer
 from rigpact.reference_runtime.recordings.clip import TeacherFile, read_clip
+from rigpact.reference_runtime.recordings.trace_model import MAX_WIDTH
 
 Vectors = Sequence[FloatArray]
 
@@ -160,6 +161,8 @@ def _check_inputs(path: str | Path, inputs: Sequence[Any], contract: Contract) -
             raise UnusableInput(f"{path}#{entry.name}", entry.dtype, "float32")
         if len(entry.shape) != 2:
             raise UnusableInput(f"{path}#{entry.name}", f"rank {len(entry.shape)}", "rank 2: [1, width]")
+        if isinstance(entry.shape[1], int) and entry.shape[1] > MAX_WIDTH:
+            raise UnusableInput(f"{path}#{entry.name}", f"{entry.shape[1]} numbers", f"at most {MAX_WIDTH}")
     names = tuple(entry.name.lower() for entry in inputs)
     if set(names) == set(INPUTS) and names != contract.conventions.input_order:
         raise UnusableInput(

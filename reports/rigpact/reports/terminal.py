@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
@@ -85,7 +85,14 @@ def sum_up(line: Text, console: Console) -> None:
 def say(text: str) -> None:
     """Print a line about what was done, unless nobody wants to hear it."""
     if not is_quiet():
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{plain(text)}\n")
+
+
+def say_aside(text: str) -> None:
+    """Print a line on stderr: progress, or what is no part of the answer. A stderr that is closed or full changes nothing."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{plain(text)}\n")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ It says what changed, from which version to which, whom it concerns, and who mus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import PurePath
@@ -49,7 +50,7 @@ def _table(found: Compatibility) -> Iterator[str]:
     for each in found.changes:
         if Consumer.COSMETIC not in each.classes:
             whom = ", ".join(consumer.value for consumer in each.classes)
-            yield f"| {each.kind.name} | `{markdown_cell(each.pointer)}` | {markdown_cell(each.message)} | {whom} |"
+            yield f"| {each.kind.name} | `{_code(each.pointer)}` | {markdown_cell(each.message)} | {whom} |"
     cosmetic = sum(Consumer.COSMETIC in each.classes for each in found.changes)
     if cosmetic:
         yield f"| {cosmetic} cosmetic | | notes, spelling, rounding | nobody |"
@@ -67,6 +68,15 @@ def _duties(found: Compatibility) -> Iterator[str]:
 
 
 def markdown_cell(text: str) -> str:
-    """Text of a file as a table cell: nothing in it ends the cell, the line or the code span."""
+    """Text of a file as a table cell: it ends no cell and no line, and is no tag, link, picture or mention of anybody."""
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", _code(text))
+
+
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<=\])\(|:(?=//)|(?<=www)\.|@(?=\w)", re.IGNORECASE)
+"""Signs that begin a tag, an entity, a link or a mention: `[0, 3)` and `det < 0` stay as they are."""
+
+
+def _code(text: str) -> str:
+    """Text in a code span in a table: it ends neither."""
     shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     return shown.replace("|", "\\|").replace("`", "'")

@@ -6,7 +6,11 @@ Files: JSON, YAML, .npz, .npy, .safetensors, and the metadata of an ONNX model. 
 from __future__ import annotations
 
 import io
+import struct
+import tokenize
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,7 +21,7 @@ import numpy as np
 from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, read_bytes
+from rigpact.contract.files import bytes_to_json, is_file, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
 
 Place = tuple[Token, ...]
@@ -36,7 +40,7 @@ class Sources:
         if not isinstance(name, str) or not name:
             raise Misdeclared(Wrong.SOURCE, place, shown(name), "the name of a file beside this one")
         inside = PurePosixPath(name.replace("\\", "/"))
-        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name:
             raise Misdeclared(
                 Wrong.SOURCE, place, shown(name), "a path inside this file's folder",
                 "copy the file, or put the contract in the folder that holds both",
@@ -44,7 +48,7 @@ class Sources:
         path = self.folder / inside
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise Misdeclared(Wrong.SOURCE, place, f"{name}, a link that leads out of the folder", "a file inside it")
-        if not path.is_file():
+        if not is_file(path):
             raise Misdeclared(Wrong.SOURCE, place, f"no file {name}", "a file beside this one", _near_file(path))
         return path
 
@@ -84,7 +88,7 @@ def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
             if token not in value:
                 raise unknown(place, inside, [str(key) for key in value], f"a key of {name}")
             value = value[token]
-        elif isinstance(value, Sequence) and not isinstance(value, str) and token.isdigit() and int(token) < len(value):
+        elif isinstance(value, Sequence) and not isinstance(value, str) and token in map(str, range(len(value))):
             value = value[int(token)]
         else:
             raise Misdeclared(Wrong.SOURCE, place, shown(inside), f"a path inside {name}", f"{token} is not there")
@@ -104,10 +108,31 @@ def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
 
 def _npz(content: bytes, path: Path) -> Any:
     try:
+        _refuse_archive(content, path)
         loaded = np.load(io.BytesIO(content), allow_pickle=False)
         return {key: loaded[key] for key in loaded.files} if hasattr(loaded, "files") else loaded
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise UnusableInput(path, f"bytes that numpy does not read ({error})", "plain arrays without pickle") from None
+
+
+_DAMAGED = (
+    ValueError, OSError, EOFError, LookupError, SyntaxError, OverflowError, MemoryError, RuntimeError, zipfile.BadZipFile,
+    zlib.error, struct.error, tokenize.TokenError,
+)  # fmt: skip
+"""What zipfile and numpy raise for bytes that were damaged, or made to look like an archive."""
+
+
+def _refuse_archive(content: bytes, path: Path) -> None:
+    """UnusableInput for an archive that holds a name twice, of which numpy reads one, or that unpacks beyond all bounds."""
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+    counts = Counter(entry.filename for entry in entries)
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UnusableInput(path, f"two arrays {twice.removesuffix('.npy')!r}", "each name once")
+    refuse_bomb(path, len(content), sum(entry.file_size for entry in entries))
 
 
 def _safetensors(content: bytes, path: Path) -> Any:

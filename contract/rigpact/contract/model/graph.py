@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, read_bytes
+from rigpact.contract.files import MAX_FILE_BYTES, is_file, read_bytes
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.model.tensor import TensorSignature
 
@@ -126,8 +126,23 @@ def read_model_graph(path: str | Path) -> ModelGraph:
         model = onnx.load_model_from_string(content)
     except decode_error as error:
         raise UnusableInput(path, f"bytes that are no ONNX model ({error})", "an ONNX model") from None
+    if not all(isinstance(word, str) for word in _words_of(model)):  # protobuf then hands over bytes
+        raise UnusableInput(path, "a name that is no text", "names in UTF-8", "a damaged file?")
     digest = hashlib.sha256(content).hexdigest()
     return _to_graph(Path(path), model, digest)
+
+
+def _words_of(model: Any) -> Iterator[Any]:
+    """Names of a model's tensors, nodes, operations, axes, metadata."""
+    graph = model.graph
+    for node in (*graph.node, *(node for body in model.functions for node in body.node)):
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for entry in (*graph.input, *graph.output):
+        yield from (entry.name, *(axis.dim_param for axis in entry.type.tensor_type.shape.dim))
+    yield from (tensor.name for tensor in graph.initializer)
+    for pair in model.metadata_props:
+        yield from (pair.key, pair.value)
 
 
 def _to_graph(path: Path, model: Any, digest: str) -> ModelGraph:
@@ -258,7 +273,7 @@ def _external(folder: Path, tensor: Any) -> External:
     if escapes_folder(folder, location):
         return External(location, ESCAPES)
     file = folder / location
-    if not file.is_file():
+    if not is_file(file):
         return External(location, MISSING)
     try:
         end = int(entries.get("offset", "0")) + int(entries.get("length", "0"))

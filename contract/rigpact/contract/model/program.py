@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import is_file, read_bytes
 from rigpact.contract.model.graph import escapes_folder, onnx_is_installed
 
 Array = NDArray[Any]
@@ -112,7 +112,7 @@ def _values(tensor: Any, folder: Path, path: str | Path) -> Array:
 
     if tensor.data_location == _EXTERNAL:
         location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-        if escapes_folder(folder, location) or not (folder / location).is_file():
+        if escapes_folder(folder, location) or not is_file(folder / location):
             raise UnusableInput(f"{path}#{tensor.name}", f"weights in {location!r}", "a file in the model's folder")
     try:
         return np.asarray(numpy_helper.to_array(tensor, str(folder)))

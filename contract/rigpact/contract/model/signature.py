@@ -62,11 +62,14 @@ def open_session(path: str | Path) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # the error below says once what went wrong
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        for node in (*session.get_inputs(), *session.get_outputs()):
+            _to_signature(node)  # a name that is no text shows only when it is asked for
     except onnxruntime_errors() as error:
         reason = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
         found = f"a file that onnxruntime cannot load ({reason})"
         raise UnusableInput(path, found, "an ONNX model", _hint(reason)) from None
+    return session
 
 
 def run_session(session: Any, outputs: Sequence[str], inputs: Mapping[str, Any], model: object) -> Any:

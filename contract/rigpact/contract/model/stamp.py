@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes, write_bytes
+from rigpact.contract.files import copy_file, read_bytes, write_bytes
 from rigpact.contract.model.graph import read_model_graph
 
 STAMP = "rigpact_contract_sha256"
@@ -32,7 +31,7 @@ def write_stamped(model: Path, sha256: str, out: Path) -> None:
         if target.exists():
             raise UnusableInput(target, "a file", "no file: the model's weights go there", "choose another folder")
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(model.parent / name, target)
+        copy_file(model.parent / name, target)
     write_bytes(out, proto.SerializeToString())
 
 

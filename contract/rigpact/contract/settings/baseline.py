@@ -46,7 +46,7 @@ class Waiver:
 
 def read_baseline(path: Path) -> tuple[Waiver, ...]:
     """Read a file of known findings; UnusableInput where an entry lacks its owner, its reason or its day."""
-    data = read_json(path).data
+    data = read_json(path, is_updated=True).data
     for pointer, message in check_against_schema(data, "baseline"):
         raise UnusableInput(f"{path}#{pointer}", message, "a file that `rigpact check --write-baseline` writes")
     waivers = tuple(Waiver(**entry) for entry in data["findings"])

@@ -15,14 +15,13 @@ This module does not know how findings are made. To add a setting: a key in `_KE
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import bytes_to_toml, read_bytes, read_toml
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.gate import GateSettings, read_gate_settings
@@ -63,7 +62,7 @@ def find_configuration(start: Path) -> Path | None:
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
         project = folder / _PROJECT_FILE
-        if project.is_file() and "rigpact" in _read_toml(project).get("tool", {}):
+        if project.is_file() and _own_table(read_toml(project).data) is not None:
             return project
     return None
 
@@ -75,9 +74,9 @@ def read_configuration(path: Path) -> Configuration:
 
 def text_to_configuration(text: bytes, path: Path) -> Configuration:
     """Read the text of a configuration; `path` gives the name for errors and the folder for relative paths."""
-    content = _parse_toml(text, path)
+    content = bytes_to_toml(text, path).data
     if path.name == _PROJECT_FILE:
-        content = content.get("tool", {}).get("rigpact", {})
+        content = _own_table(content) or {}
     table = SettingsTable(path, "", content)
     for key in _DISARMING:
         if key in content:
@@ -96,15 +95,11 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
     )
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    return _parse_toml(read_bytes(path), path)
-
-
-def _parse_toml(text: bytes, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusableInput(path, f"text that is no TOML ({error})", "a TOML file") from None
+def _own_table(project: dict[str, Any]) -> dict[str, Any] | None:
+    """What a pyproject.toml says to rigpact; None where it says nothing."""
+    tools = project.get("tool")
+    own = tools.get("rigpact") if isinstance(tools, dict) else None
+    return own if isinstance(own, dict) else None
 
 
 def _severities(table: SettingsTable) -> dict[str, Severity]:

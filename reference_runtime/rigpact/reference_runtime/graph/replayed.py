@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import MAX_FILE_BYTES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 from rigpact.reference_runtime.recordings.precision import Precision
@@ -249,12 +250,21 @@ class ReplayedFrames:
         following = None if carried is None else self.recorded.get(carried)
         clip = self.drive.rows(stage) if self.mode == "teacher" and self.has_drive else None
         before = own[:0] if clip is None else clip
+        self._refuse_endless(own.shape[1])
         found = np.full((max(self.end + 1, len(before)), own.shape[1]), np.nan, np.float32)
         found[: len(before)] = before
         if following is not None:
             found[self.frame + 1] = self._graph[stage].take_over(self.contract, found[self.frame + 1], following)
         found[self.frame] = own
         return found
+
+    def _refuse_endless(self, width: int) -> None:
+        """UnusableInput for frame numbers of which rows from frame 0 on do not fit in memory."""
+        most = MAX_FILE_BYTES // (np.dtype(np.float32).itemsize * width)
+        for number in (self.frame[0], self.frame[-1]):
+            if not 0 <= number < most:
+                hint = "number the frames from the start of the run"
+                raise UnusableInput("the recording", f"the frame number {number}", f"0 to {most - 1}", hint)
 
     def at(self, stage: str, lag: int, start: str = "unknown") -> FloatArray:
         """A stage `lag` frames later, (T, width); NaN if it is not known.

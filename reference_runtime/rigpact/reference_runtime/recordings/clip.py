@@ -223,6 +223,8 @@ def document_to_teacher_file(document: Document) -> TeacherFile:
     root, place = document.data, document.path
     teacher = _field(root, "teacher", f"{place}#")
     prediction = root.get("prediction", {})
+    if not isinstance(teacher, Mapping):
+        raise UnusableInput(f"{place}#/teacher", f"a {type(teacher).__name__}", "an object with state_norm and cond")
     under_teacher = teacher.get("aux_inputs")
     aux_place, aux = ("teacher/aux_inputs", under_teacher) if under_teacher else ("aux_inputs", root.get("aux_inputs"))
     state_norm = _required_rows(teacher, "state_norm", f"{place}#/teacher")

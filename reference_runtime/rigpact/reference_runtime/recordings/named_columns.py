@@ -27,7 +27,7 @@ from rigpact.reference_runtime.recordings.trace import has_trace_header, is_trac
 from rigpact.reference_runtime.recordings.trace_model import MODES, Trace, TraceHeader
 
 _FRAME, _TIME = ("frame", "frames"), ("time", "time_s", "t", "timestamp")
-_PLACE = re.compile(r"^(.*)\[(\d+)\]$")
+_PLACE = re.compile(r"^(.*)\[(\d{1,9})\]$")
 _INDEXED = re.compile(r"^(.*?)(?:[./]|\[)(\d+|[xyzw])\]?$")
 _LETTERS = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
 
@@ -236,7 +236,7 @@ def _channels(stage: str, parts: Sequence[str], fields: FieldLayout) -> dict[str
     """What a column of the vector may be called -> its place. A name that two places could have is none."""
     found: dict[str, int] = {}
     for name in parts:  # `stage[i]`, `stage.i`; a width that only the recording knows is that of its columns
-        match = re.fullmatch(rf"{re.escape(stage)}(?:\[(\d+)\]|[./](\d+))", name)
+        match = re.fullmatch(rf"{re.escape(stage)}(?:\[(\d{{1,9}})\]|[./](\d{{1,9}}))", name)
         if match and (not fields.width or int(match[1] or match[2]) < fields.width):
             found[name.replace("/", ".")] = int(match[1] or match[2])
     seen: dict[str, int] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, read_bytes, write_bytes
+from rigpact.contract.files import read_bytes, write_bytes
 from rigpact.reference_runtime.recordings.json_tables import (
     SAID,
     is_json_table,
@@ -55,27 +54,10 @@ def read_table(path: Path) -> Table:
 
 
 def _read_npz(path: Path) -> Table:
-    content = read_bytes(path)
-    _refuse_archive(content, path)
-    arrays = read_arrays(content, path)
+    arrays = read_arrays(read_bytes(path), path)
     if not isinstance(arrays, Mapping):
         return Table({UNNAMED: _numbers(np.asarray(arrays), str(path))})
     return _from_arrays(arrays, path)
-
-
-def _refuse_archive(content: bytes, path: Path) -> None:
-    """UnusableInput for an archive that holds a name twice, of which numpy reads one, or that unpacks beyond all bounds."""
-    if not zipfile.is_zipfile(io.BytesIO(content)):
-        return
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        entries = archive.infolist()
-    names = [entry.filename for entry in entries]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UnusableInput(path, f"two arrays {twice.removesuffix('.npy')!r}", "each name once")
-    size = sum(entry.file_size for entry in entries)
-    if size > MAX_FILE_BYTES:
-        raise UnusableInput(path, f"arrays of {size} bytes", f"at most {MAX_FILE_BYTES} bytes")
 
 
 def _from_arrays(arrays: Mapping[str, Any], path: Path) -> Table:

@@ -17,7 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
+from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, written_whole
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 
 _MAGIC = b"\x89RPT\r\n\x1a\n"
@@ -50,11 +50,8 @@ def _seal(body: bytes) -> bytes:
 
 def read_binary(path: Path) -> Trace:
     """Read a trace up to its last whole frame; `truncation` reports a torn frame at the end."""
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise UnusableInput(
-            path, f"{path.stat().st_size} bytes", f"at most {MAX_FILE_BYTES} bytes", "a shorter recording"
-        )
-    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+    refuse_too_large(path, path.stat().st_size)
+    with opened(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         head = _read_head(content, path)
         frames = _Frames(content, head, path)
         count, truncation = frames.whole()
@@ -68,7 +65,7 @@ def read_frames_from(path: Path, begin: int) -> tuple[Trace | None, int]:
 
     None where no frame is whole yet. A last frame that does not match its checksum is still being written.
     """
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         head_bytes = stream.read(_HEADER_AT)
         size = int.from_bytes(head_bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
         if len(head_bytes) < _HEADER_AT or path.stat().st_size < _HEADER_AT + size:

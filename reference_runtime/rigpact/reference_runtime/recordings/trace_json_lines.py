@@ -22,7 +22,7 @@ import orjson
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES, bytes_to_json, written_whole
+from rigpact.contract.files import bytes_to_json, opened, read_bytes, refuse_bomb, written_whole
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
@@ -30,10 +30,15 @@ from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader,
 
 _NON_FINITE = {"NaN", "Infinity", "-Infinity"}
 _C_TOKENS = re.compile(
-    r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]*\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",
+    r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]{0,32}\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",
     re.IGNORECASE,
 )
 _CHUNK_BYTES = 1 << 20
+_ZST_BYTES = 1 << 11
+"""Read at once of a zstd file: four bytes of it can be 128 KiB of text, so these are 64 MiB at most."""
+_LINE_BYTES = 1 << 26
+"""The longest line: three million numbers in one frame."""
+_EMPTY_LINES = 1 << 12
 _BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
 """Number of frames per block while reading, and the largest number of values in a block."""
 _DAMAGED = (zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
@@ -132,33 +137,62 @@ def _is_cut_off(line: bytes) -> bool:
 
 def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
     """Yield (line, whole): `whole` is False for a last line that was cut off."""
-    total, rest, broken = 0, b"", False
+    rest, broken = _Rest(path), False
     try:
-        for chunk in _chunks(path):
-            total += len(chunk)
-            if total > MAX_FILE_BYTES:
-                raise UnusableInput(path, f"more than {MAX_FILE_BYTES} bytes of text", "a smaller trace")
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from ((line, True) for line in lines)
+        for chunk in _bounded(path):
+            *lines, last = chunk.split(b"\n")
+            for line in lines:
+                yield rest.ended_by(line), True
+            rest.add(last)
     except EOFError:
         broken = True
     except _DAMAGED as error:
         hint = "copy it again, or record again"
         raise UnusableInput(path, f"damaged data ({error})", "a whole compressed file", hint) from None
-    if rest:
-        yield rest, False
+    if line := rest.ended_by(b""):
+        yield line, False
     if broken:  # even if the rest is a complete object
         yield b"", False
 
 
+class _Rest:
+    """The pieces of a line whose end was not read yet; UnusableInput for a line without end, and for nothing but empty lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._pieces, self._bytes, self._empty = path, list[bytes](), 0, 0
+
+    def add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._bytes += len(piece)
+        if self._bytes > _LINE_BYTES:
+            raise UnusableInput(self._path, f"a line of more than {_LINE_BYTES} bytes", "one frame a line")
+
+    def ended_by(self, piece: bytes) -> bytes:
+        line = b"".join([*self._pieces, piece]) if self._bytes else piece
+        self._pieces, self._bytes = [], 0
+        self._empty = 0 if line.strip() else self._empty + 1
+        if self._empty > _EMPTY_LINES:
+            raise UnusableInput(self._path, f"more than {_EMPTY_LINES} empty lines in succession", "one frame a line")
+        return line
+
+
+def _bounded(path: Path) -> Iterator[bytes]:
+    """Pieces of a file, unpacked; UnusableInput before they become too many."""
+    packed, total = path.stat().st_size, 0
+    for chunk in _chunks(path):
+        total += len(chunk)
+        refuse_bomb(path, packed, total)
+        yield chunk
+
+
 def _chunks(path: Path) -> Iterator[bytes]:
     """Decompressed pieces of a file; EOFError if a compressed stream ends too early."""
-    with path.open("rb") as raw:
+    with opened(path) as raw:
         if path.name.endswith(".zst"):
             yield from _zst_chunks(raw)
             return
         if raw.read(2) in UTF16_MARKS:  # as `>` of a Windows shell writes it
-            yield decoded(path.read_bytes(), path).encode()
+            yield decoded(read_bytes(path), path).encode()
             return
         raw.seek(0)
         stream: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw
@@ -169,7 +203,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 def _zst_chunks(raw: IO[bytes]) -> Iterator[bytes]:
     """A file may have several zstd frames; the last one must be complete."""
     decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
-    while chunk := raw.read(_CHUNK_BYTES):
+    while chunk := raw.read(_ZST_BYTES):
         while chunk:
             if decompressor.eof:
                 decompressor, begin = zstandard.ZstdDecompressor().decompressobj(), b""
@@ -188,11 +222,14 @@ def json_line(line: bytes, place: str) -> Any:
         return _each_key_once(orjson.loads(line), line, place)
     except orjson.JSONDecodeError:
         pass
+    except RecursionError:
+        raise UnusableInput(place, "names in names without end", "a JSON object on one line") from None
     try:  # NaN as C and C++ print it
         text = _C_TOKENS.sub(_standard_token, line.decode("utf-8"))
         return _each_key_once(json.loads(text), text.encode("utf-8"), place)
     except (ValueError, RecursionError):
-        shown = line[:40].decode("utf-8", "replace")
+        is_json = line.lstrip()[:1] in (b"{", b"[")  # of another file no more is shown than its first character
+        shown = line[: 40 if is_json else 1].decode("utf-8", "replace")
         raise UnusableInput(place, repr(shown), "a JSON object on one line", "a truncated line?") from None
 
 

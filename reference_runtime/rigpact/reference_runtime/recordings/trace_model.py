@@ -21,8 +21,8 @@ MODES = ("teacher", "free", "playback")
 OWN_PRODUCER = "rigpact"
 """The producer of what rigpact recorded itself. No engine has that name."""
 OPTIONAL_HASHES = ("companion_sha256", "meaning_sha256", "conventions_sha256", "model_sha256")
-_MAX_WIDTH = 1 << 24
-"""A stage with sixteen million numbers per frame means a damaged header."""
+MAX_WIDTH = 1 << 24
+"""A vector of more than sixteen million numbers a frame means a damaged file."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _widths(stages: Any, place: str, known: dict[str, int | None] | None) -> dic
     for name, width in stages.items():
         if known is not None and name not in known:
             raise UnusableInput(place, f"the stage {name!r}", f"one of {', '.join(known)}")
-        if not is_integer(width) or not 0 < width <= _MAX_WIDTH:
+        if not is_integer(width) or not 0 < width <= MAX_WIDTH:
             raise UnusableInput(f"{place}/{name}", _shown(width), "the stage's width")
         if known is not None and known[name] not in (None, width):
             raise UnusableInput(f"{place}/{name}", f"{width} numbers", f"{known[name]}, as the system has them")

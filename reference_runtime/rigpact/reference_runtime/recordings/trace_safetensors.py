@@ -11,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, written_whole
+from rigpact.contract.files import bytes_to_json, opened, written_whole
 from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, json_to_header
 
 _DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
@@ -34,7 +34,7 @@ def read_safetensors(path: Path) -> Trace:
     index, offset = _read_index(path)
     _refuse_damage(path)
     header, widths = json_to_header(_metadata(index, path), f"{path}#rigpact")
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     mapped = np.frombuffer(mapping, np.uint8)
     expected = {**dict.fromkeys(widths, ("<f4", 2)), "frame": ("<i8", 1), "time": ("<f8", 1)}
@@ -74,7 +74,7 @@ def _check_shapes(path: Path, widths: dict[str, int], tensors: dict[str, NDArray
 
 
 def _read_index(path: Path) -> tuple[dict[str, Any], int]:
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         size = int.from_bytes(stream.read(8), "little")
         if size > _MAX_HEADER_BYTES:
             raise UnusableInput(path, f"a header of {size} bytes", "a safetensors trace")

@@ -16,6 +16,7 @@ import numpy as np
 
 from rigpact.contract.conventions import ModelKnob
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Compute, Frames, NotKnown
@@ -100,7 +101,7 @@ class OnnxSystemNetwork:
         """Another model in a file of its own, which lives as long as its network."""
         folder = tempfile.TemporaryDirectory()
         path = Path(folder.name) / self.name
-        path.write_bytes(content)
+        write_bytes(path, content)
         found = OnnxSystemNetwork(path, self.system)
         found._folder = folder
         return found

@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -99,6 +100,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(answer.status_after(status))
 
 
+def _say(line: str) -> None:
+    """Print a line on stderr. One that is closed or full changes no exit status."""
+    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{shown}\n")
+
+
 class _StandardOutput(io.RawIOBase):
     """Standard output that may end before the answer does.
 
@@ -117,7 +126,7 @@ class _StandardOutput(io.RawIOBase):
 
         if self._refused is None:
             return status
-        sys.stderr.write(f"rigpact: error: {disk_refusal('standard output', self._refused).one_line()}\n")
+        _say(f"rigpact: error: {disk_refusal('standard output', self._refused).one_line()}")
         return status or EXIT_CANNOT_JUDGE
 
     def writable(self) -> bool:
@@ -149,26 +158,28 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     Bad input gives one line on stderr and status 2. Any other error is a defect of rigpact: status 3, with a traceback
     only where RIGPACT_DEBUG is set.
     """
-    from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
+    from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
+    from rigpact.contract.inputs import inputs_remembered
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
             stream.reconfigure(errors="replace")
     try:
-        app(args=arguments, prog_name="rigpact")
+        with inputs_remembered():
+            app(args=arguments, prog_name="rigpact")
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:
-        sys.stderr.write(f"rigpact: error: {error.one_line()}\n")
+        _say(f"rigpact: error: {error.one_line()}")
         return EXIT_CANNOT_JUDGE
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_REFUSES:
-            sys.stderr.write(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}\n")
+            _say(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}")
             return EXIT_CANNOT_JUDGE
         if os.environ.get("RIGPACT_DEBUG"):
             raise
-        sys.stderr.write(f"rigpact: internal error: {type(error).__name__}: {error}\n")
-        sys.stderr.write("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback\n")
+        _say(f"rigpact: internal error: {error_text(error)}")
+        _say("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
         return EXIT_INTERNAL
     return EXIT_PASS

@@ -53,7 +53,7 @@ def write_record(found: Compatibility, path: Path, day: date) -> bool:
     text = TITLE
     if path.exists():
         try:
-            text = read_bytes(path).decode("utf-8")
+            text = read_bytes(path, is_updated=True).decode("utf-8")
         except UnicodeDecodeError:
             raise UnusableInput(path, "bytes that are not text", "a change record in Markdown") from None
     if record_key(found) in text:

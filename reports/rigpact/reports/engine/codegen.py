@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.bundle import Contract
+from rigpact.contract.files import copy_folder, write_bytes
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.native.library import headers_folder
 from rigpact.reference_runtime.systems.enemy_animation.cpp.views import enumerated
@@ -68,18 +68,15 @@ def conventions_header() -> str:
 
 def copy_headers(folder: str | Path) -> Path:
     """Copy the runtime's headers into `folder`/rigpact and return that folder."""
-    target = Path(folder) / "rigpact"
-    shutil.copytree(headers_folder() / "rigpact", target, dirs_exist_ok=True)
-    return target
+    return copy_folder(headers_folder() / "rigpact", Path(folder) / "rigpact")
 
 
 def copy_plugin(folder: str | Path) -> Path:
     """Copy the Unreal plug-in, with the runtime's headers in it, into `folder`/RigpactTrace and return that folder."""
-    target = Path(folder) / "RigpactTrace"
-    shutil.copytree(headers_folder().parent / "unreal" / "RigpactTrace", target, dirs_exist_ok=True)
+    target = copy_folder(headers_folder().parent / "unreal" / "RigpactTrace", Path(folder) / "RigpactTrace")
     copy_headers(target / "Source" / "RigpactTrace" / "Public")
     return target
 
 
 if __name__ == "__main__":
-    (headers_folder() / "rigpact" / "conventions.hpp").write_text(conventions_header(), encoding="utf-8")
+    write_bytes(headers_folder() / "rigpact" / "conventions.hpp", conventions_header().encode())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import opened
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from
 from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, json_line
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
@@ -71,7 +72,7 @@ class _GrowingLines:
             return None
         if self._path.stat().st_size < self._end:  # recorded anew
             self._start()
-        with self._path.open("rb") as stream:
+        with opened(self._path) as stream:
             stream.seek(self._end)
             block = stream.read(_BLOCK_BYTES)
         self._end += len(block)

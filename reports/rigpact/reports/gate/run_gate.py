@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import MAX_FILE_BYTES
+from rigpact.contract.files import MAX_FILE_BYTES, opened
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import Configuration
@@ -113,5 +113,5 @@ def _sha256(path: Path) -> str:
     """SHA-256 of the file's bytes, read in pieces; `ABSENT` for a file that does not exist or is too large."""
     if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
         return ABSENT
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

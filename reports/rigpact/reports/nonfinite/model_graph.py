@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
@@ -99,7 +100,7 @@ def _session(model: Any) -> Any:
         raise UnusableInput("the model", f"more than {LARGEST_BYTES} bytes", "a model that can be written as one file")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "observed.onnx"
-        path.write_bytes(model.SerializeToString())
+        write_bytes(path, model.SerializeToString())
         return open_session(path)
 
 

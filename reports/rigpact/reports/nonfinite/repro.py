@@ -10,7 +10,7 @@ repro_inputs.h        the same inputs as C++ arrays
 from __future__ import annotations
 
 import json
-import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import copy_file, copy_folder, write_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
@@ -53,22 +54,28 @@ def write_repro(folder: Path, subject: Subject, found: Investigation, files: tup
     shrunk = shrink(subject, max(found.frames, failing) + 2)
     if shrunk is None:
         raise UnusableInput("--repro", "a run of a teacher file, or one that does not fail", "a failing run of a clip")
-    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as made:
+        _write_files(Path(made), shrunk, found, files)
+        return copy_folder(Path(made), folder)
+
+
+def _write_files(folder: Path, shrunk: Shrunk, found: Investigation, files: tuple[Path, Path | None]) -> None:
     for source in files:
         if source is not None:
-            shutil.copyfile(source, folder / source.name)
+            copy_file(source, folder / source.name)
     small = shrunk.subject
     names = {"bundle": files[0].name, "companion": files[1].name if files[1] else None}
     names["clip"] = small.files.write_clip(small.clip, folder, small.contract).name
     names["network"] = _write_network(folder, small)
     guard = found.guard.guard if found.guard else None
-    _write_json(folder / "repro.json", {**_facts(shrunk, guard, folder, names), "files": names})
+    facts = {**_facts(shrunk, guard, folder, names), "files": names}
+    write_bytes(folder / "repro.json", json.dumps(facts, indent=1).encode())
     if not small.contract.system.windowed:
         _write_vectors(folder, shrunk)
     story = f"{shrunk.origin.stage} at frame {shrunk.origin.frame}: {shrunk.origin.operation}".replace('"', "'")
     words = f"; {guard} cures it" if guard else ""
-    (folder / "test_repro.py").write_text(_TEST.format(guard=words, story=story.replace("\\", "/")), encoding="utf-8")
-    return folder
+    test = _TEST.format(guard=words, story=story.replace("\\", "/"))
+    write_bytes(folder / "test_repro.py", test.encode())
 
 
 def replay_repro(folder: Path, guard: str | None = None) -> Investigation:
@@ -113,10 +120,6 @@ def _facts(shrunk: Shrunk, guard: str | None, folder: Path, names: Mapping[str, 
     }
 
 
-def _write_json(path: Path, document: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
-
-
 def _write_network(folder: Path, subject: Subject) -> str | None:
     """Write the model or the recorded answers; None where the clip itself holds the answers."""
     network, contract = subject.network, subject.contract
@@ -128,7 +131,7 @@ def _write_network(folder: Path, subject: Subject) -> str | None:
             "--repro", f"the networks {found}", "a contract with one network", "a folder holds one model"
         )
     if hasattr(network, "signature"):
-        shutil.copyfile(network.signature.path, folder / MODEL)
+        copy_file(network.signature.path, folder / MODEL)
         return MODEL
     if not hasattr(network, "outputs"):
         raise UnusableInput("--repro", f"the network {network.name}", "an ONNX file or recorded outputs")
@@ -150,10 +153,10 @@ def _write_vectors(folder: Path, shrunk: Shrunk) -> None:
     data.mkdir(exist_ok=True)
     vectors = {name: stages[name][None] for name in names}
     for place, (name, vector) in enumerate(vectors.items()):
-        (data / f"input_{place}.pb").write_bytes(tensor_proto(name, vector))
+        write_bytes(data / f"input_{place}.pb", tensor_proto(name, vector))
     for place, name in enumerate(subject.contract.system.outputs):
-        (data / f"output_{place}.pb").write_bytes(tensor_proto(name, stages[name][None]))
-    (folder / "repro_inputs.h").write_text(cpp_listing(vectors), encoding="utf-8")
+        write_bytes(data / f"output_{place}.pb", tensor_proto(name, stages[name][None]))
+    write_bytes(folder / "repro_inputs.h", cpp_listing(vectors).encode())
 
 
 def tensor_proto(name: str, values: FloatArray) -> bytes:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import opened, read_bytes
 from rigpact.contract.findings import Finding
 from rigpact.reports.renderers.positions import Position, positions
 
@@ -109,8 +109,8 @@ def positions_in(file: Path, pointers: Iterable[str]) -> Mapping[str, Position]:
 def _begins_as_json(file: Path) -> bool:
     """Whether the file begins like JSON; other files are not read, because a model or trace can have gigabytes."""
     try:
-        with file.open("rb") as stream:
+        with opened(file) as stream:
             head = stream.read(_HEAD_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
-    except (OSError, ValueError):
+    except (UnusableInput, OSError):
         return False
     return head.startswith(_JSON_BEGINS) and b"\0" not in head

@@ -6,7 +6,6 @@ It calls the same functions as the commands, on files like a user's.
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from pathlib import Path
 
@@ -33,11 +32,10 @@ def demonstrate(*, quiet: bool) -> FindingsReport:
     """Run the demonstration, and return one report on its four parts."""
     demo = demo_bundle().resolve()
     with (
-        open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),  # findings name the recordings, not a folder that is gone
     ):
-        return _demonstrate(demo, Console(file=nowhere) if quiet else stdout())
+        return _demonstrate(demo, Console(quiet=True) if quiet else stdout())
 
 
 def _demonstrate(demo: Path, console: Console) -> FindingsReport:

@@ -21,7 +21,7 @@ from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, write_trace
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.running.measured import measured_findings
-from rigpact.reports.terminal import print_report, tracked
+from rigpact.reports.terminal import plain, print_report, tracked
 
 FREE_RUN_FRAMES = 600
 """Ten seconds at 60 frames per second, for a run without an end and without a number of frames."""
@@ -122,7 +122,7 @@ def print_run(report: FindingsReport, console: Console) -> None:
     summary = report.summary
     console.print(
         Text(f"{summary['mode']} run: {summary['frames']} frames at {summary['fps']:g} per second, "
-             f"{len(summary['stages'])} stages -> {Path(summary['out']).name}")
+             f"{len(summary['stages'])} stages -> {plain(Path(summary['out']).name)}")
     )  # fmt: skip
     errors = summary.get("diagnostics") or {}
     if errors.get("GeoDeg") is not None:

@@ -17,6 +17,7 @@ from typing import IO, Any
 import orjson
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import opened_to_append
 from rigpact.reports.sweep.measure import Measured
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.jsonl"
@@ -42,8 +43,8 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._open = ExitStack()
-            self._lines: IO[bytes] = self._open.enter_context((folder / JOURNAL).open("a+b"))
-            self._timings: IO[bytes] = self._open.enter_context((folder / TIMINGS).open("ab"))
+            self._lines: IO[bytes] = self._open.enter_context(opened_to_append(folder / JOURNAL))
+            self._timings: IO[bytes] = self._open.enter_context(opened_to_append(folder / TIMINGS))
         except OSError as error:
             raise UnusableInput(
                 folder, f"a folder that cannot be written ({error.strerror})", "a writable folder"

@@ -20,6 +20,7 @@ from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.declared.vocabulary import files_of_operations
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import opened
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.native.library import Engine
@@ -170,7 +171,7 @@ def file_sha256(path: Path) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise UnusableInput(path, f"a file that cannot be read ({error.strerror})", "a readable file") from None

@@ -10,6 +10,7 @@ import itertools
 import multiprocessing
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -95,4 +96,18 @@ def died(cell: Cell, retries: int) -> Outcome:
 
 def _pool(processes: int) -> ProcessPoolExecutor:
     # a fork would copy the threads of onnxruntime in an unknown state
-    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(
+        processes, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_the_sweep
+    )
+
+
+def _end_with_the_sweep() -> None:
+    """Let a worker end when its sweep does, however that ends: SIGTERM and SIGKILL leave nobody who could tell it."""
+    sweep = multiprocessing.parent_process()
+    if sweep is not None:
+        threading.Thread(target=_end_after, args=(sweep,), daemon=True).start()
+
+
+def _end_after(sweep: multiprocessing.process.BaseProcess) -> None:
+    sweep.join()
+    os._exit(1)

@@ -7,6 +7,7 @@ Other families judge what depends on numbers, such as the length of an array aga
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from rigpact.contract.documents import Document, Kind
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
@@ -88,14 +90,24 @@ _UNREAD = {
 """Parts that neither side needs to load the file: a defect there is only a warning."""
 
 
+_MOST_PLACES = 100_000
+"""All eight fields of every frame of a clip of three minutes. A file of a few megabytes can hold millions."""
+
+
 def check_structure(document: Document) -> Iterator[Finding]:
     """Yield every place where a document does not have the shape of its kind; similar places make one finding with a count."""
-    groups: dict[tuple[object, ...], list[ValidationError]] = {}
-    for error in _validator(document.kind.value).iter_errors(document.data):
+    first: dict[tuple[object, ...], ValidationError] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
+    for number, error in enumerate(_validator(document.kind.value).iter_errors(document.data)):
+        if number == _MOST_PLACES:
+            kind, place = document.kind.words, f"{document.path}#{json_pointer(*error.absolute_path)}"
+            raise UnusableInput(place, f"more than {_MOST_PLACES} places of another shape before it", f"a {kind}")
         pattern = tuple("*" if isinstance(token, int) else token for token in error.absolute_path)
-        groups.setdefault((pattern, error.validator, _described(error).get("expected")), []).append(error)
-    for alike in groups.values():
-        yield _error_to_finding(document, alike[0], and_more(len(alike) - 1, "like it"))
+        key: tuple[object, ...] = (pattern, error.validator, _described(error).get("expected"))
+        first.setdefault(key, error)
+        counts[key] += 1
+    for group, error in first.items():
+        yield _error_to_finding(document, error, and_more(counts[group] - 1, "like it"))
 
 
 FAMILY = Family(__name__, RULES, (Need.DOCUMENT,), on_documents(check_structure))

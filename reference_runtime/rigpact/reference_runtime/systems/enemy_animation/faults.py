@@ -38,7 +38,7 @@ KINDS: Mapping[str, str] = {
     "seed-1ulp": "the seed's rotations are off by one float32 step",
     "seed-1e-6": "the seed's rotations are off by 1e-6",
 }
-_WORD = re.compile(r"(?P<kind>[\w-]+?)(@(?P<frame>\d+)(:(?P<channel>\d+))?)?(=(?P<value>\S+))?")
+_WORD = re.compile(r"(?P<kind>[\w-]+?)(@(?P<frame>\d{1,9})(:(?P<channel>\d{1,9}))?)?(=(?P<value>\S+))?")
 _PLACED = frozenset({"ring-slot", "state"})
 """The kinds that overwrite one number in one frame; the others hold for the whole run."""
 _SMALLEST_SCALE = 0.0

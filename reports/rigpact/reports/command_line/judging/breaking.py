@@ -42,7 +42,7 @@ def breaking(
     from datetime import UTC, datetime
 
     from rigpact.reports.describing.breaking_text import print_breaking, write_record
-    from rigpact.reports.terminal import print_json, show
+    from rigpact.reports.terminal import print_json, say_aside, show
 
     if against is not None:
         raise UnusableInput("--against", against, f"--base {against}", "--against names a file, --base a git revision")
@@ -53,7 +53,7 @@ def breaking(
         show(partial(print_breaking, found))
     if record is not None and found.changes:
         written = write_record(found, record, datetime.now(UTC).date())
-        typer.echo(f"{record}: {'entry added' if written else 'has this entry already'}", err=True)
+        say_aside(f"{record}: {'entry added' if written else 'has this entry already'}")
     raise typer.Exit(int(found.is_breaking))
 
 

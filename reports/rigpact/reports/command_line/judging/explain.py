@@ -116,9 +116,10 @@ def _show(diagnosis: Diagnosis, notes: list[str], output_format: str) -> None:
 
 def _print(diagnosis: Diagnosis, notes: list[str], console: Console) -> None:
     from rigpact.reports.diagnosing.diagnosis_text import print_diagnosis
+    from rigpact.reports.terminal import plain
 
     for note in notes:
-        console.print(f"note: {note}", style="yellow", markup=False)
+        console.print(f"note: {plain(note)}", style="yellow", markup=False)
     print_diagnosis(diagnosis, console)
 
 
@@ -129,15 +130,16 @@ def _follow(request: ExplainRequest, idle_s: float | None, *, is_asked: bool) ->
     from rigpact.reports.diagnosing.diagnosis_text import divergence_text
     from rigpact.reports.following.follow import FollowRequest
     from rigpact.reports.following.follow import follow as follow_recording
+    from rigpact.reports.terminal import say_aside
 
     if not is_asked:
         raise UnusableInput("--until-idle", "no --follow beside it", "--follow")
     contract = optional_contract(request.contract)
     if contract is None:
         raise UnusableInput("--bundle", "none", "the bundle or contract that the recording is made under")
-    typer.echo(f"following {request.recording}; Control-C ends it", err=True)
+    say_aside(f"following {request.recording}; Control-C ends it")
     found = follow_recording(FollowRequest(request.recording, contract, request.given, idle_s))
     if found.first is None:
-        typer.echo(f"{found.frames} frames came, and none differs", err=True)
+        say_aside(f"{found.frames} frames came, and none differs")
     else:
-        typer.echo(f"first wrong: {divergence_text(found.first)}", err=True)
+        say_aside(f"first wrong: {divergence_text(found.first)}")

@@ -71,7 +71,7 @@ def _say_errors(contract: Path, companion: Path | None) -> None:
     from rigpact.contract.documents import Kind, read_document
     from rigpact.contract.findings import Severity
     from rigpact.reports.checking.check import CheckRequest, check_files
-    from rigpact.reports.terminal import plain
+    from rigpact.reports.terminal import say_aside
 
     documents = (read_document(contract), *(() if companion is None else (read_document(companion, Kind.COMPANION),)))
     report = check_files(CheckRequest(documents, with_own_models=False))
@@ -79,4 +79,4 @@ def _say_errors(contract: Path, companion: Path | None) -> None:
     if errors:
         codes = ", ".join(dict.fromkeys(finding.rule.code for finding in errors))
         said = f"{contract} has {len(errors)} errors ({codes}): `rigpact check` explains them"
-        typer.echo(f"warning: {plain(said)}", err=True)
+        say_aside(f"warning: {said}")

@@ -71,13 +71,13 @@ def serve(
     from rigpact.reference_runtime.systems.neurarig.server import Server
     from rigpact.reference_runtime.systems.neurarig.session import Session
     from rigpact.reference_runtime.systems.neurarig.wire import PROFILES
-    from rigpact.reports.terminal import print_json, stdout
+    from rigpact.reports.terminal import plain, print_json, say_aside, stdout
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     learner, threshold = _learner(bundle, onnx, profile, solve_below)
     session = Session(learner, PROFILES[profile.value], threshold, needs_handshake=handshake)
     server = Server(session, host, port)
-    typer.echo(f"listening on {server.address[0]}:{server.address[1]} ({profile.value})", err=True)
+    say_aside(f"listening on {server.address[0]}:{server.address[1]} ({profile.value})")
     with suppress(KeyboardInterrupt):
         server.serve(frames)
     server.close()
@@ -86,7 +86,7 @@ def serve(
     else:
         console = stdout()
         for name, value in _served(session).items():
-            console.print(f"{name}: {value}", markup=False)
+            console.print(plain(f"{name}: {value}"), markup=False)
 
 
 def _learner(

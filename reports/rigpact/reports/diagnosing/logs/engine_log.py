@@ -19,24 +19,29 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.text import encoding_of
 
-_NUMBER = r"[-+]?(?:1\.#\w+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan(?:\(\w+\))?|inf(?:inity)?)"
+_NUMBER = r"[-+]?(?:1\.#\w++|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?|nan(?:\(\w++\))?|inf(?:inity)?)"
+"""Digits are never given back (`++`): a line of nothing but digits is read once, not once for each of its digits."""
 _VECTOR = rf"\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)"
 _AXES = ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ")
 _ANY_CASE = re.IGNORECASE
 _NUMBERS = re.compile(_NUMBER, _ANY_CASE)
 _COMPOSE = re.compile(
-    r"\[DeltaCompose\]\s*frame=(\d+)\s+" + r"\s+".join(f"{name}={_VECTOR}" for name in _AXES), _ANY_CASE
+    r"\[DeltaCompose\]\s*frame=(\d{1,18})\s+" + r"\s+".join(f"{name}={_VECTOR}" for name in _AXES), _ANY_CASE
 )
-_PUBLISHED = re.compile(rf"y_reproj\[0\.\.11\]\s*=\s*({_NUMBER}(?:[\s,]+{_NUMBER}){{11}})\s*\(len=(\d+)\)", _ANY_CASE)
-_CONDITION = re.compile(r"\[BuildCondVector\].*?Dim=(\d+)\s+Raw=(.*?)Out=(.*)$", _ANY_CASE)
-_SCHEMA = re.compile(r"\[Schema OK\]\s*X=(?P<state>\d+)\s+Y=(?P<output>\d+)\s+C=(?P<cond>\d+)\s+fps=(?P<fps>[\d.]+)")
+_PUBLISHED = re.compile(
+    rf"y_reproj\[0\.\.11\]\s*=\s*({_NUMBER}(?:[\s,]+{_NUMBER}){{11}})\s*\(len=(\d{{1,18}})\)", _ANY_CASE
+)
+_CONDITION = re.compile(r"Dim=(\d{1,18})\s++Raw=", _ANY_CASE)
+_SCHEMA = re.compile(
+    r"\[Schema OK\]\s*X=(?P<state>\d{1,18})\s+Y=(?P<output>\d{1,18})\s+C=(?P<cond>\d{1,18})\s+fps=(?P<fps>\d{1,9}(?:\.\d*+)?)"
+)
 _DIMS = re.compile(
-    r"\[FusedModel\] Requested dims:\s*motion=(?P<state>\d+)\s+cond=(?P<cond>\d+)\s+contacts=(?P<contacts>\d+)"
-    r"\s+angvel=(?P<angvel>\d+)\s+pose_hist=(?P<pose_hist>\d+)"
+    r"\[FusedModel\] Requested dims:\s*motion=(?P<state>\d{1,18})\s+cond=(?P<cond>\d{1,18})\s+contacts=(?P<contacts>\d{1,18})"
+    r"\s+angvel=(?P<angvel>\d{1,18})\s+pose_hist=(?P<pose_hist>\d{1,18})"
 )
 _LENGTHS = re.compile(
-    r"\[StepModel\]\s*lens X=(\d+)\s+C=(\d+)\s+Contacts=(\d+)\s+Ang=(\d+)\s+Pose=(\d+)\s*\|\s*bound"
-    r"\s+(\d+)/(\d+)/(\d+)/(\d+)/(\d+)"
+    r"\[StepModel\]\s*lens X=(\d{1,18})\s+C=(\d{1,18})\s+Contacts=(\d{1,18})\s+Ang=(\d{1,18})\s+Pose=(\d{1,18})\s*\|\s*bound"
+    r"\s+(\d{1,18})/(\d{1,18})/(\d{1,18})/(\d{1,18})/(\d{1,18})"
 )
 _STEP = re.compile(r"\]\[\s*(\d+)\]")
 """The frame counter in the engine's prefix."""
@@ -172,8 +177,9 @@ def _read_published(log: EngineLog, step: _Step, line: str) -> bool:
 
 
 def _read_condition(log: EngineLog, _step: _Step, line: str) -> bool:
-    match = _CONDITION.search(line.rstrip("\r\n"))
-    raw, out = ([], []) if match is None else (_NUMBERS.findall(match[2]), _NUMBERS.findall(match[3]))
+    match = _CONDITION.search(line, line.index("[BuildCondVector]"))
+    before, _, after = ("", "", "") if match is None else line.rstrip("\r\n")[match.end() :].partition("Out=")
+    raw, out = _NUMBERS.findall(before), _NUMBERS.findall(after)
     if match is None or len(raw) != len(out) or not raw:
         return False
     if not line.endswith("\n") and _decimals(out[-1]) < _decimals(raw[-1]):
@@ -230,10 +236,10 @@ def _printed(texts: Sequence[str]) -> Printed:
 def _number(text: str) -> float:
     """A number as C and C++ print it; `1.#IND` and `-nan(ind)` are NaN, `1.#INF` is infinite."""
     word = text.lower()
-    if "nan" in word or "#ind" in word or "#snan" in word:
-        return float("nan")
     sign = -1.0 if word.startswith("-") else 1.0
-    return sign * float("inf") if "inf" in word else float(word)
+    if "inf" in word:
+        return sign * float("inf")
+    return float("nan") if "nan" in word or "#" in word else float(word)
 
 
 def _last_digit(texts: Sequence[str]) -> int:

@@ -108,6 +108,13 @@ def _own_hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+def _has_own_hash(manifest: Mapping[str, Any]) -> bool:
+    try:
+        return bool(manifest["sha256"] == _own_hash(manifest))
+    except TypeError:  # half of a surrogate pair, or a number of more than 64 bits: nothing that was ever hashed
+        return False
+
+
 def _json(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
@@ -118,7 +125,7 @@ def read_archive(path: str | Path) -> Archive:
     manifest = _document(members, _MANIFEST, path)
     for pointer, message in check_against_schema(manifest, "archive_manifest"):
         raise UnusableInput(f"{path}!{_MANIFEST}#{pointer}", message, "an archive that `rigpact gate --archive` writes")
-    if manifest["sha256"] != _own_hash(manifest):
+    if not _has_own_hash(manifest):
         raise UnusableInput(f"{path}!{_MANIFEST}", "other words than its hash says", "an archive as it was written")
     _check_hashes(members, manifest["members"], path)
     plain = _document(members, _MEASURED, path)

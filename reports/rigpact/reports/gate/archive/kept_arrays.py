@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from math import prod
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def bytes_to_array(content: bytes, place: str) -> NDArray[Any]:
     try:
         version = np.lib.format.read_magic(stream)
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except (ValueError, EOFError, SyntaxError, TypeError):
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError):
         raise UnusableInput(place, "no array", "a .npy file, version 1.0") from None
     if version != (1, 0) or fortran or dtype.str not in _TYPES or len(shape) > _MAX_DIMENSIONS:
         raise UnusableInput(place, f"an array of {dtype} in another form", f"one of {', '.join(_TYPES)}, in C order")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import copy_file
 from rigpact.contract.model.file import read_model
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.reference_runtime.recordings.named_columns import is_named_columns
@@ -58,7 +58,7 @@ def _copy(project: Project, path: Path, folder: Path, index: int) -> str:
         write_trace(project.recording_of(path).trace, folder / name)
     else:
         name = f"{index}/{path.name}"
-        shutil.copyfile(path, folder / name)
+        copy_file(path, folder / name)
     return name
 
 
@@ -67,7 +67,7 @@ def _copy_beside(project: Project, folder: Path) -> None:
     for path in project.beside:
         target = folder / path.relative_to(project.bundle_path.parent)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        copy_file(path, target)
         if path.suffix == ".onnx":
             _copy_weights(path, target.parent)
 
@@ -76,4 +76,4 @@ def _copy_weights(model: Path, folder: Path) -> None:
     """The files beside a model that hold its weights."""
     graph = read_model(model).graph
     for name in {weight.external.location for weight in graph.weights if weight.external} if graph else ():
-        shutil.copyfile(model.parent / name, folder / name)
+        copy_file(model.parent / name, folder / name)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.mutants.recordings import NAME, Damage, edited, rows_kept, written
 from rigpact.reference_runtime.recordings.trace import Trace, write_trace
@@ -64,7 +65,7 @@ def wrong_rows(stage: str, frames: int) -> dict[str, Damage]:
 
 
 def _bytes(folder: Any, content: bytes) -> Any:
-    (folder / NAME).write_bytes(content)
+    write_bytes(folder / NAME, content)
     return folder / NAME
 
 

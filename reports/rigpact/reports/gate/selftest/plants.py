@@ -19,6 +19,7 @@ import numpy as np
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import copy_file, write_bytes
 from rigpact.contract.model.file import NOT_INSTALLED
 from rigpact.contract.model.graph import onnx_is_installed
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
@@ -162,7 +163,7 @@ def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, 
         changed = change(path.read_bytes())
     except _CANNOT as error:
         raise NotApplicable(f"{path.name} has nothing like that ({type(error).__name__}: {error})") from None
-    path.write_bytes(changed)
+    write_bytes(path, changed)
 
 
 def _convention(settings: GateSettings, run: RecordedRun, changes: Changes) -> None:
@@ -229,16 +230,16 @@ def _damage(path: Path, damage: Damage) -> None:
 def _replace_trace(target: Path, damaged: Path) -> None:
     """Replace the trace, in any format, by a damaged file of lines."""
     if target.name.endswith(".trace.jsonl"):
-        target.write_bytes(damaged.read_bytes())
+        copy_file(damaged, target)
         return
     try:
         trace = read_trace(damaged)
     except UnusableInput:
-        target.write_bytes(damaged.read_bytes())
+        copy_file(damaged, target)
         return
     if trace.truncation:
         whole = target.read_bytes()
-        target.write_bytes(whole[: len(whole) * 3 // 4])
+        write_bytes(target, whole[: len(whole) * 3 // 4])
     else:
         write_trace(trace, target)
 

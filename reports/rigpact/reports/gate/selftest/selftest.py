@@ -19,7 +19,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import copy_file
 from rigpact.contract.findings import Severity
+from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.fixtures.mutants.artefacts import BUNDLE, COMPANION
@@ -119,9 +121,9 @@ def _outcome(
 ) -> Planted:
     """Inject one defect into a new copy, and run the parts that read it until one fails."""
     sound, trial = folders
-    shutil.copytree(sound, trial)
+    shutil.copytree(sound, trial, copy_function=copy_file)
     try:
-        with contextlib.chdir(trial):
+        with contextlib.chdir(trial), inputs_may_be_replaced():
             plant.make()
             return _noticed(plant, configuration, known, today, sound)
     except NotApplicable as reason:

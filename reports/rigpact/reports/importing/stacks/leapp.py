@@ -14,7 +14,7 @@ from typing import Any
 
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import is_file, read_bytes
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
 from rigpact.reports.importing.model_beside import path_inside
 from rigpact.reports.importing.stacks.leapp_files import inside_folder, model_of_node, refuse_other_names
@@ -148,7 +148,7 @@ def _initial_values(root: Node, out: Path) -> tuple[Mapping[str, Any], str | Non
     if node.is_nothing:
         return {}, None, False
     path = inside_folder(node, root.path.parent)
-    if not path.is_file():
+    if not is_file(path):
         return {}, None, False
     return read_arrays(read_bytes(path), path), path_inside(path, out), True
 

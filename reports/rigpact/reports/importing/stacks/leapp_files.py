@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path, PurePosixPath
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes
+from rigpact.contract.files import is_file, read_bytes
 from rigpact.reports.importing.draft import Entry
 from rigpact.reports.importing.model_beside import Model, path_inside, read_model_beside
 from rigpact.reports.importing.values import Node
@@ -32,7 +32,7 @@ def model_of_node(node: Node, yaml: Path, out: Path, onnx: Path | None) -> tuple
     path = onnx
     if path is None and not parameters.get("model_path").is_nothing:
         path = inside_folder(parameters.get("model_path"), yaml.parent)
-    if path is None or (onnx is None and not path.is_file()):
+    if path is None or (onnx is None and not is_file(path)):
         what = path.name if path is not None else "the model"
         return Entry({}, (f"LEFT OPEN: file. {what} was not here: copy it beside this file and write file = …",)), None
     wanted = parameters.get("sha256sum")

@@ -10,6 +10,7 @@ from typing import Any
 
 from rigpact.contract.bundle import Contract
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 
@@ -47,7 +48,7 @@ def write_clip(clip: RawClip, path: Path) -> None:
         "NumFrames": clip.frame_count, "FPS": clip.fps, "ClipAction": "Repro",
         "Frames": [_frame(clip, row) for row in range(clip.frame_count)],
     }  # fmt: skip
-    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    write_bytes(path, json.dumps(document, indent=1).encode())
 
 
 def _frame(clip: RawClip, row: int) -> dict[str, object]:

@@ -1,33 +1,25 @@
-"""Reading JSON strictly and writing files whole.
-
-Every file of a user is read here, so that the same bad input gives the same clear error in every command. This module
-does not know what the files mean; documents.py does.
-"""
+"""Reading JSON and TOML strictly, so that the same bad input gives the same clear error in every command."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import orjson
 
-from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files.reading import read_bytes
 from rigpact.contract.json_pointer import json_containers, json_pointer
 
-MAX_FILE_BYTES = 2 << 30
-"""Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
 MAX_JSON_DEPTH = 64
 """The deepest valid file (a raw clip) nests 6 levels; orjson itself stops at 1024."""
 _SHOWN_CHARACTERS = 40
@@ -57,42 +49,31 @@ class JsonFile:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Return the bytes of a regular, non-empty file; raise UnusableInput otherwise."""
-    place = Path(path)
-    if place.is_dir():
-        raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
-    try:
-        size = place.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise UnusableInput(path, f"{size} bytes", f"at most {MAX_FILE_BYTES} bytes")
-        content = place.read_bytes()
-    except FileNotFoundError:
-        raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path") from None
-    except (OSError, ValueError) as error:
-        raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
-    if not content:
-        raise UnusableInput(path, "an empty file", "a file with content", "was the export interrupted?")
-    return content
-
-
-def read_json(path: str | Path) -> JsonFile:
+def read_json(path: str | Path, *, is_updated: bool = False) -> JsonFile:
     """Parse a JSON file; UnusableInput names line and column when it is not JSON.
 
     NaN, Infinity and numbers beyond float64 are not JSON, but Python writes them. They are kept, and `standard` is False.
+    is_updated: the command writes the file again.
     """
-    return bytes_to_json(read_bytes(path), path)
+    return bytes_to_json(read_bytes(path, is_updated=is_updated), path)
 
 
 def read_toml(path: str | Path) -> JsonFile:
     """Parse a TOML file; UnusableInput names line and column when it is not TOML."""
-    content = read_bytes(path)
+    return bytes_to_toml(read_bytes(path), path)
+
+
+def bytes_to_toml(content: bytes, path: str | Path) -> JsonFile:
+    """Parse the bytes of a TOML file; errors call it `path`."""
     try:
         data = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise UnusableInput(path, "bytes that are not text", "UTF-8 TOML", "a binary file?") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise _too_deep(path) from None
+    except ValueError as error:  # also of an integer with thousands of digits
         raise UnusableInput(path, f"text that is not TOML ({error})", "TOML") from None
+    _refuse_deep_nesting(data, path)
     return JsonFile(Path(path), content, data, standard=True)
 
 
@@ -100,7 +81,8 @@ def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
     """Parse the bytes of a JSON file; errors call it `path`."""
     data, standard = _parsed(content, path)
     census = _census(content, data)
-    _refuse_deep_nesting(census, data, path)
+    if census.depth is None or census.depth > MAX_JSON_DEPTH:
+        _refuse_deep_nesting(data, path)
     return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, data, census)))
 
 
@@ -129,9 +111,11 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
         raise _too_deep(place) from None
     except json.JSONDecodeError as error:
         rest = text[error.pos : error.pos + _SHOWN_CHARACTERS].strip()
-        found = repr(rest) if rest else "the end of the file"
+        found = repr(rest[0]) if rest else "the end of the file"  # not more: it may be a file that nobody meant to show
         where, hint = f"{place}:{error.lineno}:{error.colno}", "a truncated or hand-edited file?"
         raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
+    except ValueError:
+        raise UnusableInput(place, "a whole number with thousands of digits", "numbers that float64 can hold") from None
 
 
 @dataclass(frozen=True)
@@ -179,9 +163,7 @@ def _begins_with_a_number(value: Any) -> bool:
     return type(value) is list and bool(value) and type(value[0]) in (float, int)
 
 
-def _refuse_deep_nesting(census: _Census, data: Any, place: object) -> None:
-    if census.depth is not None and census.depth <= MAX_JSON_DEPTH:
-        return
+def _refuse_deep_nesting(data: Any, place: object) -> None:
     level = [data]
     for _ in range(MAX_JSON_DEPTH):
         level = [child for parent in level for child in _containers(parent)]
@@ -197,14 +179,6 @@ def _containers(value: Any) -> list[Any]:
 
 def _too_deep(place: object) -> UnusableInput:
     return UnusableInput(place, f"more than {MAX_JSON_DEPTH} nested levels", "a contract artefact (6 levels)")
-
-
-def _directory_hint(folder: Path) -> str:
-    with suppress(OSError):
-        names = sorted(child.name for child in folder.iterdir() if child.suffix in {".json", ".onnx"})
-        if names:
-            return f"it holds {', '.join(names[:4])}"
-    return ""
 
 
 def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
@@ -230,42 +204,3 @@ def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
     for made, names in repeats:
         if id(made) in paths:  # else the object itself was overwritten, by a repeated key that is reported
             yield from (json_pointer(*paths[id(made)], name) for name in names)
-
-
-@contextmanager
-def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that takes its name only if the block succeeds.
-
-    A crash, a full disk or an error leaves the old file as it was.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise UnusableInput(path, "a directory", "a file name to write to")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise UnusableInput(path, f"a folder that cannot be written ({error.strerror})", "a writable folder") from None
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        part.chmod(0o666 & ~_umask())
-        part.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            part.unlink()
-        if isinstance(error, OSError) and error.errno in DISK_REFUSES:
-            raise disk_refusal(path, error) from None
-        raise
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file whole: temporary name first, then rename."""
-    with written_whole(path) as stream:
-        stream.write(content)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,32 @@
+"""Files of a user: read strictly, within limits, and written whole.
+
+reading     opening a file: what is no regular file, or too large, is refused; the inputs of a command are remembered
+json_text   JSON: depth, keys that stand twice, what is no number of JSON
+writing     the only place that writes files: all of a file or nothing, never over an input
+
+These modules do not know what the files mean; documents.py does.
+"""
+
+from rigpact.contract.files.json_text import (
+    MAX_JSON_DEPTH,
+    JsonFile,
+    bytes_to_json,
+    bytes_to_toml,
+    read_json,
+    read_toml,
+)
+from rigpact.contract.files.reading import (
+    MAX_FILE_BYTES,
+    is_file,
+    opened,
+    read_bytes,
+    refuse_bomb,
+    refuse_too_large,
+)
+from rigpact.contract.files.writing import copy_file, copy_folder, opened_to_append, write_bytes, written_whole
+
+__all__ = [
+    "MAX_FILE_BYTES", "MAX_JSON_DEPTH", "JsonFile", "bytes_to_json", "bytes_to_toml", "copy_file", "copy_folder", "is_file",
+    "opened", "opened_to_append", "read_bytes", "read_json", "read_toml", "refuse_bomb", "refuse_too_large", "write_bytes",
+    "written_whole",
+]  # fmt: skip

@@ -1,0 +1,104 @@
+"""Opening files of a user. What would never end is refused before a byte is read: devices, pipes, too large a file.
+
+The files that a command reads are remembered while it runs (inputs.py), so that writing.py can refuse to write over them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.inputs import remember_input
+
+MAX_FILE_BYTES = 2 << 30
+"""Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
+
+_UNPACKED_BYTES, _UNPACKED_TIMES = 512 << 20, 100
+"""A compressed file may hold so many bytes, and so many times its own. Recorded motion packs less than 20 times; one pose held
+for minutes packs hundreds of times, and stays below the first number."""
+
+
+@contextmanager
+def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedReader]:
+    """Open a regular file for reading; UnusableInput for anything else. is_updated: the command writes this file again."""
+    place = Path(path)
+    if place.is_dir():
+        raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
+    try:
+        stream = open(place, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
+    except FileNotFoundError:
+        raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path") from None
+    except (OSError, ValueError) as error:
+        raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
+    with stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            hint = "it may have no end: copy what it holds into a file"
+            raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
+        if not is_updated:
+            remember_input(status)
+        yield stream
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def kind_of_place(status: os.stat_result) -> str:
+    """What is no regular file, in words."""
+    kinds = {
+        stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
+        stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a directory",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(status.st_mode), "no regular file")
+
+
+def read_bytes(path: str | Path, *, is_updated: bool = False) -> bytes:
+    """Return the bytes of a regular, non-empty file; raise UnusableInput otherwise. is_updated: the command writes it again."""
+    with opened(path, is_updated=is_updated) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        refuse_too_large(path, size)
+        try:
+            content = stream.read(size)  # no more, though it grows meanwhile
+        except OSError as error:
+            raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
+    if not content:
+        raise UnusableInput(path, "an empty file", "a file with content", "was the export interrupted?")
+    return content
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there. A name that no file can have (too long, with a zero in it) is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def refuse_too_large(path: object, size: int, what: str = "bytes") -> None:
+    """UnusableInput for more than `MAX_FILE_BYTES`: of a file, or of what a compressed one holds."""
+    if size > MAX_FILE_BYTES:
+        raise UnusableInput(path, f"{size} {what}", f"at most {MAX_FILE_BYTES} {what}", "a part of it")
+
+
+def refuse_bomb(path: object, packed: int, unpacked: int) -> None:
+    """UnusableInput for a compressed file that unpacks beyond all bounds: a few bytes must not fill the memory."""
+    refuse_too_large(path, unpacked, "unpacked bytes")
+    most = _UNPACKED_BYTES + _UNPACKED_TIMES * packed
+    if unpacked > most:
+        found, hint = f"{packed} bytes that unpack to {unpacked} or more", "unpack it yourself, if it is meant so"
+        raise UnusableInput(path, found, f"at most {most} unpacked bytes from so few", hint)
+
+
+def _directory_hint(folder: Path) -> str:
+    with suppress(OSError):
+        names = sorted(child.name for child in folder.iterdir() if child.suffix in {".json", ".onnx"})
+        if names:
+            return f"it holds {', '.join(names[:4])}"
+    return ""

@@ -1,0 +1,61 @@
+"""Thousands of damaged, slipped and forged files for every reader
+
+docs/security.md has the numbers of the long runs. Here a few hundred files of each kind are drawn from another seed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+
+from ..fuzz.execution import fuzzed
+from ..fuzz.readers import Reader, all_readers
+from .tried import passes, refused
+
+NAMES = (
+    "bundle", "companion", "clip", "teacher batch", "prediction", "trace .jsonl", "trace .jsonl.gz", "trace .jsonl.zst",
+    "trace .bin", "trace .safetensors", "trace that grows", "table .csv", "table .npz", "table .json", "evidence", "pasted log",
+    "ONNX model", "archive", "configuration", "conventions", "known findings", "declared contract", "importers", "datagrams",
+)  # fmt: skip
+EXECUTIONS, SEED = 120, 20
+"""Together ten seconds; another seed than that of the page."""
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Reader, Path]]:
+    """Every reader by its name, with the folder of its files."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    return {reader.name: (reader, folder) for reader in all_readers(folder)}
+
+
+def test_every_reader_is_fuzzed(readers: dict[str, tuple[Reader, Path]]) -> None:
+    """A reader that nobody lists is one that nobody tries."""
+    assert tuple(readers) == NAMES
+
+
+@passes("the files from which the fuzzer starts, as they are", "read without an error")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
+    """From a file that is refused at its first line, a fuzzer never gets to the second."""
+    reader, folder = readers[name]
+    for seed in reader.seeds:
+        path = folder / seed.name
+        path.write_bytes(seed.content)
+        try:
+            reader.read(path)
+        except UnusableInput as error:
+            pytest.fail(f"{seed.name}: {error}")
+
+
+@refused(
+    "bytes flipped, cut, repeated and swapped, hostile words and numbers, in every kind of file", "a value, or exit 2"
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_crashes_or_hangs_a_reader(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
+    """A crash is called a defect of rigpact; a hang takes the build machine until its time is over."""
+    count = fuzzed(*readers[name], SEED, EXECUTIONS)
+    assert count.places == {}
+    assert (count.executions, count.crashes, count.hangs) == (EXECUTIONS, 0, 0)

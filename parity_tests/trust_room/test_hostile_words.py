@@ -1,0 +1,176 @@
+"""Words of a file that nobody should believe, run or obey
+
+Numbers with thousands of digits, names that give orders to a terminal or a build, modules that shadow rigpact's own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .tried import refused
+
+Run = Callable[..., Any]
+DIGITS = "9" * 5000
+AXES = " ".join(f"{name}=(1,2,3)" for name in ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ"))
+HOSTILE = "\n::error::x\x1b[31m<b>![i](http://h)@all"
+FILES = {
+    "deep.toml": ("describe", "a=" + "[" * 5000 + "]" * 5000),
+    "dotted.toml": ("describe", ".".join(["a"] * 3000) + "=1"),
+    "digits.toml": ("describe", f"a={DIGITS}"),
+    "digits.json": ("describe", f'{{"MuX": {DIGITS}}}'),
+    "deep.trace.jsonl": ("convert", '{"a":' * 1000 + "1" + "}" * 1000 + "\n"),
+    "digits.log": ("explain", f"[DeltaCompose] frame={DIGITS} {AXES}\n"),
+    "word.log": (
+        "explain",
+        "[DeltaCompose] frame=1 " + AXES.replace("3)", "1.#zz)") + "\n[Schema OK] X=1 Y=2 C=3 fps=1.2.3\n",
+    ),
+    "digits.csv": ("explain", f"frame,x_raw[{DIGITS}]\n0,1\n1,2\n"),
+    "teacher.json": ("run", '{"teacher": 3, "fps": 60}'),
+    "rigpact.toml": ("gate", "[gate]\na=" + "[" * 5000 + "]" * 5000),
+    "set.toml": ("conventions", "a=" + "[" * 5000 + "]" * 5000),
+}
+
+
+@pytest.fixture
+def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the demo's files, the working directory of the test."""
+    for name in ("norm_template.json", "pretrain_template.json", "model.onnx"):
+        shutil.copy(demo_bundle / name, tmp_path / name)
+    shutil.copy(demo_bundle / "clips" / "Sneak_Turn.json", tmp_path / "clip.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@refused(
+    "numbers with 5000 digits, names in names without end, words where numbers stand: in JSON, TOML, traces, logs, settings",
+    "exit 2 with one line, or a finding; never called a defect of rigpact",
+)
+@pytest.mark.parametrize("name", FILES)
+def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, command: Run) -> None:
+    """Somebody would report a defect of rigpact, and look for it in rigpact, not in the file."""
+    kind, text = FILES[name]
+    (here / name).write_text(text, encoding="utf-8")
+    words = {
+        "describe": ["describe", name],
+        "convert": ["convert", name, "-o", "out.trace.bin"],
+        "explain": ["explain", name, "--bundle", "norm_template.json"],
+        "run": ["run", "norm_template.json", "--onnx", "model.onnx", "--clip", name, "-o", "out.trace.bin"],
+        "gate": ["gate", "--config", name],
+        "conventions": ["describe", "norm_template.json", "--conventions", name],
+    }[kind]
+
+    answer = command(*words)
+
+    assert answer.status in {1, 2}, answer
+    assert "defect of rigpact" not in answer.err
+
+
+@refused("a model with a name that is no text", "exit 2: a damaged file")
+def test_a_name_that_is_no_text_is_damage(here: Path, command: Run) -> None:
+    """An exporter of a game wrote a name in the code page of its machine: which name it is nobody can say."""
+    model = (here / "model.onnx").read_bytes()
+    assert model.count(b"motion_pred")
+    (here / "model.onnx").write_bytes(model.replace(b"motion_pred", b"motion_pr\xe8d"))
+
+    answer = command("check", "norm_template.json", "--onnx", "model.onnx")
+
+    assert (answer.status, "a name that is no text" in answer.err) == (2, True), answer
+
+
+@refused('a file in place of the bundle: `bundle = "/etc/passwd"`', "exit 2; of its text one character is shown")
+def test_an_error_shows_nothing_of_another_file(here: Path, command: Run) -> None:
+    """A pull request could print the secrets of a build machine into a public log."""
+    (here / "secret").write_text("password=hunter2 and more of it\n", encoding="utf-8")
+    (here / "rigpact.toml").write_text('[gate]\nbundle = "secret"\n', encoding="utf-8")
+
+    answer = command("gate")
+
+    assert answer.status == 2
+    assert "assword" not in answer.out + answer.err
+
+
+@refused(
+    "orders to a terminal, a build or a page in the name of a bone, a file or a recorder", "shown as text, never obeyed"
+)
+def test_names_are_shown_and_never_obeyed(here: Path, command: Run) -> None:
+    """`::error::` in a bone's name would mark any line of a pull request; a picture in a record would call home."""
+    text = (here / "norm_template.json").read_text(encoding="utf-8")
+    (here / "named.json").write_text(text.replace('"spine_03"', json.dumps(f"spine_03{HOSTILE}")), encoding="utf-8")
+    out = f"a{HOSTILE.replace('/', '')}.trace.jsonl"
+    words = ["--onnx", "model.onnx", "--clip", "clip.json", "--frames", "3"]
+
+    said = [
+        command("run", "named.json", *words, "-o", out), command("convert", out, "-o", "b.trace.bin"),
+        command("describe", "named.json"), page := command("describe", "named.json", "--markdown"),
+        command("breaking", "norm_template.json", "named.json", "--record", "record.md"),
+        command("breaking", "norm_template.json", "named.json", "--record", f"{out}.md"),
+    ]  # fmt: skip
+    text = "".join(answer.out + answer.err for answer in said)
+
+    assert [answer.status for answer in said] == [0, 0, 0, 0, 1, 1]
+    assert "\x1b" not in text
+    assert "\n::error::" not in text
+    for shown in (page.out, (here / "record.md").read_text(encoding="utf-8")):
+        assert "spine_03" in shown
+        assert not {"<b>", "](http", "@all"} & {word for word in ("<b>", "](http", "@all") if word in shown}
+
+
+@refused("a module `numpy.py` in the folder that is judged, and `python -m rigpact.reports`", "it is not run")
+def test_a_module_of_the_judged_folder_is_not_run(here: Path) -> None:
+    """A pull request from a stranger would run its own program with the rights of the build."""
+    (here / "numpy.py").write_text("print('run')\nraise SystemExit(0)\n", encoding="utf-8")
+    words = [sys.executable, "-m", "rigpact.reports", "describe", "norm_template.json"]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.startswith("run")
+
+
+@refused("a standard error that is closed or full", "the exit status stays")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("ending", ["2>&-", "2>/dev/full", ">&- 2>&-"])
+def test_an_error_that_nobody_can_read_changes_no_status(ending: str, here: Path) -> None:
+    """Status 1 means findings: a script would take a missing file for a defect of the contract."""
+    words = f"{sys.executable} -m rigpact.reports check missing.json {ending}"
+    assert subprocess.run(["sh", "-c", words], cwd=here, check=False).returncode == 2
+
+
+@refused("SIGTERM to a sweep in several processes, as a build that is cancelled sends it", "its processes end with it")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes in /proc")
+def test_the_processes_of_a_sweep_end_with_it(here: Path, demo_bundle: Path) -> None:
+    """A build machine that cancels jobs fills with processes that wait for ever."""
+    words = ["norm_template.json", "--onnx", "model.onnx", "--clip", str(demo_bundle / "clips"), "--mode", "both"]
+    command = [sys.executable, "-m", "rigpact.reports", "sweep", *words, "-o", "swept", "--processes", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sweep:
+        journal = here / "swept" / "journal.jsonl"
+        _wait_for(lambda: journal.exists() and journal.stat().st_size > 0)
+        children = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text(encoding="ascii").split()
+        sweep.send_signal(signal.SIGTERM)
+        sweep.wait(timeout=30)
+
+    assert children
+    _wait_for(lambda: not any(_lives(child) for child in children))
+
+
+def _lives(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _wait_for(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
