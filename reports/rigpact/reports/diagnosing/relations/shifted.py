@@ -63,7 +63,7 @@ def smoothed(subject: Subject, place: Place) -> Iterator[Reading]:
         return
     rows = before + share * step
     rows[0] = recorded[0]
-    widest = bound + gamma(_SMOOTHED) * (np.abs(before) + np.abs(own))
+    widest = bound + subject.lost_in_writing(before) + gamma(_SMOOTHED) * (np.abs(before) + np.abs(own))
     yield subject.reading(place, "smoothed", f"smoothed: {share:.4g} of the way from the frame before", rows, widest, 1)
 
 
