@@ -1,15 +1,18 @@
-"""The picture of a training file in a project without a model: what it predicts, beside what the clip does next."""
+"""What the report draws: without a model what training predicts, beside what the clip does next; and of what no knob explains."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+from ..trust_room.recorded_demo import project, recorded
 
 if TYPE_CHECKING:
     from .browser import Browser
@@ -89,3 +92,17 @@ def test_without_a_clip_there_is_nothing_to_draw_them_beside(browser: Browser, r
     browser.open(report(SETTINGS.replace(f'clip = "{CLIP}"\n', "")))
     data = browser.run("return JSON.parse(document.querySelector('#data').textContent).runs")
     assert [(run["bones"], run["against"]) for run in data] == [([], "reference")]
+
+
+def test_the_report_of_a_recording_with_a_relation_is_written(
+    tmp_path: Path, command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one recording that most needs a picture was an internal error."""
+    trace = recorded()
+    late = np.concatenate([trace.stages["quat"][:1], trace.stages["quat"][:-1]])
+    monkeypatch.chdir(project(tmp_path / "game", replace(trace, stages={**trace.stages, "quat": late})))
+
+    answer = command("gate", "--html", "report.html")
+
+    assert answer.status == 1, answer.err
+    assert "Relation: quat is the answer of frame t-1: explains 24 of 24 frames." in Path("report.html").read_text()
