@@ -35,15 +35,20 @@ def _run() -> Any:
     return contract, trace, drive_of(clip), network
 
 
-def _relations(stage: str, spoil: Callable[[Stages], np.ndarray], decimals: int) -> list[str]:
+def _written(rows: np.ndarray, decimals: int | None) -> np.ndarray:
+    """With some decimals, or in float16."""
+    short = rows.astype(np.float16) if decimals is None else np.round(rows.astype(np.float64), decimals)
+    return short.astype(np.float32)
+
+
+def _relations(stage: str, spoil: Callable[[Stages], np.ndarray], decimals: int | None) -> list[str]:
     contract, trace, drive, network = _run()
     after = contract.system.graph.after((stage,)) - {stage}
     stages = {name: rows for name, rows in trace.stages.items() if name not in after}
     spoilt = {**stages, stage: spoil(stages)}
-    written = {name: np.round(rows.astype(np.float64), decimals).astype(np.float32) for name, rows in spoilt.items()}
-    found = diagnose(
-        Evidence(trace.frame, 60.0, "teacher", written, drive, network, Precision(decimals=decimals)), contract
-    )
+    written = {name: _written(rows, decimals) for name, rows in spoilt.items()}
+    precision = Precision(bits=11) if decimals is None else Precision(decimals=decimals)
+    found = diagnose(Evidence(trace.frame, 60.0, "teacher", written, drive, network, precision), contract)
     assert found.verdict == "unexplained"
     assert found.first_divergence is not None
     assert found.first_divergence.stage == stage
@@ -96,3 +101,21 @@ def test_inputs_in_float16_are_said_where_only_they_fit_every_value() -> None:
 def test_what_several_readings_explain_is_not_said() -> None:
     """At four decimals it may be all inputs or one of them: naming the wrong one sends people to the wrong line."""
     assert _relations("y_norm", _from_float16, 4) == []
+
+
+def _late(rows: np.ndarray) -> np.ndarray:
+    return np.concatenate([rows[:1], rows[:-1]])
+
+
+READ_THROUGH: dict[str, tuple[str, Callable[[Stages], np.ndarray], int | None, str]] = {
+    "late": ("y_norm", lambda s: _late(s["y_norm"]), None, "y_norm is the answer of frame t-1"),
+    "a hundredth": ("angvel", lambda s: 0.01 * s["angvel"], 4, "angvel is 1/100 times what it should be"),
+}
+
+
+@pytest.mark.parametrize("name", READ_THROUGH)
+def test_what_is_lost_is_lost_where_the_number_stands(name: str) -> None:
+    """A small number of another frame loses few bits there and many here; a factor before the recorder scales no lost digit."""
+    stage, spoil, decimals, words = READ_THROUGH[name]
+    (sentence,) = _relations(stage, spoil, decimals)
+    assert sentence.startswith(words)

@@ -21,7 +21,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.stage_error import StageError
+from rigpact.reports.diagnosing.stage_error import StageError, error_between
 
 Channels = NDArray[np.intp]
 NUMBERS_OF_A_ROTATION = {
@@ -68,14 +68,23 @@ class Subject:
         self, evidence: Evidence, contract: Any, error: StageError, frames: ReplayedFrames | None = None
     ) -> None:
         """Keep what was measured. contract: under the conventions that are named already."""
-        self.evidence, self.contract, self.error = evidence, contract, error
+        self.evidence, self.contract = evidence, contract
         self.stage: Stage = contract.system.graph[error.stage]
+        self.frames = frames or ReplayedFrames(evidence, contract)
+        error = self.error = self._with_lost_digits(error)
         self.recorded, self.replayed = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
         self.bound = np.asarray(error.tolerance, np.float64)
         with np.errstate(invalid="ignore"):
             self.failing: NDArray[np.bool_] = error.excess > 1.0
-        self.frames = frames or ReplayedFrames(evidence, contract)
         self.groups = groups_of(self.stage.fields(contract))
+
+    def _with_lost_digits(self, error: StageError) -> StageError:
+        """The error with the whole bound of an answer: one that is far beyond was judged by its rounding alone."""
+        precision = self.evidence.precision
+        if precision is None or not self.stage.is_answer:
+            return error
+        bound = replay_bound(self.frames, self.stage.name, error.replayed) + precision.error(error.recorded)
+        return error_between(self.stage, error.recorded, error.replayed, bound)
 
     @cached_property
     def apart(self) -> FloatArray:
@@ -175,6 +184,11 @@ class Subject:
         return [
             Subject(frames.evidence, self.contract, self.error, frames) for frames in self.frames.moved_by_writing()
         ]
+
+    @cached_property
+    def unwritten(self) -> FloatArray:
+        """(T, width): how far the replay may be from what the engine had before it wrote: the bound without the digits lost."""
+        return np.asarray(np.maximum(self.bound - self.lost_in_writing(self.recorded), 0.0))
 
     def lost_in_writing(self, rows: FloatArray) -> FloatArray:
         """How far recorded numbers may be from those that were written."""
