@@ -20,6 +20,8 @@ from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.archive import archive_bytes, read_archive, write_archive
 from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
@@ -305,6 +307,29 @@ def test_a_finding_reads_back(rule: Any) -> None:
 def test_a_value_reads_back(value: Any) -> None:
     """Numbers that are not finite are what a report is about; JSON has none."""
     assert repr(from_plain(json.loads(json.dumps(to_plain(value))))) == repr(value)
+
+
+def test_a_diagnosis_reads_back() -> None:
+    """A relation that became text on its way made the report of its recording an internal error."""
+    relation = Relation("quat", "quat of hand_l", "turned", "turned by 90° about z", 24, 24, 0.3)
+    stage = StageVerdict("quat", 1.0, None, 1.0, 0.1, 10.0, ok=False, unit="deg")
+    place = Divergence(3, "quat", Address("quat", 3, bone="hand_l"), 90.0, "deg")
+    rests_on = RestsOn(("hand_l",), ("head",), ())
+    before = Diagnosis(
+        "unexplained",
+        place,
+        (stage,),
+        (),
+        (("fps", 60),),
+        relations=(relation,),
+        first_unexplained=place,
+        rests_on=rests_on,
+    )
+
+    after = from_plain(json.loads(json.dumps(to_plain(before))))
+
+    assert after.to_json() == before.to_json()
+    assert after.relations[0].sentence == relation.sentence
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -87,3 +89,23 @@ def test_the_answer_is_the_first_line(command: Any, answers: Any, name: str) -> 
     assert said.split(":")[0].split(" ")[0] in lines[0]
     assert found.tags[: found.tags.index("h1")].count("p") == 0
     assert not {"script", "link", "img"} & set(found.tags)
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_what_is_supposed_stands_in_the_first_line(command: Any, demo_bundle: Path, tmp_path: Path, form: str) -> None:
+    """ "Explained: no known convention explains it" leaves out the one thing that was found."""
+    for name in ("Sneak_Turn.json", "Run_F.json"):
+        shutil.copy(demo_bundle / "clips" / name, tmp_path)
+    bundle, words = demo_bundle / "norm_template.json", ("--companion", demo_bundle / "pretrain_template.json")
+    words = (*words, "--onnx", demo_bundle / "model.onnx", "--clip")
+    run = tmp_path / "run.trace.jsonl"
+    assert command("run", bundle, *words, tmp_path / "Sneak_Turn.json", "--frames", "12", "-o", run).status == 0
+
+    answer = command("explain", run, "--bundle", bundle, *words, tmp_path / "Run_F.json", "--format", form)
+
+    shown = html.unescape(answer.out.decode("utf-8")).replace("\\", "")
+    said = (
+        "EXPLAINED: supposing that Sneak_Turn.json drove it, not Run_F.json, every stage that could be judged computes"
+    )
+    assert said in shown
+    assert "no known convention explains it" not in shown

@@ -81,6 +81,40 @@ def test_the_skeletons_stand_where_the_rotations_put_them(opened: Browser, drawn
             np.testing.assert_allclose(shown, expected, atol=tolerance)
 
 
+def test_the_root_walks_unless_it_is_followed(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
+    """In place, one does not see where a character slides; walking, one does not see its hands."""
+    path = np.array([[0.1 * column, -0.05 * column, 0.01, 0.07 * column] for column in range(COLUMNS)])
+    write_html(tmp_path / "walks.html", drawn_gate(drawn), [drawn.changed(path=path).run])
+    browser.open(tmp_path / "walks.html")
+    column = COLUMNS - 1
+    x, y, z, heading = path[column]
+    turned = np.array(joint_positions(drawn.parents, drawn.offsets, drawn.rotations[1][column])) @ [
+        [np.cos(heading), np.sin(heading), 0.0], [-np.sin(heading), np.cos(heading), 0.0], [0.0, 0.0, 1.0],
+    ]  # fmt: skip
+    shown = np.array(browser.run(f"{HOOK}travelled(0, 'engine', {column})")).reshape(-1, 3)
+    np.testing.assert_allclose(
+        shown, turned + np.array([x, y, z]), atol=REST_SKELETON_M * 12 * 2 * 3**0.5 * 2.2e-5 + 1e-4
+    )
+
+    followed = pixels(browser, "#scene")
+    assert (browser.state()["follows"], browser.find("#follow").is_selected()) == (True, True)
+    assert browser.find("#follow").accessible_name == "Follow the root"
+    browser.press("#follow", " ")
+    assert (browser.state()["follows"], browser.state()["playing"]) == (False, False)
+    assert (pixels(browser, "#scene") != followed).any()
+    browser.press("#scene", "f")
+    assert (browser.state()["follows"], browser.find("#follow").is_selected()) == (True, True)
+    assert (pixels(browser, "#scene") == followed).all()
+    assert [each for each in browser.errors() if "getImageData" not in each] == [], "but for what this test reads back"
+
+
+def test_a_root_without_a_path_cannot_walk(opened: Browser) -> None:
+    """A switch that does nothing looks like a defect of the page."""
+    assert not opened.find("#follow").is_displayed()
+    opened.press("#scene", "f")
+    assert opened.state()["follows"]
+
+
 def test_the_errors_are_those_that_were_measured(browser: Browser, tmp_path: Path, drawn: Drawn) -> None:
     """The figures on the page are quoted in bug reports."""
     chance = np.random.default_rng(3)

@@ -10,7 +10,7 @@ added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -137,21 +137,27 @@ class KnownFrames:
         return knob.effects[self.contract.conventions[knob.name]]
 
 
-def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+def replay_bound(
+    frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames] | None = None
+) -> FloatArray:
     """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing.
 
-    Recorded numbers that were written with few digits or bits add what the lost ones lead to.
+    Recorded numbers that were written with few digits or bits add what the lost ones lead to. written: the frames with every
+    number moved by that, where the frames themselves hold numbers that somebody changed after reading them.
     """
     bound = _rounding_bound(frames, stage, rows)
-    return (
-        bound if frames.evidence.precision is None else bound + WRITTEN_MARGIN * _moved_by_writing(frames, stage, rows)
-    )
+    if frames.evidence.precision is None:
+        return bound
+    moved = frames.moved_by_writing() if written is None else written
+    return bound + WRITTEN_MARGIN * _largest_change(frames, stage, rows, moved)
 
 
-def _moved_by_writing(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
+def _largest_change(
+    frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames]
+) -> FloatArray:
     """The largest change of the rows when every recorded number moves by what writing it may have lost."""
     exact, largest = rows.astype(np.float64), np.zeros(rows.shape)
-    for moved in frames.moved_by_writing():
+    for moved in written:
         found = moved.computed(stage)
         if found is None:
             continue

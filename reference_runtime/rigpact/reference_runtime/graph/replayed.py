@@ -102,12 +102,16 @@ class ReplayedFrames:
     def moved_by_writing(self) -> Sequence[ReplayedFrames]:
         """The same frames with every recorded number moved by what writing it may have lost, in several patterns of signs."""
         if not self._moved:
-            self._moved = [ReplayedFrames(moved, self.contract) for moved in self.evidence.moved_by_writing]
-            for frames in self._moved:
-                frames._parts = self._parts  # they depend on the contract alone, like the clip's rows
-                if self.has_drive:
-                    frames.drive = self.drive
+            self._moved = [self.with_recorded(moved.recorded) for moved in self.evidence.moved_by_writing]
         return self._moved
+
+    def with_recorded(self, recorded: Mapping[str, FloatArray]) -> ReplayedFrames:
+        """The same frames with other recorded numbers, of which every bit is kept."""
+        frames = ReplayedFrames(replace(self.evidence, recorded=recorded, precision=None), self.contract)
+        frames._parts = self._parts  # they depend on the contract alone, like the clip's rows
+        if self.has_drive:
+            frames.drive = self.drive
+        return frames
 
     def computed(self, stage: str) -> FloatArray | None:
         """The stage recomputed from the stages before it; None if one of its inputs is missing."""

@@ -28,13 +28,19 @@ def _headline(diagnosis: Diagnosis) -> str:
     judged = (
         f"{sum(each.ok is not None for each in diagnosis.stages)} of {len(diagnosis.stages)} recorded stages judged"
     )
-    word = diagnosis.verdict.upper()
+    word, supposed = diagnosis.verdict.upper(), _supposed(diagnosis)
     if diagnosis.causes:
-        return f"{word}: {'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)} ({judged})"
+        return f"{word}: {supposed}{'; '.join(changes_text(cause.changes) for cause in diagnosis.causes)} ({judged})"
     if diagnosis.relations:
-        return f"{word} by a convention: {diagnosis.relations[0].sentence} ({judged})"
+        return f"{word} by a convention: {supposed}{diagnosis.relations[0].sentence} ({judged})"
     said = {"agrees": "every stage computes what the contract says", "undetermined": "not enough could be judged"}
-    return f"{word}: {said.get(diagnosis.verdict, 'no known convention explains it')} ({judged})"
+    if supposed and all(stage.ok is not False for stage in diagnosis.stages):
+        said[diagnosis.verdict] = "every stage that could be judged computes what the contract says"
+    return f"{word}: {supposed}{said.get(diagnosis.verdict, 'no known convention explains it')} ({judged})"
+
+
+def _supposed(diagnosis: Diagnosis) -> str:
+    return "" if diagnosis.supposition is None else f"supposing that {diagnosis.supposition}, "
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.contracts import ContractFiles, optional_contract
@@ -68,10 +69,11 @@ def _with_other_files(found: Diagnosis, gathered: Gathered, request: ExplainRequ
     """The diagnosis; where no convention explains all, under another choice of the files at hand that explains more."""
     if found.verdict != "unexplained" or gathered.recording.bones:
         return found
-    supposed = best_supposition(gathered, request.contract, request.given.clip)
-    if supposed is None:
-        return found
-    return diagnose(*supposed.part, with_pairs=request.with_pairs).supposing(supposed.words)
+    with TemporaryDirectory() as room:
+        supposed = best_supposition(gathered, request.contract, request.given, Path(room))
+        if supposed is None:
+            return found
+        return diagnose(*supposed.part, with_pairs=request.with_pairs).supposing(supposed.words)
 
 
 def _refuse_guessed_mode(gathered: Gathered, request: ExplainRequest) -> None:

@@ -1,4 +1,5 @@
-"""What else can be wrong than a convention: the clip, the frame where it starts, or the bundle is not the one that was given.
+"""What else can be wrong than a convention: the clip, the frame where it starts, the bundle, or the model's weights are not
+those that were given.
 
 A supposition is another choice of the files at hand, under which a recording is diagnosed anew. It is accepted only if the stages
 that differ become fewer, none is added, and those that come from the clip agree.
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
-from rigpact.reference_runtime.files.declared import files_of
+from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
-from rigpact.reports.diagnosing.evidence import Gathered, Part
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, Part
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
 MOST_FILES = 64
@@ -28,22 +30,30 @@ MOST_SLIPS = 3
 """Frames that look like the one before: more of them are a pose that is held."""
 FIRST_FRAMES = 3
 """Frames by which the clip's start is looked for, before the whole recording is judged."""
+PROOF = 32
+"""So many values must be off before other weights are looked for: a wrong choice brings one back by chance at most every other
+time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Another choice of clip, start or bundle, in words, and what is judged then."""
+    """Another choice of clip, start, bundle or weights, in words, and what is judged then."""
 
     words: str
     part: Part
 
 
-def best_supposition(gathered: Gathered, files: ContractFiles, clip: Path | None) -> Supposition | None:
-    """The choice that leaves the fewest stages open; None where none leaves fewer than what was given."""
+def best_supposition(
+    gathered: Gathered, files: ContractFiles, given_files: EvidenceFiles, room: Path
+) -> Supposition | None:
+    """The choice that leaves the fewest stages open; None where none leaves fewer than what was given.
+
+    room: a folder for models with other weights, which has to last as long as the supposition.
+    """
     given = Hypotheses(*gathered.parts[-1])
     before, best = set(given.failing({})), None
     fewest = len(before)
-    for supposed in _suppositions(given, gathered.recording, files, clip) if before else ():
+    for supposed in _suppositions(given, gathered.recording, files, given_files, room) if before else ():
         tried = Hypotheses(*supposed.part)
         left = set(tried.failing({}))
         if set(given.judged) <= set(tried.judged) and left < before and len(left) < fewest:
@@ -52,15 +62,17 @@ def best_supposition(gathered: Gathered, files: ContractFiles, clip: Path | None
 
 
 def _suppositions(
-    given: Hypotheses, recording: Recording, files: ContractFiles, clip: Path | None
+    given: Hypotheses, recording: Recording, files: ContractFiles, given_files: EvidenceFiles, room: Path
 ) -> Iterator[Supposition]:
-    part = Part(given.evidence, given.contract)
+    part, clip = Part(given.evidence, given.contract), given_files.clip
     if clip is not None and set(given.failing({})) & _driven(given):
         words = f"{clip.name} drove it from its frame {{}} on"
         yield from _at_another_start(part, words, part.evidence.drive)
         yield from _another_clip(part, clip)
     yield from _numbered_otherwise(part)
     yield from _another_bundle(part, recording, files)
+    if given_files.onnx is not None:
+        yield from _fewer_bits(given, given_files.onnx, room)
 
 
 def _numbered_otherwise(part: Part) -> Iterator[Supposition]:
@@ -132,6 +144,32 @@ def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> I
         is_alike = other.system.name == part.contract.system.name and set(held) <= set(other.system.graph.names)
         if is_alike and all(other.fields(name).width == part.contract.fields(name).width for name in held):
             yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", Part(part.evidence, other))
+
+
+def _fewer_bits(given: Hypotheses, model: Path, room: Path) -> Iterator[Supposition]:
+    """The model with the weights that alone bring the network's answer within its bound; none where several do."""
+    network, before = given.evidence.network, set(given.failing({}))
+    answers = set(given.graph.answers)
+    told = [stage for stage in given.judged if stage in before & (answers | given.graph.after(answers))]
+    if network is None or not told or _values_off(given, told[0]) < PROOF:
+        return
+    found = []
+    for place, (words, content) in enumerate(quantised_models(model)):
+        path = room / f"{place}_{model.name}"
+        path.write_bytes(content)
+        other = replace(given.evidence, network=network_of(given.contract, path))
+        tried = Hypotheses(other, given.contract)
+        if set(given.judged) <= set(tried.judged) and told[0] not in tried.failing({}):
+            fit = f"{told[0]} is then within its bound in {tried.frames_within(told[0], {})} of {tried.frame_count} frames"
+            said = f"the network's weights were {words} ({fit})"
+            found.append(Supposition(said, Part(other, given.contract)))
+    if len(found) == 1:
+        yield found[0]
+
+
+def _values_off(given: Hypotheses, stage: str) -> int:
+    error = given.error(stage, {})
+    return 0 if error is None else int(np.count_nonzero(error.excess > 1.0))
 
 
 def _beside(path: Path) -> list[Path]:

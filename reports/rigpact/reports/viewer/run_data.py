@@ -95,6 +95,8 @@ def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
     return {
         "name": plain(run.name),
         "fps": float(run.fps),
+        "against": run.against,
+        "path": None if run.path is None else [[round(float(value), 4) for value in at] for at in run.path[rows]],
         "frames": run.frames[rows].tolist(),
         "bones": [plain(name) for name in bone_names(run)],
         "deg": magnitudes_to_text(_largest(run.deg, rows)),

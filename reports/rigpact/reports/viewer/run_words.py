@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.compared_run import CLIP, ComparedRun
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.terminal import plain
@@ -29,6 +29,10 @@ def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | 
     return owners
 
 
+_PREDICTED = (
+    "No model ran here, so there is no reference pose. The skeletons are the poses in the recording and the clip's next poses; "
+    "degrees and centimetres say how far the prediction is from the clip."
+)
 Drawn = tuple[ComparedRun, Part | None]
 """A run, and the part that it belongs to."""
 
@@ -51,6 +55,8 @@ def run_words(run: ComparedRun, owner: Part | None) -> dict[str, Any]:
     return {
         "name": plain(run.name if owner is None else owner.title),
         "side": side,
+        "against": run.against,
+        "about_poses": _PREDICTED if run.against == CLIP else "",
         "words": diagnosis_words(run.diagnosis, run.meanings, side, agrees=agrees),
         "still": still_picture(run, side),
         "notes": "; ".join(f"{plain(name)}: {plain(note)}" for name, _, note in run.stages if note),

@@ -49,7 +49,7 @@ def still_picture(run: ComparedRun, side: str = "engine") -> dict[str, Any] | No
         "mark": _pair(mark) if np.isfinite(mark).all() else None,
         "label": f"{plain(skeleton.names[bone])} {_size(deg[bone])}",
         "caption": f"{plain(run.name)}, frame {run.frames[row]}, the worst: "
-        f"the reference wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
+        f"the {run.against} wide and pale, the {side} side narrow and dark, a ring at the bone with the largest error.",
     }
 
 

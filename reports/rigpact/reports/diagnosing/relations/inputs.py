@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.numbers import arrays_of
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.rotations import codec_of, transposed
+from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.scaled import ROUNDINGS, factors_of
-from rigpact.reports.diagnosing.relations.subject import Group, Place, Subject, groups_of
+from rigpact.reports.diagnosing.relations.subject import Change, Group, Place, Subject, groups_of
 
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
@@ -23,84 +24,108 @@ def inputs(subject: Subject, place: Place) -> Iterator[Reading]:
     if not place.is_whole:
         return
     yield from _rounded(subject)
-    for name, rows in subject.inputs.items():
-        yield from _late(subject, name, rows)
-        yield from _offset(subject, name, rows)
-        yield from _scaled(subject, name, rows)
+    for name in subject.inputs:
+        yield from _late(subject, name)
+        yield from _offset(subject, name)
+        yield from _scaled(subject, name)
         for group in groups_of(subject.contract.fields(name)):
-            yield from _elsewhere(subject, name, rows, group)
-            yield from _inverted(subject, name, rows, group)
-            yield from _with_constants(subject, name, rows, group)
-        yield from _squashed(subject, name, rows)
+            yield from _elsewhere(subject, name, group)
+            yield from _inverted(subject, name, group)
+            yield from _with_constants(subject, name, group)
+        yield from _squashed(subject, name)
 
 
-def _try(subject: Subject, words: str, changed: Mapping[str, FloatArray]) -> Iterator[Reading]:
-    found = subject.recomputed("input", f"computed from {words}", changed)
+def _try(subject: Subject, words: str, change: Change) -> Iterator[Reading]:
+    found = subject.recomputed("input", f"computed from {words}", change)
     if found is not None:
         yield found
 
 
+def _of(name: str, changed: Callable[[FloatArray], FloatArray]) -> Change:
+    """The change of one input by itself."""
+    return lambda known: {name: changed(known.inputs[name])}
+
+
 def _rounded(subject: Subject) -> Iterator[Reading]:
     for name, rounded in ROUNDINGS.items():
-        changed = {stage: rounded(rows) for stage, rows in subject.inputs.items()}
-        yield from _try(subject, f"inputs that were rounded to {name}", changed)
-        for stage, rows in changed.items() if len(changed) > 1 else ():
-            yield from _try(subject, f"a {stage} that was rounded to {name}", {stage: rows})
+        yield from _try(subject, f"inputs that were rounded to {name}", partial(_all_rounded, rounded))
+        for stage in subject.inputs if len(subject.inputs) > 1 else ():
+            yield from _try(subject, f"a {stage} that was rounded to {name}", _of(stage, rounded))
 
 
-def _late(subject: Subject, name: str, rows: FloatArray) -> Iterator[Reading]:
+def _all_rounded(rounded: Callable[[FloatArray], FloatArray], known: Subject) -> Mapping[str, FloatArray]:
+    return {stage: rounded(rows) for stage, rows in known.inputs.items()}
+
+
+def _late(subject: Subject, name: str) -> Iterator[Reading]:
     for lag in (-1, 1, -2, 2):
-        yield from _try(subject, f"the {name} of frame t{lag:+d}", {name: subject.shifted(rows, lag)})
+        yield from _try(subject, f"the {name} of frame t{lag:+d}", partial(_of_frame, name, lag))
     first = int(subject.evidence.frame[0])
-    yield from _try(
-        subject, f"the {name} of frame {first}, in every frame", {name: np.broadcast_to(rows[:1], rows.shape)}
-    )
+    yield from _try(subject, f"the {name} of frame {first}, in every frame", _of(name, _first_row))
 
 
-def _offset(subject: Subject, name: str, rows: FloatArray) -> Iterator[Reading]:
+def _of_frame(name: str, lag: int, known: Subject) -> Mapping[str, FloatArray]:
+    return {name: known.shifted(known.inputs[name], lag)}
+
+
+def _first_row(rows: FloatArray) -> FloatArray:
+    return np.broadcast_to(rows[:1], rows.shape)
+
+
+def _offset(subject: Subject, name: str) -> Iterator[Reading]:
     groups = groups_of(subject.contract.fields(name))
     steps = set(range(1, _FARTHEST + 1)) | {each.part for each in groups} | {each.start for each in groups}
     for step in sorted(steps - {0}):
-        if step >= rows.shape[1]:
+        if step >= subject.inputs[name].shape[1]:
             continue
         for offset, word in ((step, "too late"), (-step, "too early")):
             words = f"{name} read {step} channels {word}"
-            yield from _try(subject, words, {name: np.roll(rows, -offset, axis=1)})
+            yield from _try(subject, words, _of(name, partial(np.roll, shift=-offset, axis=1)))
 
 
-def _scaled(subject: Subject, name: str, rows: FloatArray) -> Iterator[Reading]:
+def _scaled(subject: Subject, name: str) -> Iterator[Reading]:
     for word, factor in factors_of(subject.evidence.fps).items():
-        yield from _try(subject, f"{word} times {name}", {name: factor * rows})
-    yield from _try(subject, f"zeros in place of {name}", {name: np.zeros(rows.shape)})
+        yield from _try(subject, f"{word} times {name}", _of(name, partial(np.multiply, factor)))
+    yield from _try(subject, f"zeros in place of {name}", _of(name, np.zeros_like))
 
 
-def _elsewhere(subject: Subject, name: str, rows: FloatArray, group: Group) -> Iterator[Reading]:
+def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
     """A slice of the input taken from another slice of the same size and kind, of the input itself or of another stage."""
-    for other, values in {name: rows, **subject.inputs, **subject.others}.items():
+    for other in dict.fromkeys((name, *subject.inputs, *subject.others)):
         for source in groups_of(subject.contract.fields(other)):
             if (source.stop - source.start, source.kind) != (group.stop - group.start, group.kind):
                 continue
             for lag in (0, -1) if other != name else (0,) if source != group else ():
                 if not subject.may_be_read(other, lag):
                     continue
-                changed = rows.astype(np.float64)
-                moved = subject.frames.shifted(values[:, source.range].astype(np.float32), lag)
-                changed[:, group.range] = np.where(np.isnan(moved), rows[:, group.range], moved)
                 when = "" if lag == 0 else f" of frame t{lag:+d}"
                 what = f"{other}[{source.name}]{when} in place of {name}[{group.name}]"
-                yield from _try(subject, what, {name: changed})
+                yield from _try(subject, what, partial(_put, name, group, other, source, lag))
 
 
-def _inverted(subject: Subject, name: str, rows: FloatArray, group: Group) -> Iterator[Reading]:
+def _put(name: str, group: Group, other: str, source: Group, lag: int, known: Subject) -> Mapping[str, FloatArray]:
+    """Another slice in the place of one; where its frame was not recorded, the slice itself."""
+    values = {**known.inputs, **known.others}[other]
+    changed = known.inputs[name].astype(np.float64)
+    moved = known.frames.shifted(values[:, source.range].astype(np.float32), lag)
+    changed[:, group.range] = np.where(np.isnan(moved), changed[:, group.range], moved)
+    return {name: changed}
+
+
+def _inverted(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
     codec = codec_of(group, subject.contract)
-    if codec is None:
-        return
+    if codec is not None:
+        words = f"the inverse (transposed) rotations of {name}[{group.name}]"
+        yield from _try(subject, words, _of(name, partial(_with_inverses, group, codec)))
+
+
+def _with_inverses(group: Group, codec: Codec, rows: FloatArray) -> FloatArray:
     changed = rows.astype(np.float64)
     changed[:, group.range] = codec.encode(transposed(codec.decode(changed[:, group.range])))
-    yield from _try(subject, f"the inverse (transposed) rotations of {name}[{group.name}]", {name: changed})
+    return changed
 
 
-def _with_constants(subject: Subject, name: str, rows: FloatArray, group: Group) -> Iterator[Reading]:
+def _with_constants(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
     """1 more or less in one or two components of every rotation: an identity that is forgotten, or stands in other columns."""
     codec = codec_of(group, subject.contract)
     if codec is None:
@@ -111,18 +136,25 @@ def _with_constants(subject: Subject, name: str, rows: FloatArray, group: Group)
         added = np.zeros(codec.size)
         for place, sign in constants:
             added[place] = sign
-        changed = rows.astype(np.float64)
-        changed[:, group.range] += np.tile(added, (group.stop - group.start) // codec.size)
         shown = ", ".join(f"{value:+.0f}" if value else "0" for value in added)
-        yield from _try(subject, f"{name} with ({shown}) added to each rotation", {name: changed})
+        words = f"{name} with ({shown}) added to each rotation"
+        yield from _try(subject, words, _of(name, partial(_with_added, group, added)))
 
 
-def _squashed(subject: Subject, name: str, rows: FloatArray) -> Iterator[Reading]:
+def _with_added(group: Group, added: FloatArray, rows: FloatArray) -> FloatArray:
+    changed = rows.astype(np.float64)
+    changed[:, group.range] += np.tile(added, (group.stop - group.start) // len(added))
+    return changed
+
+
+def _squashed(subject: Subject, name: str) -> Iterator[Reading]:
     """tanh before the tanh that the stage has, by every array of the contract that fits."""
-    yield from _try(subject, f"tanh({name})", {name: np.tanh(rows)})
+    yield from _try(subject, f"tanh({name})", _of(name, np.tanh))
     for array in arrays_of(subject.contract):
-        if array.values.shape == (rows.shape[1],) and np.all(array.values > 0.0):
-            changed = np.tanh(rows / array.values)
-            yield from _try(
-                subject, f"tanh({name} / {array.name}): it is squashed once more than it should be", {name: changed}
-            )
+        if array.values.shape == (subject.inputs[name].shape[1],) and np.all(array.values > 0.0):
+            words = f"tanh({name} / {array.name}): it is squashed once more than it should be"
+            yield from _try(subject, words, _of(name, partial(_tanh_of, array.values)))
+
+
+def _tanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.tanh(rows / scale))

@@ -63,9 +63,13 @@ def numbers(subject: Subject, place: Place) -> Iterator[Reading]:
                 continue
             if contract is None:
                 continue
-            found = subject.recomputed("numbers", f"computed with {array.name} {word}", {}, contract)
+            found = subject.recomputed("numbers", f"computed with {array.name} {word}", _nothing, contract)
             if found is not None:
                 yield found
+
+
+def _nothing(_known: Subject) -> Mapping[str, FloatArray]:
+    return {}
 
 
 def arrays_of(contract: Any) -> Iterator[Array]:

@@ -34,10 +34,11 @@ def factors_of(fps: float) -> dict[str, float]:
 
 def scaled(subject: Subject, place: Place) -> Iterator[Reading]:
     """Each factor times what it should be."""
-    own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
+    own, bound = subject.replayed[:, place.channels], subject.unwritten[:, place.channels]
+    lost = subject.lost_in_writing(subject.recorded[:, place.channels])  # after the factor: it does not scale that
     for name, factor in factors_of(subject.evidence.fps).items():
         rows = factor * own
-        moved = abs(factor) * bound + gamma(_OPERATIONS) * np.abs(rows)
+        moved = abs(factor) * bound + lost + gamma(_OPERATIONS) * np.abs(rows)
         yield subject.reading(place, "scaled", f"{name} times what it should be", rows, moved)
 
 

@@ -7,11 +7,12 @@ is claimed only if it brings almost every frame, and almost every value that dif
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.activations import activations
@@ -47,6 +48,8 @@ MOST_FRAMES = 600
 """Ten seconds at 60 frames a second prove a relation; hundreds of readings of an hour would take another."""
 PROOF = 4
 """So many values more than were fitted must be explained: a single bit that flips doubles a number too."""
+PROOF_OF_MANY = 32
+"""Where bounds are as wide as what differs, so many must be: by chance that is one in four thousand million."""
 
 
 def find_relations(hypotheses: Hypotheses, stages: Iterable[str], base: Changes) -> list[Relation]:
@@ -77,15 +80,15 @@ def _most_frames(hypotheses: Hypotheses, stage: str, base: Changes) -> Hypothese
 
 def relations_of(subject: Subject) -> list[Relation]:
     """The relations of one stage: one for all of it, or one for each place that differs."""
-    found: list[Relation] = []
+    found, possible = list[Relation](), list[Relation]()
     is_open = np.ones(subject.recorded.shape[1], bool)
     for families in (SAY_MUCH, SAY_LITTLE):
         for chosen in (_is_whole, _is_part):
             for family in families:
-                found += _of_places(subject, family, is_open, chosen)
+                found += _of_places(subject, family, is_open, chosen, possible)
                 if not (subject.failing.any(axis=0) & is_open).any():
                     return found
-    return found
+    return found or (possible if len(possible) == 1 else [])
 
 
 def _is_whole(place: Place) -> bool:
@@ -97,49 +100,105 @@ def _is_part(place: Place) -> bool:
 
 
 def _of_places(
-    subject: Subject, family: Family, is_open: NDArray[np.bool_], chosen: Callable[[Place], bool]
+    subject: Subject,
+    family: Family,
+    is_open: NDArray[np.bool_],
+    chosen: Callable[[Place], bool],
+    possible: list[Relation],
 ) -> Iterator[Relation]:
-    """The relations of one family; the channels of each are closed for the next."""
+    """The relations of one family; the channels of each are closed for the next. possible: gets those of the whole stage
+    that hold, where lost digits leave it open whether another holds too."""
     for place in filter(chosen, subject.places(is_open)):
-        relation = _first(subject, place, family) if is_open[place.channels].all() else None
+        relation = _first(subject, place, family, possible) if is_open[place.channels].all() else None
         if relation is not None:
             is_open[place.channels] = False
             yield relation
 
 
-def _first(subject: Subject, place: Place, family: Family) -> Relation | None:
+def _first(subject: Subject, place: Place, family: Family, possible: list[Relation]) -> Relation | None:
     with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
-        judged = (_judged(subject, place, reading) for reading in family(subject, place))
-        return next((relation for relation in judged if relation is not None), None)
+        for reading in family(subject, place):
+            fit = _Fit.of(subject, place, reading)
+            if fit.holds:
+                return fit.relation
+            if place.is_whole and fit.may_hold:
+                possible.append(fit.relation)
+    return None
 
 
-def _judged(subject: Subject, place: Place, reading: Reading) -> Relation | None:
-    """The relation, if it holds; None otherwise."""
-    error = error_between(subject.stage, subject.error.recorded, reading.rows, reading.bound)
-    before, after = subject.error.excess[:, place.channels], error.excess[:, place.channels]
-    failing = subject.failing[:, place.channels]
-    if np.count_nonzero(~np.isnan(after)) < NEARLY * np.count_nonzero(~np.isnan(before)):
-        return None
-    # a wide bound explains nothing: what should be there must not fit too
-    would_fit = subject.apart[:, place.channels] <= reading.bound[:, place.channels]
-    explained = failing & (after <= 1.0) & ~would_fit
-    wanted = np.count_nonzero(failing)
-    if np.count_nonzero(explained) < NEARLY * wanted:
-        return None
-    if _different(subject, place, explained) < PROOF + (PROOF + reading.fitted) * _fits(reading, failing):
-        return None
-    frames = ~np.isnan(after).all(axis=1)
-    within = frames & ~(after > 1.0).any(axis=1)
-    differed = failing.any(axis=1)
-    if np.count_nonzero(within & differed) < NEARLY * np.count_nonzero(differed):
-        return None
-    if np.count_nonzero(within) < NEARLY * np.count_nonzero(frames):
-        return None
-    ratio = float(np.nanmax(after[within], initial=0.0))
-    return Relation(
-        subject.stage.name, place.name, reading.kind, reading.words, int(np.count_nonzero(within)),
-        int(np.count_nonzero(frames)), ratio,
-    )  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """How well a reading of a place fits. failing: the values that differ; explained: those of them that the reading brings
+    within its bound, and that would not be within it anyway; after: errors in tolerances under the reading."""
+
+    subject: Subject
+    place: Place
+    reading: Reading
+    before: FloatArray
+    after: FloatArray
+    failing: NDArray[np.bool_]
+    explained: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, subject: Subject, place: Place, reading: Reading) -> _Fit:
+        """Judge a reading."""
+        error = error_between(subject.stage, subject.error.recorded, reading.rows, reading.bound)
+        before, after = subject.error.excess[:, place.channels], error.excess[:, place.channels]
+        failing = subject.failing[:, place.channels]
+        # a wide bound explains nothing: what should be there must not fit too
+        would_fit = subject.apart[:, place.channels] <= reading.bound[:, place.channels]
+        return cls(subject, place, reading, before, after, failing, failing & (after <= 1.0) & ~would_fit)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it explains almost every value and frame that differed, and enough of them to be no chance."""
+        if np.count_nonzero(self.explained) < NEARLY * np.count_nonzero(self.failing) or not self._is_judged:
+            return False
+        proof = PROOF + (PROOF + self.reading.fitted) * self._channels_fitted
+        if _different(self.subject, self.place, self.explained) < proof:
+            return False
+        differed = self.failing.any(axis=1)
+        return bool(
+            np.count_nonzero(self._within & differed) >= NEARLY * np.count_nonzero(differed)
+            and np.count_nonzero(self._within) >= NEARLY * np.count_nonzero(self._frames)
+        )
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether it fits every value, and only what lost digits lead to lets most values fit without it too.
+
+        A value beyond the bound that a wrong reading moves anywhere is brought within it by chance at most every other time.
+        """
+        if self.subject.evidence.precision is None or self.reading.fitted or not self._is_judged:
+            return False
+        fits_all = not (self.after > 1.0).any()
+        return fits_all and _different(self.subject, self.place, self.explained) >= PROOF_OF_MANY
+
+    @property
+    def relation(self) -> Relation:
+        """The relation that the reading is."""
+        return Relation(
+            self.subject.stage.name, self.place.name, self.reading.kind, self.reading.words,
+            int(np.count_nonzero(self._within)), int(np.count_nonzero(self._frames)),
+            float(np.nanmax(self.after[self._within], initial=0.0)),
+        )  # fmt: skip
+
+    @property
+    def _is_judged(self) -> bool:
+        """Whether the reading leaves almost every value judged."""
+        return bool(np.count_nonzero(~np.isnan(self.after)) >= NEARLY * np.count_nonzero(~np.isnan(self.before)))
+
+    @property
+    def _frames(self) -> NDArray[np.bool_]:
+        return np.asarray(~np.isnan(self.after).all(axis=1))
+
+    @property
+    def _within(self) -> NDArray[np.bool_]:
+        return np.asarray(self._frames & ~(self.after > 1.0).any(axis=1))
+
+    @property
+    def _channels_fitted(self) -> int:
+        return int(np.count_nonzero(self.failing.any(axis=0))) if self.reading.fitted else 0
 
 
 def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:
@@ -148,8 +207,3 @@ def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> 
     channels = place.channels[columns]
     pairs = (channels.astype(np.float64), subject.recorded[rows, channels], subject.replayed[rows, channels])
     return len(np.unique(np.stack(pairs, axis=1), axis=0))
-
-
-def _fits(reading: Reading, failing: NDArray[np.bool_]) -> int:
-    """Channels that a reading was fitted in."""
-    return int(np.count_nonzero(failing.any(axis=0))) if reading.fitted else 0

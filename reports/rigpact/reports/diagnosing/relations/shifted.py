@@ -32,8 +32,14 @@ def late(subject: Subject, place: Place) -> Iterator[Reading]:
     own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
     for lag in LAGS:
         rows = subject.shifted(own, lag)
-        moved = np.maximum(bound, subject.shifted(bound, lag))
+        moved = np.maximum(bound, _bound_of_frame(subject, place, lag))
         yield subject.reading(place, "frame", f"the answer of frame t{lag:+d}", rows, moved)
+
+
+def _bound_of_frame(subject: Subject, place: Place, lag: int) -> FloatArray:
+    """The bound of another frame's replay, and what was lost where it stands now."""
+    lost = subject.lost_in_writing(subject.recorded[:, place.channels])
+    return np.asarray(subject.shifted(subject.unwritten[:, place.channels], lag) + lost)
 
 
 def held(subject: Subject, place: Place) -> Iterator[Reading]:
@@ -63,7 +69,7 @@ def smoothed(subject: Subject, place: Place) -> Iterator[Reading]:
         return
     rows = before + share * step
     rows[0] = recorded[0]
-    widest = bound + gamma(_SMOOTHED) * (np.abs(before) + np.abs(own))
+    widest = bound + subject.lost_in_writing(before) + gamma(_SMOOTHED) * (np.abs(before) + np.abs(own))
     yield subject.reading(place, "smoothed", f"smoothed: {share:.4g} of the way from the frame before", rows, widest, 1)
 
 
@@ -73,7 +79,7 @@ def sometimes_late(subject: Subject, place: Place) -> Iterator[Reading]:
     failing: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
     for lag in (-1, 1):
         rows = np.where(failing[:, None], subject.shifted(own, lag), own)
-        moved = np.maximum(bound, np.where(failing[:, None], subject.shifted(bound, lag), bound))
+        moved = np.maximum(bound, np.where(failing[:, None], _bound_of_frame(subject, place, lag), bound))
         where = frames_words([int(frame) for frame in subject.evidence.frame[failing]])
         words = f"the answer of frame t{lag:+d} in {where}, and of its own frame elsewhere"
         yield subject.reading(place, "some-frames", words, rows, moved)

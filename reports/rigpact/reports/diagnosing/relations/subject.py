@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -21,7 +21,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reports.diagnosing.explanation import NEARLY
 from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.stage_error import StageError
+from rigpact.reports.diagnosing.stage_error import StageError, error_between
 
 Channels = NDArray[np.intp]
 NUMBERS_OF_A_ROTATION = {
@@ -64,16 +64,27 @@ class Group:
 class Subject:
     """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the values beyond their tolerance."""
 
-    def __init__(self, evidence: Evidence, contract: Any, error: StageError) -> None:
+    def __init__(
+        self, evidence: Evidence, contract: Any, error: StageError, frames: ReplayedFrames | None = None
+    ) -> None:
         """Keep what was measured. contract: under the conventions that are named already."""
-        self.evidence, self.contract, self.error = evidence, contract, error
+        self.evidence, self.contract = evidence, contract
         self.stage: Stage = contract.system.graph[error.stage]
+        self.frames = frames or ReplayedFrames(evidence, contract)
+        error = self.error = self._with_lost_digits(error)
         self.recorded, self.replayed = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
         self.bound = np.asarray(error.tolerance, np.float64)
         with np.errstate(invalid="ignore"):
             self.failing: NDArray[np.bool_] = error.excess > 1.0
-        self.frames = ReplayedFrames(evidence, contract)
         self.groups = groups_of(self.stage.fields(contract))
+
+    def _with_lost_digits(self, error: StageError) -> StageError:
+        """The error with the whole bound of an answer: one that is far beyond was judged by its rounding alone."""
+        precision = self.evidence.precision
+        if precision is None or not self.stage.is_answer:
+            return error
+        bound = replay_bound(self.frames, self.stage.name, error.replayed) + precision.error(error.recorded)
+        return error_between(self.stage, error.recorded, error.replayed, bound)
 
     @cached_property
     def apart(self) -> FloatArray:
@@ -148,12 +159,10 @@ class Subject:
         worst = min(max(self.worst_row, 1), count - 1)
         return sorted({0, 1, worst - 1, worst, count - 2, count - 1})
 
-    def recomputed(
-        self, kind: str, words: str, changed: Mapping[str, FloatArray], contract: Any = None
-    ) -> Reading | None:
+    def recomputed(self, kind: str, words: str, change: Change, contract: Any = None) -> Reading | None:
         """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
-        contract = contract or self.contract
-        stored = {name: rows.astype(np.float32) for name, rows in changed.items()}
+        contract, changed = contract or self.contract, change(self)
+        stored = _stored(changed)
         evidence = replace(self.evidence, recorded={**self.evidence.recorded, **stored})
         if self._few is not None and not self._is_near(evidence, contract, self._few):
             return None
@@ -161,12 +170,30 @@ class Subject:
         rows = self._rows(frames)
         if rows is None or not self._fits_roughly(rows, slice(None)):
             return None
-        bound = np.maximum(replay_bound(frames, self.stage.name, rows), self.bound)
+        written = (frames.with_recorded({**each.evidence.recorded, **_stored(change(each))}) for each in self._moved)
+        bound = replay_bound(frames, self.stage.name, rows, written) + self.lost_in_writing(self.recorded)
         lost = {name: np.abs(rows - stored[name]) for name, rows in changed.items()}
         if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
             nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
             bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
-        return Reading(kind, words, rows.astype(np.float64), bound)
+        return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound))
+
+    @cached_property
+    def _moved(self) -> list[Subject]:
+        """The stage with every recorded number moved by what writing it may have lost: a change of inputs comes after that."""
+        return [
+            Subject(frames.evidence, self.contract, self.error, frames) for frames in self.frames.moved_by_writing()
+        ]
+
+    @cached_property
+    def unwritten(self) -> FloatArray:
+        """(T, width): how far the replay may be from what the engine had before it wrote: the bound without the digits lost."""
+        return np.asarray(np.maximum(self.bound - self.lost_in_writing(self.recorded), 0.0))
+
+    def lost_in_writing(self, rows: FloatArray) -> FloatArray:
+        """How far recorded numbers may be from those that were written."""
+        precision = self.evidence.precision
+        return np.zeros(rows.shape) if precision is None else precision.error(rows)
 
     def other_answers(self) -> Iterator[tuple[str, FloatArray, FloatArray]]:
         """The network's answers with other activations that are near: what was changed, rows, bound."""
@@ -197,6 +224,14 @@ class Subject:
             if self.stage.measure.has_signless_quaternions:
                 apart &= np.abs(rows + recorded) > near
         return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
+
+
+Change = Callable[[Subject], Mapping[str, FloatArray]]
+"""What is done to inputs of a stage before it is computed: the changed ones by name, (T, width)."""
+
+
+def _stored(changed: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    return {name: rows.astype(np.float32) for name, rows in changed.items()}
 
 
 def groups_of(layout: FieldLayout) -> list[Group]:

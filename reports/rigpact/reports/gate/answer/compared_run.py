@@ -6,18 +6,22 @@ It is made from a comparison and a diagnosis, stored in the archive, and drawn b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.layout import ROTATIONS
+from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.compare import Comparison
+from rigpact.reports.comparing.pose_error import PoseError
 from rigpact.reports.comparing.stage_comparison import StageComparison
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence
+
+REFERENCE, CLIP = "reference", "clip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,8 @@ class ComparedRun:
     parents (B,), offsets_m (B, 3): the skeleton, None where the contract has none. reference, engine: (T, B, 3, 3)
     local rotations, columns are axes. deg, cm: (T, B); cm is None without a skeleton. stages: name, (T,) largest error
     divided by its tolerance, and a note if the stage was not judged. meanings: the meaning of each convention in the
-    diagnosis.
+    diagnosis. against: whose poses `reference` holds, the `reference` run's or the `clip`'s own. path: (T, 4) position in
+    metres and heading in radians of the root, None where the clip has none.
     """
 
     name: str
@@ -44,28 +49,62 @@ class ComparedRun:
     first_divergence: Divergence | None
     diagnosis: Diagnosis | None
     meanings: Mapping[str, str] = field(default_factory=dict)
+    against: str = REFERENCE
+    path: FloatArray | None = None
 
 
-def compared_run(name: str, comparison: Comparison, diagnosis: Diagnosis | None) -> ComparedRun:
-    """Gather the data for a picture: the stages, and the skeletons where both sides hold a pose."""
-    pose, contract = comparison.pose, comparison.contract_of(comparison.posed)
-    skeleton = None if pose is None else contract.skeleton
-    reference, engine = _poses(comparison, contract)
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """What two skeletons show: local rotations (T, B, 3, 3) of both, how far they are apart, and whose the first are."""
+
+    bones: Sequence[str]
+    skeleton: Skeleton | None
+    reference: FloatArray
+    engine: FloatArray
+    error: PoseError
+    against: str = REFERENCE
+
+    @classmethod
+    def of(
+        cls, rows: tuple[FloatArray, FloatArray], contract: Any, error: PoseError, against: str = REFERENCE
+    ) -> Poses:
+        """Of published rotations, (T, 6·B) each."""
+        codec = Rot6d(contract.conventions)
+        reference, engine = (codec.decode(each.astype(np.float64)) for each in rows)
+        return cls(contract.bone_names, contract.skeleton, reference, engine, error, against)
+
+
+def compared_run(
+    name: str,
+    comparison: Comparison,
+    diagnosis: Diagnosis | None,
+    predicted: Poses | None = None,
+    path: FloatArray | None = None,
+) -> ComparedRun:
+    """Gather the data for a picture: the stages, and the skeletons where both sides hold a pose.
+
+    predicted: the poses to draw where the reference has none; path: the root's.
+    """
+    frames = len(comparison.frames)
+    poses = _compared_poses(comparison) or predicted
+    skeleton, nothing = None if poses is None else poses.skeleton, np.zeros((frames, 0, 3, 3))
     return ComparedRun(
         name=name,
         fps=comparison.a.trace.header.fps,
         frames=comparison.frames,
-        bone_names=() if pose is None else comparison.bones,
+        bone_names=() if poses is None else poses.bones,
         parents=None if skeleton is None else skeleton.parents,
         offsets_m=None if skeleton is None else skeleton.offsets_m,
-        reference=reference,
-        engine=engine,
-        deg=np.zeros((len(comparison.frames), 0)) if pose is None else pose.deg,
-        cm=None if pose is None else pose.cm,
+        reference=nothing if poses is None else poses.reference,
+        engine=nothing if poses is None else poses.engine,
+        deg=np.zeros((frames, 0)) if poses is None else poses.error.deg,
+        cm=None if poses is None else poses.error.cm,
         stages=_stage_ratios(comparison),
         first_divergence=None if diagnosis is None else diagnosis.first_divergence,
         diagnosis=diagnosis,
-        meanings=_meanings(diagnosis, contract),
+        meanings=_meanings(diagnosis, comparison.contract),
+        against=REFERENCE if poses is None else poses.against,
+        path=None if skeleton is None else path,
     )
 
 
@@ -74,18 +113,17 @@ def _meanings(diagnosis: Diagnosis | None, contract: Any) -> dict[str, str]:
     return {knob: contract.system.knobs[knob].meaning for cause in causes for knob in cause.changes}
 
 
-def _poses(comparison: Comparison, contract: Any) -> tuple[FloatArray, FloatArray]:
-    """Rotation matrices of both sides, (T, B, 3, 3); B is 0 without a pose."""
+def _compared_poses(comparison: Comparison) -> Poses | None:
+    """The poses of both sides; None where one of them holds none."""
     if comparison.pose is None:
-        nothing = np.zeros((len(comparison.frames), 0, 3, 3))
-        return nothing, nothing
-    codec, place = Rot6d(contract.conventions), contract.output[ROTATIONS].range
-    rows = (
-        side.trace.stages[contract.system.posed][np.isin(side.trace.frame, comparison.frames)][:, place]
+        return None
+    contract = comparison.contract_of(comparison.posed)
+    place = contract.output[ROTATIONS].range
+    a, b = (
+        side.trace.stages[comparison.posed][np.isin(side.trace.frame, comparison.frames)][:, place]
         for side in (comparison.a, comparison.b)
     )
-    reference, engine = (codec.decode(each.astype(np.float64)) for each in rows)
-    return reference, engine
+    return replace(Poses.of((a, b), contract, comparison.pose), bones=comparison.bones)
 
 
 def _stage_ratios(comparison: Comparison) -> list[tuple[str, FloatArray, str]]:

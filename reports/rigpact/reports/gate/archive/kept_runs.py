@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun
 from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
 
 Arrays = dict[str, NDArray[Any]]
@@ -30,12 +30,14 @@ def run_to_kept(run: ComparedRun) -> tuple[dict[str, Any], Arrays]:
         arrays["cm"] = run.cm.astype(np.float32)
     if run.offsets_m is not None:
         arrays["offsets"] = np.asarray(run.offsets_m, np.float32)
+    if run.path is not None:
+        arrays["path"] = run.path.astype(np.float32)
     plain = {
         "name": run.name, "fps": run.fps, "bone_names": list(run.bone_names),
         "parents": None if run.parents is None else [int(parent) for parent in run.parents],
         "stages": [[name, note] for name, _, note in run.stages],
         "first_divergence": to_plain(run.first_divergence), "diagnosis": to_plain(run.diagnosis),
-        "meanings": dict(run.meanings),
+        "meanings": dict(run.meanings), "against": run.against,
     }  # fmt: skip
     return plain, arrays
 
@@ -58,6 +60,7 @@ def kept_to_run(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
             stages=[(str(name), row, str(note)) for (name, note), row in zip(plain["stages"], arrays["ratios"], strict=True)],
             first_divergence=from_plain(plain["first_divergence"]), diagnosis=from_plain(plain["diagnosis"]),
             meanings={str(knob): str(meaning) for knob, meaning in plain.get("meanings", {}).items()},
+            against=str(plain.get("against", REFERENCE)), path=arrays.get("path"),
         )  # fmt: skip
         fits = _fits(run)
     except _BROKEN:
@@ -74,7 +77,8 @@ def _fits(run: ComparedRun) -> bool:
         run.frames.shape == (frames,), run.cm is None or run.cm.shape == (frames, bones),
         len(run.bone_names) == bones or not run.bone_names,
         run.parents is None or (len(run.parents) == bones and all(-1 <= parent < bones for parent in run.parents)),
-        run.offsets_m is None or run.offsets_m.shape == (bones, 3),
+        run.offsets_m is None or run.offsets_m.shape == (bones, 3), run.path is None or run.path.shape == (frames, 4),
+        run.against in (REFERENCE, CLIP),
         all(ratios.shape == (frames,) for _, ratios, _ in run.stages),
     ]  # fmt: skip
     return all(shapes)

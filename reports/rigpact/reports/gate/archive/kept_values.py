@@ -16,9 +16,12 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.reports.comparing.address import Address
-from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, RestsOn, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import Relation
 
-_KEPT: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (Address, Cause, Diagnosis, Divergence, StageVerdict)}
+_KEPT: Mapping[str, type[Any]] = {
+    kind.__name__: kind for kind in (Address, Cause, Diagnosis, Divergence, Relation, RestsOn, StageVerdict)
+}
 _MESSAGE = "kept message"
 _BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 

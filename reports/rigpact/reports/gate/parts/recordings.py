@@ -26,11 +26,12 @@ from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.logs.engine_log import is_engine_log
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
-from rigpact.reports.gate.answer.compared_run import compared_run
+from rigpact.reports.gate.answer.compared_run import ComparedRun, compared_run
 from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
 from rigpact.reports.gate.archive.kept_runs import as_kept
 from rigpact.reports.gate.limits import beyond_limits
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
+from rigpact.reports.gate.parts.drawn_poses import predicted_poses, root_path
 from rigpact.reports.gate.parts.expected import about_recording, as_expected
 from rigpact.reports.gate.parts.on_character import effect_on_character
 from rigpact.reports.gate.parts.pasted_log import measure_log, read_log
@@ -96,9 +97,17 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
     arrays = {"frames": compared.frames, "stage_ratios": stage_ratios(compared)}
-    drawn = as_kept(compared_run(run.name, compared, diagnosis)) if compared.stages else None
+    drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
     findings = (*unexpected, *_findings(project, run, recording, report, diagnosis))
     return Measured(name, title, findings, report.ledger, summary, stage_metrics(run, compared), arrays, drawn)
+
+
+def _drawn(
+    project: Project, run: RecordedRun, recording: Recording, compared: Comparison, diagnosis: Diagnosis | None
+) -> ComparedRun:
+    predicted = predicted_poses(project, run, recording, compared.frames) if compared.pose is None else None
+    path = root_path(project, run, recording, compared.frames)
+    return as_kept(compared_run(run.name, compared, diagnosis, predicted, path))
 
 
 def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[str, ...]:

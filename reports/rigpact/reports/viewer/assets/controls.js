@@ -11,6 +11,7 @@ function connectControls(viewer) {
   on("to-first", "click", () => viewer.seek(viewer.run.first.column, viewer.run.first.bone));
   on("to-worst", "click", () => viewer.seek(viewer.run.worstPlace.column, -1));
   on("layout", "change", ({ value }) => viewer.set({ layout: value }));
+  on("follow", "change", ({ checked }) => viewer.set({ follows: checked }));
   on("exaggeration", "change", ({ value }) => viewer.set({ exaggeration: Number(value) }));
   on("bone", "change", ({ value }) => viewer.seek(viewer.state.column, Number(value)));
   on("metric", "change", ({ value }) => viewer.set({ metric: value }));
@@ -98,13 +99,14 @@ const TIME_KEYS = {
   "+": (viewer) => zoom(viewer, 1.25),
   "=": (viewer) => zoom(viewer, 1.25),
   "-": (viewer) => zoom(viewer, 0.8),
+  f: (viewer) => byId("follow-row").hidden || viewer.set({ follows: !viewer.state.follows }),
 };
 
 /* Keys work while the focus is in the player or a plot, not elsewhere. Buttons and lists keep their own keys. */
 function connectKeys(viewer) {
   byId("viewer").addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, summary")) return;
-    if (event.key === " " && event.target.closest("button")) return;
+    if (event.key === " " && event.target.closest("button, [type=checkbox]")) return;
     const act = TIME_KEYS[event.key] || boneKey(event, viewer);
     if (!act) return;
     event.preventDefault();

@@ -56,6 +56,15 @@ function exaggerated(reference, engine, factor) {
   return out;
 }
 
+/* Positions where the root stands in the world: turned by its heading about z, then moved. */
+function travelled(positions, [x, y, z, heading]) {
+  const [cos, sin] = [Math.cos(heading), Math.sin(heading)];
+  return Float64Array.from(positions, (value, i) => {
+    if (i % 3 === 0) return x + cos * value - sin * positions[i + 1];
+    return i % 3 === 1 ? y + sin * positions[i - 1] + cos * value : z + value;
+  });
+}
+
 /* Positions of both sides at a column: [reference, engine]. */
 function posesAt(run, column, factor) {
   const at = 4 * run.boneCount * column;

@@ -77,6 +77,7 @@ function connectPrint(viewer) {
 /* Read-only access for tests; the page does not depend on it. */
 function hookOf(viewer) {
   return Object.freeze({
+    travelled: (run, side, column) => [...travelled(posesAt(viewer.runs[run], column, 1)[side === "reference" ? 0 : 1], viewer.runs[run].path[column])],
     positions: (run, side, column) => [...posesAt(viewer.runs[run], column, 1)[side === "reference" ? 0 : 1]],
     errors: (run, metric) => [...viewer.runs[run].errors[metric]],
     stageRatios: (run, stage) => [...viewer.runs[run].stageRatios[stage]],

@@ -12,15 +12,26 @@ class Scene {
     this.colours = colours;
   }
 
-  /* Fit the camera to the reference's whole motion. */
-  open(run) {
+  open(run, follows) {
     this.run = run;
     this.segments = segmentsOf(run);
+    this.fit(follows);
+  }
+
+  /* Both sides: in place, or where the root is in the world. */
+  posesAt(column, exaggeration, follows) {
+    const poses = posesAt(this.run, column, exaggeration);
+    return follows || !this.run.path ? poses : poses.map((positions) => travelled(positions, this.run.path[column]));
+  }
+
+  /* Fit the camera to the whole motion. */
+  fit(follows) {
+    const { run } = this;
     const low = [Infinity, Infinity, Infinity];
     const high = [-Infinity, -Infinity, -Infinity];
     const step = Math.max(1, Math.floor(run.frameCount / 40));
     for (let column = 0; column < run.frameCount; column += step) {
-      for (const positions of posesAt(run, column, 1)) {
+      for (const positions of this.posesAt(column, 1, follows)) {
         positions.forEach((value, i) => {
           if (Number.isFinite(value)) {
             low[i % 3] = Math.min(low[i % 3], value);
@@ -42,7 +53,8 @@ class Scene {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     this.camera.aim(width, height);
-    const [reference, engine] = posesAt(this.run, state.column, state.exaggeration);
+    const [reference, engine] = this.posesAt(state.column, state.exaggeration, state.follows);
+    this.follows = state.follows || !this.run.path;
     const beside = state.layout === "beside" ? 0.62 * this.camera.reach : 0;
     const [a, b] = [this.place(reference, -beside), this.place(engine, beside)];
     context.lineCap = "round";
@@ -70,11 +82,12 @@ class Scene {
   drawGround(context, poses, beside) {
     const { camera, ground } = this;
     const [cx, cy] = [Math.round(camera.target[0] * 2) / 2, Math.round(camera.target[1] * 2) / 2];
-    const half = 1.5;
+    const half = Math.max(1.5, Math.ceil(camera.reach));
+    const step = half > 4 ? half / 16 : 0.25; /* a long way gets no more lines than a short one */
     context.lineWidth = 1;
-    for (let i = -half; i <= half; i += 0.25) {
+    for (let i = -half; i <= half + 1e-6; i += step) {
       context.strokeStyle = this.colours.grid;
-      context.globalAlpha = Math.abs(i % 0.5) < 1e-6 ? 1 : 0.45;
+      context.globalAlpha = Math.abs(i % (2 * step)) < 1e-6 ? 1 : 0.45;
       line(context, camera.project(cx + i, cy - half, ground), camera.project(cx + i, cy + half, ground));
       line(context, camera.project(cx - half, cy + i, ground), camera.project(cx + half, cy + i, ground));
     }
@@ -93,7 +106,7 @@ class Scene {
     context.font = FONT_SMALL;
     context.textAlign = "center";
     const label = camera.project(cx + half + 0.25, cy, ground);
-    context.fillText("forward", label[0], label[1] + 4);
+    context.fillText(this.follows ? "forward" : "x of the world", label[0], label[1] + 4);
   }
 
   drawShadow(context, positions, aside) {

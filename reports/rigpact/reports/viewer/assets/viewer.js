@@ -8,7 +8,7 @@ class Viewer {
     this.runs = data.runs.map((raw) => withPeaks(toRun(raw, data.scale)));
     this.colours = pageColours();
     this.state = {
-      run: 0, column: 0, bone: -1, chosen: -1, metric: "deg", sort: "tree", layout: "overlay", exaggeration: 1, playing: false,
+      run: 0, column: 0, bone: -1, chosen: -1, metric: "deg", sort: "tree", layout: "overlay", exaggeration: 1, playing: false, follows: true,
       palette: paletteTable(isDark()), calloutText: "",
     };
     this.scene = new Scene(byId("scene"), this.colours);
@@ -41,7 +41,9 @@ class Viewer {
     for (const part of document.querySelectorAll("[data-of-run]")) part.hidden = Number(part.dataset.ofRun) !== index;
     for (const axis of document.querySelectorAll("[data-axis]")) fillAxis(axis, run);
     this.plots.forEach((plot) => (plot.run = run));
-    if (run.drawn) this.scene.open(run);
+    byId("follow-row").hidden = !run.drawn || run.path === null;
+    byId("layout").querySelector("[value=reference]").textContent = run.against === "clip" ? "Clip only" : "Reference only";
+    if (run.drawn) this.scene.open(run, this.state.follows);
     else this.scene.run = null;
     const metric = run.errors.cm === null ? "deg" : this.state.metric;
     byId("metric").value = metric;
@@ -62,6 +64,10 @@ class Viewer {
     if (changes.playing !== undefined) {
       byId("play").textContent = state.playing ? "❚❚ Pause" : "▶ Play";
       byId("play").setAttribute("aria-label", state.playing ? "Pause" : "Play");
+    }
+    if (state.follows !== before.follows) {
+      byId("follow").checked = state.follows;
+      if (this.scene.run) this.scene.fit(state.follows);
     }
     if (state.metric !== before.metric || state.sort !== before.sort || state.palette !== before.palette) this.redraw();
     else this.redrawMarks();

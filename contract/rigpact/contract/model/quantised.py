@@ -1,0 +1,108 @@
+"""The same model with weights of fewer bits: float16, bfloat16, or int8 with one scale for each tensor or each channel.
+
+An int8 weight is the nearest of 255 multiples of a scale, the largest weight divided by 127; biases keep their bits. To add a
+format: a function of a weight and the axes that share a scale, and a row in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.files import read_bytes
+from rigpact.contract.model.graph import onnx_is_installed
+
+Array = NDArray[np.float32]
+_LARGEST_INT8 = 127.0
+_FLOAT, _EXTERNAL = 1, 1
+_WEIGHTS: Mapping[str, Sequence[int]] = {"Gemm": (1,), "MatMul": (1,), "Conv": (1,), "GRU": (1, 2), "LSTM": (1, 2)}
+"""The inputs of an operation that are matrices of weights."""
+
+
+def quantised_models(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Each format in words, and the model's bytes with its weights in it; none of a model whose weights are in another file."""
+    if not onnx_is_installed():
+        return
+    import onnx
+
+    content = read_bytes(path)
+    for words, (rounded, only_matrices) in FORMATS.items():
+        model = onnx.load_model_from_string(content)
+        if any(tensor.data_location == _EXTERNAL for tensor in model.graph.initializer):
+            return
+        if _change(model.graph, rounded, only_matrices=only_matrices):
+            yield words, bytes(model.SerializeToString())
+
+
+def _change(graph: Any, rounded: Callable[[Array, tuple[int, ...]], Array], *, only_matrices: bool) -> bool:
+    """Put other numbers into a graph; whether any number is another one then."""
+    from onnx import numpy_helper
+
+    shared, is_changed = _shared_axes(graph), False
+    for tensor in graph.initializer:
+        if tensor.data_type != _FLOAT or (only_matrices and tensor.name not in shared):
+            continue
+        weight = np.asarray(numpy_helper.to_array(tensor), np.float32)
+        with np.errstate(over="ignore"):  # a weight beyond float16's range is infinite there
+            other = rounded(weight, shared.get(tensor.name, ()))
+        is_changed |= not np.array_equal(weight, other)
+        tensor.CopyFrom(numpy_helper.from_array(other.astype(np.float32), tensor.name))
+    return is_changed
+
+
+def _shared_axes(graph: Any) -> dict[str, tuple[int, ...]]:
+    """For each matrix of weights the axes over which one output is summed: its numbers share a channel's scale."""
+    ranks = {tensor.name: len(tensor.dims) for tensor in graph.initializer}
+    found = {}
+    for node in graph.node:
+        for place in _WEIGHTS.get(node.op_type, ()):
+            name = node.input[place] if place < len(node.input) else ""
+            if ranks.get(name, 0) >= 2:
+                found[name] = _summed(node, ranks[name])
+    return found
+
+
+def _summed(node: Any, rank: int) -> tuple[int, ...]:
+    is_transposed = any(each.name == "transB" and each.i for each in node.attribute)
+    if node.op_type == "Gemm":
+        return (1,) if is_transposed else (0,)
+    if node.op_type == "MatMul":
+        return (rank - 2,)
+    return tuple(range(1, rank)) if node.op_type == "Conv" else (rank - 1,)
+
+
+def _float16(weight: Array, _shared: tuple[int, ...]) -> Array:
+    return weight.astype(np.float16).astype(np.float32)
+
+
+def _bfloat16(weight: Array, _shared: tuple[int, ...]) -> Array:
+    """Eight bits, ties to even."""
+    bits = np.ascontiguousarray(weight).view(np.uint32).astype(np.uint64)
+    kept = ((bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)) << np.uint64(16)
+    return kept.astype(np.uint32).view(np.float32).reshape(weight.shape)
+
+
+def _int8_by_tensor(weight: Array, _shared: tuple[int, ...]) -> Array:
+    return _multiples(weight, np.abs(weight).max(keepdims=True))
+
+
+def _int8_by_channel(weight: Array, shared: tuple[int, ...]) -> Array:
+    return _multiples(weight, np.abs(weight).max(axis=shared, keepdims=True))
+
+
+def _multiples(weight: Array, largest: Array) -> Array:
+    scale = np.where(largest > 0.0, largest / np.float32(_LARGEST_INT8), np.float32(1.0))
+    return np.asarray(np.rint(weight / scale) * scale, np.float32)
+
+
+FORMATS: Mapping[str, tuple[Callable[[Array, tuple[int, ...]], Array], bool]] = {
+    "rounded to float16": (_float16, False),
+    "rounded to bfloat16": (_bfloat16, False),
+    "quantised to int8, with one scale for each tensor": (_int8_by_tensor, True),
+    "quantised to int8, with one scale for each channel": (_int8_by_channel, True),
+}
+"""What is done to a weight, and whether only to matrices."""
