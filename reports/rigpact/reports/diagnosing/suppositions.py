@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import write_bytes
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
@@ -156,7 +157,7 @@ def _fewer_bits(given: Hypotheses, model: Path, room: Path) -> Iterator[Supposit
     found = []
     for place, (words, content) in enumerate(quantised_models(model)):
         path = room / f"{place}_{model.name}"
-        path.write_bytes(content)
+        write_bytes(path, content)
         other = replace(given.evidence, network=network_of(given.contract, path))
         tried = Hypotheses(other, given.contract)
         if set(given.judged) <= set(tried.judged) and told[0] not in tried.failing({}):
