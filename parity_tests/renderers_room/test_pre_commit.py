@@ -19,6 +19,7 @@ PARTS = (
     "reference_runtime",
     "fixtures",
     "reports",
+    "hatch_build.py",
     "pyproject.toml",
     "README.md",
     "LICENSE",
