@@ -69,6 +69,8 @@ class NativeLoop(BuildHookInterface):  # type: ignore[type-arg,misc]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile: an editable install beside the sources, a wheel elsewhere; the wheel is then one of a platform."""
+        if self.target_name != "wheel":  # a source distribution is compiled where it is installed
+            return
         if version != "standard":
             compiled()
             return
@@ -82,7 +84,7 @@ class NativeLoop(BuildHookInterface):  # type: ignore[type-arg,misc]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Leave nothing behind."""
-        if version == "standard":
+        if self.target_name == "wheel" and version == "standard":
             self._folder.cleanup()
 
 

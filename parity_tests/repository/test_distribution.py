@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -115,6 +116,19 @@ def test_without_a_compiler_the_wheel_is_one_for_every_platform(checkout: Path, 
     wheel = _build(checkout, "wheel", tmp_path)
     assert wheel.name.endswith("py3-none-any.whl")
     assert not any(name.endswith((".so", ".dll")) for name in zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_source_distribution_holds_what_is_compiled_and_nothing_compiled(checkout: Path, tmp_path: Path) -> None:
+    """A library of the release machine in the sources would be installed on every other machine."""
+    pytest.importorskip("hatchling")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True, timeout=120)
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as sources:
+        names = sources.getnames()
+    assert not any(name.endswith((".so", ".dll")) for name in names)
+    for name in ("hatch_build.py", "reference_runtime/cpp/native/crowd.cpp"):
+        assert any(each.endswith(f"/{name}") for each in names)
 
 
 def test_a_user_reaches_every_module(modules: dict[str, ast.Module]) -> None:
