@@ -32,9 +32,7 @@ def compiled(folder: Path = PACKAGE) -> list[Path]:
     compiler = next((each for each in found if each), None)
     if compiler is None or os.environ.get("RIGPACT_NATIVE") == "0" or os.name == "nt":
         return []
-    known = runpy.run_path(
-        str(PACKAGE / "sources.py")
-    )  # the module that the loader uses too; it imports nothing of rigpact
+    known = runpy.run_path(str(PACKAGE / "sources.py"))  # the loader's own module; it imports nothing of rigpact
     sources, stem = known["sources_sha256"](CPP), known["STEM"]
     wanted = {stem: ()} | ({f"{stem}_wide": WIDE} if platform.machine() in {"x86_64", "AMD64"} else {})
     made = []
@@ -47,13 +45,18 @@ def compiled(folder: Path = PACKAGE) -> list[Path]:
 
 
 def _ran(words: list[str], out: Path) -> bool:
-    """Compile under a temporary name, then rename: a running rigpact keeps the library that it has loaded."""
-    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-        made = Path(folder) / out.name
-        done = subprocess.run([*words, "-o", str(made)], check=False, capture_output=True, timeout=LONGEST_S)  # noqa: S603
-        if done.returncode == 0:
+    """Compile under a temporary name, then rename: a running rigpact keeps the library that it has loaded.
+
+    False where that fails, for whatever reason of the machine: an install must not fail for want of speed.
+    """
+    try:
+        with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+            made = Path(folder) / out.name
+            subprocess.run([*words, "-o", str(made)], check=True, capture_output=True, timeout=LONGEST_S)  # noqa: S603
             made.replace(out)
-        return done.returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
 
 
 try:

@@ -254,6 +254,16 @@ def test_a_library_of_other_sources_is_not_used(own_library, character):
         engine_for(character[0], "native")
 
 
+@pytest.mark.parametrize("content", [b"", b"MZ of another machine"], ids=["empty", "foreign"])
+def test_a_library_that_does_not_load_is_not_used(own_library, character, tmp_path, content):
+    """A wheel of another machine, a file that a download cut off."""
+    own_library.setattr(loading, "__file__", str(tmp_path / "library.py"))
+    (tmp_path / f"{loading.STEM}{loading.ENDING}").write_bytes(content)
+    assert engine_for(character[0], "auto") == ("numpy", "")
+    with pytest.raises(UnusableInput, match="does not load"):
+        engine_for(character[0], "native")
+
+
 @pytest.fixture
 def differing(own_library, tmp_path):
     """A library from headers with one wrong sign, and the right hash."""

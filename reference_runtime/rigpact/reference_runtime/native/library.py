@@ -41,14 +41,21 @@ def library() -> c.CDLL:
     plain = folder / f"{STEM}{ENDING}"
     if not plain.is_file():
         raise UnusableInput("--engine native", "no compiled loop", "one beside the package", BUILD_IT)
-    loaded = _typed(c.CDLL(str(plain)))
+    loaded = _loaded(plain)
     if loaded.rigpact_native_sources().decode() != sources_sha256(headers_folder().parent):
         raise UnusableInput(plain, "a loop of other sources", "one compiled from this version's headers", BUILD_IT)
     wide = folder / f"{STEM}_wide{ENDING}"
-    return _typed(c.CDLL(str(wide))) if loaded.rigpact_native_wide() and wide.is_file() else loaded
+    return _loaded(wide) if loaded.rigpact_native_wide() and wide.is_file() else loaded
 
 
 BUILD_IT = "install rigpact again where a C++ compiler is, or take --engine numpy, which computes the same"
+
+
+def _loaded(path: Path) -> c.CDLL:
+    try:
+        return _typed(c.CDLL(str(path)))
+    except (OSError, AttributeError) as error:  # of another platform, or cut off
+        raise UnusableInput(path, f"a library that does not load ({error})", "one of this machine", BUILD_IT) from None
 
 
 def _typed(loaded: c.CDLL) -> c.CDLL:
