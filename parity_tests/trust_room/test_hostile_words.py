@@ -6,6 +6,7 @@ Numbers with thousands of digits, names that give orders to a terminal or a buil
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -142,7 +143,8 @@ def test_a_module_of_the_judged_folder_is_not_run(here: Path) -> None:
 def test_an_error_that_nobody_can_read_changes_no_status(ending: str, here: Path) -> None:
     """Status 1 means findings: a script would take a missing file for a defect of the contract."""
     words = f"{sys.executable} -m rigpact.reports check missing.json {ending}"
-    assert subprocess.run(["sh", "-c", words], cwd=here, check=False).returncode == 2
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    assert subprocess.run(["sh", "-c", words], cwd=here, check=False, env=buffered).returncode == 2
 
 
 @refused("SIGTERM to a sweep in several processes, as a build that is cancelled sends it", "its processes end with it")

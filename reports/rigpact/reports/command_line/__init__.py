@@ -97,7 +97,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(answer), encoding, "replace", line_buffering=True)
     status = run_command_line(arguments)
     sys.stdout.flush()
-    sys.exit(answer.status_after(status))
+    status = answer.status_after(status)
+    _drop_what_stderr_refused()
+    sys.exit(status)
+
+
+def _drop_what_stderr_refused() -> None:
+    """What a full stderr refuses stays in its buffer: Python would write it again at the end, and leave with status 120."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _say(line: str) -> None:
