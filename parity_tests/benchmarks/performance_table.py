@@ -55,9 +55,9 @@ every bundle is held against before it is trusted. Tried: frames in pieces that 
 importing the runtime and the canary only where they are needed; comparing only the stage that Polygraphy compares. Ours
 compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
 
-A long comparison keeps degrees and centimetres of every frame and bone, about five kilobytes a frame: 100,000 frames need more than
-the target. Tried for its speed: measuring one piece in a second thread while the next one's tolerances are derived, which gains
-nothing on two cores.
+A long comparison keeps degrees and centimetres of every frame and bone, about five kilobytes a frame: 100,000 frames need
+more than the target. Tried for its speed: measuring one piece in a second thread while the next one's tolerances are
+derived, which gains nothing on two cores.
 
 Where two runs differ, the stages of both are evaluated as well, to tell the stage that makes a difference from those that
 inherit it; two equal runs do not pay for that. Recording every stage costs a frame ten to thirty microseconds, so its

@@ -26,7 +26,8 @@ def library(tmp_path_factory):
     if shutil.which("g++") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("no g++")
     out = tmp_path_factory.mktemp("bench") / "parity_abi.so"
-    words = ["g++", "-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-pthread", f"-I{headers_folder()}"]
+    fast = ("-O3", "-fno-math-errno", "-fno-trapping-math")
+    words = ["g++", "-std=c++17", *fast, "-shared", "-fPIC", "-pthread", f"-I{headers_folder()}"]
     subprocess.run([*words, str(ROOM / "parity_abi.cpp"), "-o", str(out)], check=True, timeout=300)
     return out
 
