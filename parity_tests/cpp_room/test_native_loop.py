@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import runpy
@@ -170,7 +171,7 @@ def test_a_clip_that_numpy_refuses_is_refused(demo, change):
         NativeLoop(contract, network, one)
 
 
-def test_tanh_is_within_its_documented_bound():
+def test_tanh_is_within_its_documented_bound(tmp_path):
     """A thousand of them in every frame: within three roundings, NaN stays NaN, ±1 far out."""
     mpmath = pytest.importorskip("mpmath")
 
@@ -178,51 +179,72 @@ def test_tanh_is_within_its_documented_bound():
         with mpmath.workdps(40):
             return mpmath.tanh(mpmath.mpf(float(value)))
 
-    if shutil.which("g++") is None:
-        missing("g++")
     lines = ('#include "rigpact/tanh.hpp"', 'extern "C" double t(NUMBER x) { return rigpact::tanh_of(x); }')
     source, narrow = ("\n".join(lines).replace("NUMBER", word) for word in ("double", "float"))
     rng = np.random.default_rng(0)
     values = np.concatenate(
         (rng.normal(0, 1, 400), rng.normal(0, 8, 200), 10.0 ** rng.uniform(-300, 1, 300), [20.0, 700.0])
     )
-    found = _tanh_of(source, values)
+    found = _tanh_of(source, values, tmp_path)
     for value, answer in zip(values, found, strict=True):
         exact = exactly(value)
         with mpmath.workdps(40):
             assert abs(answer - exact) <= 3 * 2.0**-53 * abs(exact), value
     singles = values[np.abs(values) > 1e-37].astype(np.float32)
-    for value, answer in zip(singles, _tanh_of(narrow, singles), strict=True):
+    for value, answer in zip(singles, _tanh_of(narrow, singles, tmp_path), strict=True):
         exact = exactly(value)
         assert abs(answer - exact) <= 3 * 2.0**-24 * abs(exact), value
-    assert np.isnan(_tanh_of(source, np.array([np.nan]))).all()
-    assert _tanh_of(source, np.array([np.inf, -np.inf, -0.0])).tolist() == [1.0, -1.0, 0.0]
-    assert FUNCTIONS["tanh"](0.5) == pytest.approx(_tanh_of(source, np.array([0.5]))[0], rel=1e-15)
+    assert np.isnan(_tanh_of(source, np.array([np.nan]), tmp_path)).all()
+    assert _tanh_of(source, np.array([np.inf, -np.inf, -0.0]), tmp_path).tolist() == [1.0, -1.0, 0.0]
+    assert FUNCTIONS["tanh"](0.5) == pytest.approx(_tanh_of(source, np.array([0.5]), tmp_path)[0], rel=1e-15)
 
 
-def _tanh_of(source: str, values: np.ndarray) -> np.ndarray:
-    import ctypes
-    import tempfile
+def _tanh_of(source, values, folder):
+    path, out = folder / "t.cpp", folder / f"t{len(list(folder.iterdir()))}.so"
+    path.write_text(source, encoding="utf-8")
+    built(path, out, "-O2")
+    loaded = ctypes.CDLL(str(out))
+    taken = ctypes.c_float if "float x" in source else ctypes.c_double
+    loaded.t.restype, loaded.t.argtypes = ctypes.c_double, (taken,)
+    return np.array([loaded.t(float(value)) for value in values])
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.cpp"
-        path.write_text(source, encoding="utf-8")
-        words = [
-            "g++",
-            "-std=c++17",
-            "-O2",
-            "-shared",
-            "-fPIC",
-            f"-I{loading.headers_folder()}",
-            str(path),
-            "-o",
-            f"{folder}/t.so",
-        ]
-        subprocess.run(words, check=True, timeout=120)
-        loaded = ctypes.CDLL(f"{folder}/t.so")
-        taken = ctypes.c_float if "float x" in source else ctypes.c_double
-        loaded.t.restype, loaded.t.argtypes = ctypes.c_double, (taken,)
-        return np.array([loaded.t(float(value)) for value in values])
+
+def built(source, out, *flags, include=None):
+    """A shared library by g++."""
+    if shutil.which("g++") is None:
+        missing("g++")
+    words = ["g++", "-std=c++17", "-shared", "-fPIC", *flags, f"-I{include or loading.headers_folder()}"]
+    subprocess.run([*words, str(source), "-o", str(out)], check=True, timeout=300)
+    return out
+
+
+def crowd_of(cpp, out, *flags):
+    """crowd.cpp of a folder of sources, with the hash of the true ones."""
+    hashed = loading.sources_sha256(loading.headers_folder().parent)
+    words = (*flags, f'-DRIGPACT_SOURCES="{hashed}"')
+    return loading._loaded(built(cpp / "native" / "crowd.cpp", out, *words, include=cpp / "include"))
+
+
+EXACT = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+
+
+@pytest.mark.parametrize("math", ["f64", "f32"])
+@pytest.mark.parametrize("flags", [("-DRIGPACT_PLAIN_LANES",), ("-march=x86-64-v3",)], ids=["loops", "AVX2"])
+def test_lanes_of_every_kind_give_the_same_bits(compiled, character, monkeypatch, tmp_path, flags, math):
+    """Another compiler loops where g++ has vectors, another processor has wider ones: the character must not depend on it."""
+    if flags[0].startswith("-march") and not compiled.rigpact_native_wide():
+        pytest.skip("this processor has no AVX2")
+    cpp = loading.headers_folder().parent
+    libraries = [crowd_of(cpp, tmp_path / f"{name}.so", *EXACT, *own) for name, own in (("a", ()), ("b", flags))]
+    contract, clip = character
+    contract = contract.with_conventions({"math": math})
+    runs = []
+    for library in libraries:
+        monkeypatch.setattr(free_runs, "library", lambda library=library: library)
+        network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.output.width])
+        runs.append(NativeLoop(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
+    for name, rows in runs[0].items():
+        np.testing.assert_array_equal(runs[1][name], rows, err_msg=name)
 
 
 # --- stepping aside ---
@@ -267,8 +289,6 @@ def test_a_library_that_does_not_load_is_not_used(own_library, character, tmp_pa
 @pytest.fixture
 def differing(own_library, tmp_path):
     """A library from headers with one wrong sign, and the right hash."""
-    if shutil.which("g++") is None:
-        missing("g++")
     cpp = tmp_path / "cpp"
     for part in ("include", "native"):
         shutil.copytree(loading.headers_folder().parent / part, cpp / part)
@@ -277,13 +297,8 @@ def differing(own_library, tmp_path):
     text = header.read_text(encoding="utf-8")
     assert text.count(right) == 1
     header.write_text(text.replace(right, "(value + static_cast<Real>(mean))"), encoding="utf-8")
-    out = tmp_path / "rigpact_native.so"
-    hashed = loading.sources_sha256(loading.headers_folder().parent)
-    words = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", f'-DRIGPACT_SOURCES="{hashed}"', f"-I{cpp / 'include'}"]
-    subprocess.run([*words, str(cpp / "native/crowd.cpp"), "-o", str(out)], check=True, timeout=300)
-    wrong = loading._typed(__import__("ctypes").CDLL(str(out)))
+    wrong = crowd_of(cpp, tmp_path / "rigpact_native.so", "-O1")
     own_library.setattr(free_runs, "library", lambda: wrong)
-    return out
 
 
 def test_a_library_that_computes_something_else_is_not_used_and_said(differing, command, demo_bundle, tmp_path):

@@ -21,18 +21,13 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.systems.layout import FieldKind
 
 from ..pages.operations_page import SAMPLES, sample_contract
+from ..shown_output import masked
 
 BLOCK = re.compile(r"```(?P<language>\w+)(?P<words>[^\n]*)\n(?P<text>(?:.*\n)*?)```\n")
 COMMAND = re.compile(r"\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)")
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 STATUS_IN_ORDER = (0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1)
 """check, record, explain (it names the cause), record, explain, check with a warning, explain; then, with an operation of
 one's own: record, its description, check, explain (it names the cause)."""
-
-
-def _masked(text: str) -> str:
-    """Digits that another CPU may print differently do not count, nor the column widths they make."""
-    return re.sub(r"\s+", " ", NUMBER.sub("#", text))
 
 
 def _written(block: re.Match[str], folder: Path) -> None:
@@ -75,7 +70,7 @@ def test_the_tutorial_does_what_it_says(
                 answers.append(out)
                 shown += f"$ {each['command']}\n{out}"
                 if not os.environ.get("RIGPACT_REGENERATE"):
-                    assert _masked(each["output"]) == _masked(out), each["command"]
+                    assert masked(each["output"]) == masked(out), each["command"]
             outputs.append((block.span(), f"```console\n{shown}```\n"))
     if os.environ.get("RIGPACT_REGENERATE"):
         for (start, stop), text in reversed(outputs):

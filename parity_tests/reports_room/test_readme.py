@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from ..engine_recordings import as_engine
+from ..shown_output import masked
 
 CONSOLE = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```\n")
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 EXPECTED_STATUS = {"check": 1, "run": 0, "diff": 1, "explain": 1}
 
 
@@ -45,11 +45,6 @@ def readers_files(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: 
     return tmp_path
 
 
-def _masked(text: str) -> str:
-    """Digits that another CPU may print differently do not count, nor the column widths they make."""
-    return re.sub(r"\s+", " ", NUMBER.sub("#", text))
-
-
 def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: Path, checkout: Path) -> None:
     """A reader who sees another output than the README shows stops there."""
     path = checkout / "README.md"
@@ -65,7 +60,7 @@ def test_the_readme_shows_what_its_commands_print(command: Any, readers_files: P
             readme = readme.replace(block[0], f"```console\n$ {block['command']}\n{answer.out}```\n")
             path.write_text(readme, encoding="utf-8", newline="\n")
         else:
-            assert _masked(block["output"]) == _masked(answer.out)
+            assert masked(block["output"]) == masked(answer.out)
 
 
 def test_the_readmes_gate_names_what_is_wrong(

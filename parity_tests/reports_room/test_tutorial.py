@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from .test_readme import FENCES, _masked
+from ..shown_output import masked
+from .test_readme import CONSOLE, FENCES
 
 PAGES = ("tutorial.md", "tutorial.zh-CN.md")
 STATUS = {"check": 0, "run": 0, "convert": 0, "explain": 1, "init": 0, "gate": 1, "demo": 0}
-CONSOLE = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```\n")
 
 
 def test_the_tutorial_leads_to_a_caught_defect_and_out_again(
@@ -45,7 +45,7 @@ def test_the_tutorial_leads_to_a_caught_defect_and_out_again(
         if os.environ.get("RIGPACT_REGENERATE"):
             text = text.replace(block, f"```console\n$ {shown['command']}\n{answer.out}```\n", 1)
         else:
-            assert _masked(shown["output"]) == _masked(answer.out), shown["command"]
+            assert masked(shown["output"]) == masked(answer.out), shown["command"]
     assert statuses[-1] == ("gate", 0)
     assert all(status == STATUS[name] for name, status in statuses[:-1]), statuses
     if os.environ.get("RIGPACT_REGENERATE"):

@@ -37,7 +37,12 @@ class UnusableInput(Exception):
         text = f"{self.place}: found {self.found}, expected {self.expected}"
         if self.hint:
             text += f" (hint: {self.hint})"
-        return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+        return printable(text)
+
+
+def printable(text: object) -> str:
+    """Text of a user's file with control characters escaped: it steers no terminal and begins no line."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in str(text))
 
 
 _SHOWN_CHARACTERS = 160

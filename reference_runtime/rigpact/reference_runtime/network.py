@@ -232,6 +232,24 @@ def read_replay(path: str | Path) -> ReplayNetwork:
     return ReplayNetwork(clip.y_norm, Path(path).name)
 
 
+def alignments_of(order: Sequence[str], vectors: Vectors, bound_widths: Sequence[int | None]) -> set[InputAlignment]:
+    """The vectors, (rows, width) by position, whose width is not the one that they are bound at."""
+    named = zip(order, vectors, bound_widths, strict=True)
+    return {
+        InputAlignment(position, name, vector.shape[-1], bound)
+        for position, (name, vector, bound) in enumerate(named)
+        if bound is not None and bound != vector.shape[-1]
+    }
+
+
+def of_shape(answer: FloatArray, expected: tuple[int, ...], name: str) -> FloatArray:
+    """The answer of a network of this name; UnusableInput where it has another shape."""
+    if answer.shape != expected:
+        found, wanted = (" × ".join(map(str, shape)) for shape in (answer.shape, expected))
+        raise UnusableInput(name, f"an output of {found} numbers", wanted)
+    return answer
+
+
 def aligned(inputs: Vectors, bound_widths: Sequence[int | None]) -> list[FloatArray]:
     """Cut or zero-pad each (rows, width) matrix to the width it is bound at. Source: engine `AlignInputVec`."""
     return [_aligned(vector, width) for vector, width in zip(inputs, bound_widths, strict=True)]

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from rigpact.contract.errors import printable
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 
 Item = TypeVar("Item")
@@ -112,7 +113,7 @@ def is_quiet() -> bool:
 
 def plain(text: object) -> str:
     """Text of a user's file with control characters escaped, so that it cannot steer the terminal."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in str(text))
+    return printable(text)
 
 
 def print_json(document: object) -> None:

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from rigpact.contract.compatibility.change import Compatibility
 from rigpact.contract.compatibility.kinds import ADVICE, MEANING, Consumer
+from rigpact.contract.errors import printable
 
 TITLE = "# Change record\n"
 OWNERS = {
@@ -78,5 +79,4 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<=\])\(|:(?=//)|(?<=www
 
 def _code(text: str) -> str:
     """Text in a code span in a table: it ends neither."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
-    return shown.replace("|", "\\|").replace("`", "'")
+    return printable(text).replace("|", "\\|").replace("`", "'")

@@ -94,7 +94,8 @@ class Hypotheses:
         """The error of a stage behind an unrecorded answer of the network, where most frames are clearly off; else None.
 
         It is measured in the tolerances of the replay without a change. The bound of an answer is most of a search's time, and
-        it grows with the network's inputs: a change that makes it CLEARLY times as wide would have to make them as much larger.
+        it grows with the network's inputs: a change that makes it CLEARLY times as wide would have to make them as much larger,
+        and the errors of a right change are a small part of such a worst case.
         """
         error = self._errors.get((stage, frozenset()))
         if error is None or not self._answers.intersection(self._paths.get(stage, ())):

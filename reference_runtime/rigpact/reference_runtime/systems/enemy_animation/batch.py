@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from rigpact.contract.bundle import Contract
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.network import Network, ReplayNetwork, aligned
+from rigpact.reference_runtime.network import Network, ReplayNetwork, aligned, of_shape
 from rigpact.reference_runtime.recordings.clip import Clip
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
 from rigpact.reference_runtime.systems.enemy_animation.drive import Stages, TeacherInputs, clip_rows
@@ -46,11 +45,7 @@ def _answers(contract: Contract, network: Network, stages: Stages, count: int) -
     else:
         vectors = [stages[name] for name in contract.conventions.input_order]
         answers = network.run(aligned(vectors, network.bound_widths), 0)
-    expected = (count, contract.output.width)
-    if answers.shape != expected:
-        found, wanted = (" × ".join(map(str, shape)) for shape in (answers.shape, expected))
-        raise UnusableInput(network.name, f"an output of {found} numbers", wanted)
-    return answers
+    return of_shape(answers, (count, contract.output.width), network.name)
 
 
 def _published(outputs: OutputStages, y_norm: FloatArray, previous6d: FloatArray) -> Stages:

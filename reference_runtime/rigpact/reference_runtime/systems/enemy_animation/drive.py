@@ -131,6 +131,7 @@ def _recorded_rows(clip: RecordedInputs, contract: Contract, normaliser: StateNo
 
 _OF_ROWS = ("x_raw", "state", "cond_raw", "contacts")
 """The stages that a clip's rows hold; the knobs of no other stage change them."""
+_ROWS_KEPT = 4
 
 
 def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
@@ -149,6 +150,8 @@ def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
         )
         key = (*map(id, numbers), *chosen)
         if key not in kept:
+            if len(kept) == _ROWS_KEPT:  # those of a long clip are large
+                kept.clear()
             kept[key] = (
                 contract,
                 clip_rows(clip, contract),

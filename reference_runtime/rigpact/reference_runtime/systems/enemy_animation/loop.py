@@ -19,7 +19,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.runner import stacked
 from rigpact.reference_runtime.native.library import EngineUse
-from rigpact.reference_runtime.network import InputAlignment, Network, aligned
+from rigpact.reference_runtime.network import InputAlignment, Network, aligned, alignments_of, of_shape
 from rigpact.reference_runtime.operations.definitions.scaling import unscored
 from rigpact.reference_runtime.operations.precision import QUIETLY, stored
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip, RecordedInputs, TeacherFile
@@ -140,22 +140,11 @@ class Loop:
 
     def _infer(self, stages: Stages) -> FloatArray:
         vectors = [stages[name][None] for name in self._order]
-        if self.frame == 0:
-            self._note_alignments(vectors)
+        if self.frame == 0:  # a vector has the same width in every frame
+            self.alignments |= alignments_of(self._order, vectors, self.network.bound_widths)
         if self.alignments:
             vectors = aligned(vectors, self.network.bound_widths)
-        y_norm = self.network.run(vectors, self.frame)
-        if y_norm.shape != self._answer_shape:
-            found = " × ".join(map(str, y_norm.shape))
-            raise UnusableInput(self.network.name, f"an output of {found} numbers", f"1 × {self._answer_shape[1]}")
-        return y_norm
-
-    def _note_alignments(self, vectors: list[FloatArray]) -> None:
-        """Record cut and padded vectors at the first frame: a vector has the same width in every frame."""
-        bound_widths = self.network.bound_widths
-        for position, (name, vector, bound) in enumerate(zip(self._order, vectors, bound_widths, strict=True)):
-            if bound not in (None, vector.shape[-1]):
-                self.alignments.add(InputAlignment(position, name, vector.shape[-1], int(bound or 0)))
+        return of_shape(self.network.run(vectors, self.frame), self._answer_shape, self.network.name)
 
 
 class Playback:

@@ -12,14 +12,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from rigpact.contract.bundle import Contract
+from rigpact.contract.bundle import CONTACTS_WIDTH, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.native.library import BUILD_IT, Engine, EngineUse, library
-from rigpact.reference_runtime.network import InputAlignment, Network, OnnxNetwork, ReplayNetwork, aligned
+from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, aligned, alignments_of, of_shape
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.systems.enemy_animation.cpp.views import FLOATS, KeptContract
@@ -52,7 +52,6 @@ class NativeCrowd:
             FreeRunInputs(contract, rows)  # what numpy refuses to run, C++ does not run
         self.contract, self.network, self.frame = contract, network, 0
         self.rows, self.fps = sources[0], sources[0].fps
-        self.alignments: set[InputAlignment] = set()
         self._call, self._kept, self._runs = library(), KeptContract(), len(starts)
         self._crowd = self._made()
         weakref.finalize(self, self._call.rigpact_crowd_delete, self._crowd)
@@ -61,11 +60,7 @@ class NativeCrowd:
         self._answer: Callable[[], None] | None = None
         drives = (DriveStruct * len(sources))(*map(self._drive, sources))
         self._call.rigpact_crowd_seed(self._crowd, self._kept.floats(starts), drives, len(sources))
-        for position, (name, vector, bound) in enumerate(
-            zip(contract.conventions.input_order, self._vectors, network.bound_widths, strict=True)
-        ):
-            if bound not in (None, vector.shape[1]):
-                self.alignments.add(InputAlignment(position, name, vector.shape[1], int(bound or 0)))
+        self.alignments = alignments_of(contract.conventions.input_order, self._vectors, network.bound_widths)
 
     def _made(self) -> int:
         defect = c.c_char_p()
@@ -85,7 +80,7 @@ class NativeCrowd:
 
     def _matrices(self) -> Stages:
         """The loop's own memory, by stage, (R, width)."""
-        widths = {name: int(self.contract.stage_widths[name] or 2) for name in STAGE_NAMES}
+        widths = {name: self.contract.stage_widths[name] or CONTACTS_WIDTH for name in STAGE_NAMES}
         address = c.cast(self._call.rigpact_crowd_memory(self._crowd), FLOATS)
         self._memory = np.ctypeslib.as_array(address, (self._runs * sum(widths.values()),))
         ends = np.cumsum([self._runs * width for width in widths.values()])
@@ -111,14 +106,8 @@ class NativeCrowd:
 
     def _infer(self) -> None:
         vectors = aligned(self._vectors, self.network.bound_widths) if self.alignments else self._vectors
-        answer = self.network.run(vectors, self.frame)
-        expected = self._stages["y_norm"]
-        if answer.shape != expected.shape:
-            found = " × ".join(map(str, answer.shape))
-            raise UnusableInput(
-                self.network.name, f"an output of {found} numbers", " × ".join(map(str, expected.shape))
-            )
-        expected[...] = answer
+        y_norm = self._stages["y_norm"]
+        y_norm[...] = of_shape(self.network.run(vectors, self.frame), y_norm.shape, self.network.name)
 
     @property
     def given(self) -> tuple[str, ...]:

@@ -1,0 +1,79 @@
+"""What an archive holds reads back as it was: findings, values, diagnoses, arrays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.findings import Finding
+from rigpact.contract.rules import ALL_RULES
+from rigpact.reports.comparing.address import Address
+from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.gate.archive.kept_arrays import array_to_bytes, bytes_to_array
+from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
+
+
+@pytest.mark.parametrize("rule", ALL_RULES[::11], ids=lambda rule: rule.code)
+def test_a_finding_reads_back(rule: Any) -> None:
+    """The archive must keep every message of a rule unchanged."""
+    import string
+
+    names = {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(rule.message) if name}
+    values = dict.fromkeys(names, np.float32(1.5)) | {"address": Address("y_out", 3, bone="hand_l"), "tuple": (1, "a")}
+    try:
+        before = Finding(rule, "a.json", "/x", values)
+        assert before.message
+    except (ValueError, TypeError, KeyError):
+        pytest.skip("its message wants other values than a number")
+
+    after = plain_to_finding(json.loads(json.dumps(finding_to_plain(before))))
+
+    assert after.to_json() == before.to_json()
+    assert (after.values["address"], after.values["tuple"]) == (values["address"], (1, "a"))
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}]
+)
+def test_a_value_reads_back(value: Any) -> None:
+    """Numbers that are not finite are what a report is about; JSON has none."""
+    assert repr(from_plain(json.loads(json.dumps(to_plain(value))))) == repr(value)
+
+
+def test_a_diagnosis_reads_back() -> None:
+    """A relation that became text on its way made the report of its recording an internal error."""
+    relation = Relation("quat", "quat of hand_l", "turned", "turned by 90° about z", 24, 24, 0.3)
+    stage = StageVerdict("quat", 1.0, None, 1.0, 0.1, 10.0, ok=False, unit="deg")
+    place = Divergence(3, "quat", Address("quat", 3, bone="hand_l"), 90.0, "deg")
+    rests_on = RestsOn(("hand_l",), ("head",), ())
+    before = Diagnosis(
+        "unexplained",
+        place,
+        (stage,),
+        (),
+        (("fps", 60),),
+        relations=(relation,),
+        first_unexplained=place,
+        rests_on=rests_on,
+    )
+
+    after = from_plain(json.loads(json.dumps(to_plain(before))))
+
+    assert after.to_json() == before.to_json()
+    assert after.relations[0].sentence == relation.sentence
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6.0).reshape(2, 3), np.arange(4), np.array([np.nan, 1], np.float32), np.zeros((0, 4), np.float32)],
+)
+def test_an_array_reads_back(array: Any) -> None:
+    """To the bit, with its type."""
+    again = bytes_to_array(array_to_bytes(array), "x")
+
+    assert again.dtype == array.dtype
+    np.testing.assert_array_equal(again, array)
