@@ -184,7 +184,9 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         angular_velocity=angvel,
         skeleton=_skeleton(meta.get("skeleton"), output[ROTATIONS].size // 6),
         conventions=_declared_conventions(
-            BundleView(document), has_angvel_statistics=angvel is not None, has_history_statistics=history is not None
+            document.once(BundleView),
+            has_angvel_statistics=angvel is not None,
+            has_history_statistics=history is not None,
         ),
         companion_sha256=None if companion is None else companion.file.sha256,
     )

@@ -6,14 +6,18 @@ The content of a file shows its kind; its name does not count. To add a kind: a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import JsonFile, read_json, read_toml
+from rigpact.contract.files import JsonFile, bytes_to_json, bytes_to_toml, read_bytes
+
+T = TypeVar("T")
 
 
 class Kind(StrEnum):
@@ -38,12 +42,13 @@ class Kind(StrEnum):
         return self in {Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
-    """A JSON artefact of a known kind."""
+    """A JSON artefact of a known kind. It does not change after it was read."""
 
     kind: Kind
     file: JsonFile
+    _made: dict[Callable[[Document], Any], Any] = field(init=False, default_factory=dict, repr=False)
 
     @property
     def path(self) -> Path:
@@ -54,6 +59,12 @@ class Document:
     def data(self) -> dict[str, Any]:
         """The document's root object."""
         return self.file.data  # type: ignore[no-any-return]
+
+    def once(self, make: Callable[[Document], T]) -> T:
+        """What a function makes of this document alone, such as a view or findings; made when first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
 
 
 _MARKS: tuple[tuple[Kind, Callable[[dict[str, Any]], bool]], ...] = (
@@ -97,8 +108,31 @@ def has_marking_key(content: bytes) -> bool:
 
 def read_document(path: str | Path, expected: Kind | None = None) -> Document:
     """Read a JSON artefact; UnusableInput if its kind is unknown or not the expected one."""
-    reads = read_toml if Path(path).suffix.lower() == ".toml" else read_json
-    return file_to_document(reads(path), expected)
+    content, remembered = read_bytes(path), _REMEMBERED.get()
+    known = None if remembered is None else remembered.get(str(path))
+    if known is not None and known.file.content == content and expected in (None, known.kind):
+        return known
+    parsed = bytes_to_toml if Path(path).suffix.lower() == ".toml" else bytes_to_json
+    document = file_to_document(parsed(content, path), expected)
+    if remembered is not None:
+        remembered.setdefault(str(path), document)
+    return document
+
+
+_REMEMBERED: ContextVar[dict[str, Document] | None] = ContextVar("remembered", default=None)
+
+
+@contextmanager
+def documents_remembered(remembered: dict[str, Document] | None = None) -> Iterator[None]:
+    """Within this, a file that is read again and holds the same bytes under the same name is the same `Document`.
+
+    remembered: by name, what was read before and what is read now; empty where none is given.
+    """
+    token = _REMEMBERED.set({} if remembered is None else remembered)
+    try:
+        yield
+    finally:
+        _REMEMBERED.reset(token)
 
 
 def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:

@@ -49,7 +49,7 @@ def compare_bundles(old: Document, new: Document, companions: tuple[Document, Do
     companions: the old and the new file with the auxiliary statistics. Bundles that the engine would refuse are compared
     as far as they can be read; the parts that cannot be read are reported.
     """
-    first, second = BundleView(old), BundleView(new)
+    first, second = old.once(BundleView), new.once(BundleView)
     match = match_bones(first, second)
     changes = [
         *compare_layouts(first, second),

@@ -19,7 +19,7 @@ from rigpact.contract.rules.subject import MODEL, Subject
 from rigpact.contract.rules.teacher.rows import Rows
 
 T = TypeVar("T")
-Check = Callable[[Subject], Iterator[Finding]]
+Check = Callable[[Subject], Iterable[Finding]]
 
 
 class Need(StrEnum):
@@ -85,17 +85,29 @@ def rules_in(names: Mapping[str, object]) -> tuple[Rule, ...]:
 
 def on_documents(check: Callable[[Document], Iterator[Finding]]) -> Check:
     """Check every JSON file by itself."""
-    return lambda subject: _each(check, subject.documents)
+
+    def findings(document: Document) -> tuple[Finding, ...]:
+        return tuple(check(document))
+
+    return lambda subject: _each(lambda document: document.once(findings), subject.documents)
 
 
 def on_bundle(check: Callable[[BundleView], Iterator[Finding]]) -> Check:
     """Check the bundle alone."""
-    return lambda subject: _each(check, [] if subject.view is None else [subject.view])
+
+    def findings(document: Document) -> tuple[Finding, ...]:
+        return tuple(check(document.once(BundleView)))
+
+    return lambda subject: () if subject.bundle is None else subject.bundle.once(findings)
 
 
 def on_clips(check: Callable[[ClipView], Iterator[Finding]]) -> Check:
     """Check every raw clip by itself."""
-    return lambda subject: _each(check, subject.clips)
+
+    def findings(document: Document) -> tuple[Finding, ...]:
+        return tuple(check(document.once(ClipView)))
+
+    return lambda subject: _each(lambda clip: clip.document.once(findings), subject.clips)
 
 
 def on_rows(check: Callable[[Rows], Iterator[Finding]]) -> Check:
@@ -103,5 +115,5 @@ def on_rows(check: Callable[[Rows], Iterator[Finding]]) -> Check:
     return lambda subject: _each(check, subject.rows)
 
 
-def _each(check: Callable[[T], Iterator[Finding]], values: Iterable[T]) -> Iterator[Finding]:
+def _each(check: Callable[[T], Iterable[Finding]], values: Iterable[T]) -> Iterator[Finding]:
     return chain.from_iterable(map(check, values))

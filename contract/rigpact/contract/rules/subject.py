@@ -53,7 +53,7 @@ class Subject:
     @cached_property
     def view(self) -> BundleView | None:
         """The bundle as rules read it."""
-        return None if self.bundle is None else BundleView(self.bundle)
+        return None if self.bundle is None else self.bundle.once(BundleView)
 
     @cached_property
     def auxiliaries(self) -> tuple[Auxiliary, ...]:
@@ -63,12 +63,12 @@ class Subject:
     @cached_property
     def clips(self) -> tuple[ClipView, ...]:
         """Every raw clip."""
-        return tuple(ClipView(document) for document in self.others if document.kind is Kind.RAW_CLIP)
+        return tuple(document.once(ClipView) for document in self.others if document.kind is Kind.RAW_CLIP)
 
     @cached_property
     def teachers(self) -> tuple[TeacherView, ...]:
         """Every teacher batch and prediction."""
-        return tuple(TeacherView(document) for document in self.others if document.kind is not Kind.RAW_CLIP)
+        return tuple(document.once(TeacherView) for document in self.others if document.kind is not Kind.RAW_CLIP)
 
     @cached_property
     def rows(self) -> tuple[Rows, ...]:

@@ -30,6 +30,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
+from rigpact.reference_runtime.operations.precision import QUIETLY
 from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, read_clip
 from rigpact.reference_runtime.recordings.named_columns import is_recording_path
 from rigpact.reference_runtime.recordings.recording import read_recording
@@ -207,16 +208,17 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     poses = recorded_poses(clip, contract)[rows]
     exact = isinstance(clip, TeacherFile) and (clip.y_raw is not None or clip.y_norm is not None)
     outputs = OutputStages(contract)
+    expected, held = (outputs.codec.decode(six.astype(np.float64)) for six in (poses[:, outputs.rotations], previous))
 
+    @QUIETLY
     def pose_error(y_norm: FloatArray) -> float:
         if y_norm.shape != poses.shape:
             return float("inf")
-        return _mean_angle_deg(outputs, outputs(y_norm, previous, previous)["y_out"], poses)
+        y_out = outputs.run(y_norm, previous, previous).y_out
+        return _mean_angle_deg(outputs.codec.decode(y_out[:, outputs.rotations].astype(np.float64)), expected)
 
-    held = np.array(poses)
-    held[:, outputs.rotations] = previous
     inputs = {name: teacher.stages[name][rows] for name in INPUTS}
-    size = _mean_angle_deg(outputs, held, poses)
+    size = _mean_angle_deg(held, expected)
     return Probe(clip.path, "poses" if exact else "targets", inputs, pose_error, size, "deg", exact=exact)
 
 
@@ -224,9 +226,8 @@ def _spread(count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.unique(np.linspace(0, count - 1, min(count, PROBE_ROWS)).astype(np.int64))
 
 
-def _mean_angle_deg(outputs: OutputStages, a: FloatArray, b: FloatArray) -> float:
-    decoded = [outputs.codec.decode(pose[:, outputs.rotations].astype(np.float64)) for pose in (a, b)]
-    return float(np.degrees(rotation_angle_rad(decoded[0], decoded[1]).mean()))
+def _mean_angle_deg(a: FloatArray, b: FloatArray) -> float:
+    return float(np.degrees(rotation_angle_rad(a, b).mean()))
 
 
 def _rms(values: FloatArray) -> float:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from rigpact.contract.documents import documents_remembered
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, opened
 from rigpact.contract.findings import Finding
@@ -86,7 +87,7 @@ def other_files(measurement: GateMeasurement) -> Iterator[Finding]:
 
 def _answers(project: Project) -> list[Measured | NotAsked]:
     answers: list[Measured | NotAsked] = []
-    with counted(len(PARTS), "parts of the gate") as done:
+    with documents_remembered(), counted(len(PARTS), "parts of the gate") as done:
         for kind in PARTS.values():
             asked = kind.ask(project)
             answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)

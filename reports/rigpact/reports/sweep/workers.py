@@ -7,15 +7,14 @@ kind of runner (like cluster.py): a generator with the same signature.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
+from rigpact.reports.processes import process_pool
 from rigpact.reports.sweep.journal import Outcome
 from rigpact.reports.sweep.measure import DIED, Measured, failure, measure_cell
 from rigpact.reports.sweep.plan import Cell
@@ -59,7 +58,7 @@ def _until_one_dies(waiting: Iterator[Cell], processes: int, measure: Measure) -
     """Yield outcomes; return the cells that were in progress when a process died, or none if all are done."""
     in_flight: dict[str, Cell] = {}
     futures: set[Future[Outcome]] = set()
-    with _pool(processes) as pool:
+    with process_pool(processes) as pool:
         try:
             while True:
                 for cell in itertools.islice(waiting, _WAITING_EACH * processes - len(futures)):
@@ -80,7 +79,7 @@ def _until_one_dies(waiting: Iterator[Cell], processes: int, measure: Measure) -
 
 def _alone(cell: Cell, retries: int, measure: Measure) -> Outcome:
     for _ in range(1 + retries):
-        with _pool(1) as pool:
+        with process_pool(1) as pool:
             try:
                 return pool.submit(timed, measure, cell).result()
             except BrokenProcessPool:
@@ -92,22 +91,3 @@ def died(cell: Cell, retries: int) -> Outcome:
     """The outcome of a cell whose process dies whenever it is measured."""
     text = f"the process that measured it died, {1 + retries} times in a row"
     return Outcome(cell.identity, failure(DIED, text), 0.0, "")
-
-
-def _pool(processes: int) -> ProcessPoolExecutor:
-    # a fork would copy the threads of onnxruntime in an unknown state
-    return ProcessPoolExecutor(
-        processes, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_the_sweep
-    )
-
-
-def _end_with_the_sweep() -> None:
-    """Let a worker end when its sweep does, however that ends: SIGTERM and SIGKILL leave nobody who could tell it."""
-    sweep = multiprocessing.parent_process()
-    if sweep is not None:
-        threading.Thread(target=_end_after, args=(sweep,), daemon=True).start()
-
-
-def _end_after(sweep: multiprocessing.process.BaseProcess) -> None:
-    sweep.join()
-    os._exit(1)

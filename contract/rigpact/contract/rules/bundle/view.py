@@ -34,7 +34,10 @@ def json_to_numbers(value: Any) -> FloatArray | None:
     """Read a flat array of JSON numbers as float64, infinite beyond its range; None for anything else."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
         return None
-    return np.array([np.inf if is_beyond_float64(number) else number for number in value], dtype=np.float64)
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:
+        return np.array([np.inf if is_beyond_float64(number) else number for number in value], dtype=np.float64)
 
 
 def json_to_array(rows: Any) -> FloatArray | None:
@@ -160,8 +163,14 @@ class FileView:
         return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
     def numbers(self, key: str) -> FloatArray | None:
-        """A flat array at the root."""
-        return json_to_numbers(self.root.get(key))
+        """A flat array at the root, read-only."""
+        if key not in self._numbers:
+            self._numbers[key] = json_to_numbers(self.root.get(key))
+        return self._numbers[key]
+
+    @cached_property
+    def _numbers(self) -> dict[str, FloatArray | None]:
+        return {}
 
     def statistic(self, key: str, layout: Layout | None) -> NamedArray | None:
         """A statistic whose channels are a layout's; None if either cannot be read or the lengths differ."""

@@ -15,8 +15,7 @@ from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle.view import finite_array, member
 from rigpact.contract.rules.clips.view import ClipView
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Family, Need, on_clips, rules_in
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import FloatArray
 
@@ -91,16 +90,8 @@ _UNIT = 1e-2
 _FEET = ("L", "R")
 
 
-def check_feet(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with the foot evidence of each raw clip, alone and against the pose."""
-    for clip in subject.clips:
-        yield from _check_clip(clip)
-
-
-FAMILY = Family(__name__, RULES, (Need.CLIP,), check_feet)
-
-
-def _check_clip(clip: ClipView) -> Iterator[Finding]:
+def check_feet(clip: ClipView) -> Iterator[Finding]:
+    """Yield what is wrong with the foot evidence of a raw clip, alone and against the pose."""
     scores = _field(clip, "soft_contact_score")
     if scores is None:
         yield from _check_present(clip)
@@ -109,6 +100,9 @@ def _check_clip(clip: ClipView) -> Iterator[Finding]:
     yield from _check_contact(clip, scores)
     yield from _check_normals(clip)
     yield from _check_slide(clip, scores)
+
+
+FAMILY = Family(__name__, RULES, (Need.CLIP,), on_clips(check_feet))
 
 
 def _records(clip: ClipView) -> list[list[Mapping[str, Any] | None]]:

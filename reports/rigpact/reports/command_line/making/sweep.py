@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -82,6 +81,7 @@ def sweep(
     """
     from rigpact.contract.conventions import declared_changes
     from rigpact.contract.errors import UnusableInput
+    from rigpact.reports.processes import processors
     from rigpact.reports.sweep.plan import MODES, plan_sweep
     from rigpact.reports.sweep.summary import print_summary
     from rigpact.reports.sweep.sweep import run_sweep, runner_of
@@ -94,7 +94,7 @@ def sweep(
         base=declared_changes(conventions=conventions),
         modes=MODES if mode is SweepMode.BOTH else (mode.value,), frames=frames, engine=engine.value,
     )  # fmt: skip
-    runner = runner_of(min(processes or os.cpu_count() or 1, len(plan)), scheduler, retries)
+    runner = runner_of(min(processes or processors(), len(plan)), scheduler, retries)
     report = run_sweep(plan, out, runner, retry_errors=retry_errors)
     results = report.results.as_posix()
     if output_format is OutputFormat.JSON:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -77,3 +80,34 @@ def _copy_weights(model: Path, folder: Path) -> None:
     graph = read_model(model).graph
     for name in {weight.external.location for weight in graph.weights if weight.external} if graph else ():
         copy_file(model.parent / name, folder / name)
+
+
+class RestoredCopy:
+    """A copy of a folder that is damaged again and again; what was not touched is not copied again."""
+
+    def __init__(self, sound: Path, folder: Path) -> None:
+        """Copy `sound` to `folder`, which must not exist."""
+        self.sound, self.folder = sound, folder
+        shutil.copytree(sound, folder, copy_function=copy_file)
+        self._sound = dict(self._files())
+
+    def restore(self) -> None:
+        """Bring back every file that was written or removed, and remove what was added."""
+        found = dict(self._files())
+        for name in found.keys() - self._sound.keys():
+            (self.folder / name).unlink()
+        for name, identity in self._sound.items():
+            if found.get(name) != identity:
+                copy_file(self.sound / name, self.folder / name)
+                self._sound[name] = _identity((self.folder / name).stat())
+
+    def _files(self) -> Iterator[tuple[Path, tuple[int, int, int]]]:
+        for path in self.folder.rglob("*"):
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode):
+                yield path.relative_to(self.folder), _identity(status)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    """Changes when a file is written in place or replaced."""
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +147,19 @@ def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
 
 
 def _edited_json(content: bytes, edit: Callable[[Any], object]) -> bytes:
-    document, before = json.loads(content), json.loads(content)
+    document, (before, text_before) = json.loads(content), _sound_json(content)
     edit(document)
-    if document == before or json.dumps(document) == json.dumps(before):  # 0 is 0.0, and NaN is no number but itself
+    text = json.dumps(document)
+    if document == before or text == text_before:  # 0 is 0.0, and NaN is no number but itself
         raise LookupError("the file is like that already")
-    return json.dumps(document).encode("utf-8")
+    return text.encode("utf-8")
+
+
+@lru_cache(maxsize=3)
+def _sound_json(content: bytes) -> tuple[Any, str]:
+    """The document of a bundle, a companion or a clip as it was, and its text."""
+    document = json.loads(content)
+    return document, json.dumps(document)
 
 
 def _edit(path: Path | None, change: Callable[[bytes], bytes], missing: str, *, needs_onnx: bool = False) -> None:

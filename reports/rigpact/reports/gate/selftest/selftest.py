@@ -7,19 +7,21 @@ files cannot have are listed with the reason; for example, without an engine tra
 from __future__ import annotations
 
 import contextlib
-import shutil
+import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from rigpact.contract.declared.vocabulary import files_of_operations
+from rigpact.contract.documents import Document, documents_remembered
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import copy_file
 from rigpact.contract.findings import Severity
 from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.settings.configuration import Configuration
@@ -30,8 +32,9 @@ from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.selftest.copied_project import copied_project
+from rigpact.reports.gate.selftest.copied_project import RestoredCopy, copied_project
 from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, numbers_of, plants
+from rigpact.reports.processes import process_pool, processors
 from rigpact.reports.terminal import counted, plain, sum_up, table
 
 DOES_NOT_RUN = "the gate does not run"
@@ -102,37 +105,100 @@ def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str]
         raise UnusableInput(configuration.path, "no table [gate]", "a table [gate]", "`rigpact init` writes one")
     project = Project(configuration.gate)
     with tempfile.TemporaryDirectory() as folder:
-        sound, trial = Path(folder, "sound"), Path(folder, "trial")
-        settings = copied_project(project, sound)
-        inside = replace(configuration, gate=settings)
-        with contextlib.chdir(sound):
-            known = {part: _marks(_report(inside, (part,), today)) for part in FILE_PARTS}
-            chosen = [plant for plant in plants(settings) if not kinds or plant.kind in kinds]
-        with counted(len(chosen), "planted defects") as done:
+        sound = Path(folder, "sound")
+        inside = replace(configuration, gate=copied_project(project, sound))
+        trials = Trials(inside, sound, today, tuple(kinds))
+        with counted(len(trials.plants), "planted defects") as done:
             found = []
-            for plant in chosen:
-                found.append(_outcome(plant, inside, (sound, trial), known, today))
+            for planted in _outcomes(trials):
+                found.append(planted)
                 done(1)
     return Selftest(tuple(found))
 
 
-def _outcome(
-    plant: Plant, configuration: Configuration, folders: tuple[Path, Path], known: dict[str, Marks], today: date
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The defects of some kinds that are tried on the copied project in `sound`."""
+
+    configuration: Configuration
+    sound: Path
+    today: date
+    kinds: tuple[str, ...]
+
+    @cached_property
+    def plants(self) -> tuple[Plant, ...]:
+        """The defects."""
+        with contextlib.chdir(self.sound):
+            every = plants(self.configuration.gate or GateSettings())
+            return tuple(plant for plant in every if not self.kinds or plant.kind in self.kinds)
+
+    @cached_property
+    def known(self) -> dict[str, Marks]:
+        """What each part says about the sound files."""
+        with contextlib.chdir(self.sound), documents_remembered(self._remembered):
+            return {part: _marks(_report(self.configuration, (part,), self.today)) for part in FILE_PARTS}
+
+    @cached_property
+    def _remembered(self) -> dict[str, Document]:
+        """The sound files: a defect is in one of them, and the others are not judged again by themselves."""
+        return {}
+
+    def outcome(self, number: int, known: Mapping[str, Marks]) -> Planted:
+        """Inject one defect into the copy, and run the parts that read it until one fails."""
+        plant = self.plants[number]
+        self._copy.restore()
+        try:
+            with contextlib.chdir(self._copy.folder), inputs_may_be_replaced(), documents_remembered(self._remembered):
+                plant.make()
+                return _noticed(plant, self.configuration, known, self.today, self.sound)
+        except NotApplicable as reason:
+            return Planted(plant.kind, plant.name, not_applicable=str(reason))
+
+    @cached_property
+    def _copy(self) -> RestoredCopy:
+        return RestoredCopy(self.sound, self.sound.parent / f"trial {os.getpid()}")
+
+
+_FEW = 20
+"""A process must start and read the sound files, which takes as long as so many defects."""
+_own_trials: list[Trials] = []
+"""Those of this process, where a self-test started it."""
+
+
+def _outcomes(trials: Trials) -> Iterator[Planted]:
+    """Every defect's outcome in order. Where there are many, other processes take them from the end until both meet.
+
+    Operations of one's own are known to this process only.
+    """
+    count = len(trials.plants)
+    others = 0 if files_of_operations() else min(processors(), count // _FEW) - 1
+    if others < 1:
+        yield from (trials.outcome(number, trials.known) for number in range(count))
+        return
+    with process_pool(others, _begin, trials.configuration, trials.sound, trials.today, trials.kinds) as pool:
+        for _ in range(others):
+            pool.submit(_ready)  # they start while this process judges the sound files
+        ahead = {number: pool.submit(_outcome, number, trials.known) for number in reversed(range(count))}
+        for number in range(count):
+            is_free = ahead[number].cancel()
+            yield trials.outcome(number, trials.known) if is_free else ahead[number].result()
+
+
+def _begin(configuration: Configuration, sound: Path, today: date, kinds: tuple[str, ...]) -> None:
+    _own_trials.append(Trials(configuration, sound, today, kinds))
+
+
+def _ready() -> None:
+    """Nothing: the process has started."""
+
+
+def _outcome(number: int, known: Mapping[str, Marks]) -> Planted:
+    return _own_trials[0].outcome(number, known)
+
+
+def _noticed(
+    plant: Plant, configuration: Configuration, known: Mapping[str, Marks], today: date, sound: Path
 ) -> Planted:
-    """Inject one defect into a new copy, and run the parts that read it until one fails."""
-    sound, trial = folders
-    shutil.copytree(sound, trial, copy_function=copy_file)
-    try:
-        with contextlib.chdir(trial), inputs_may_be_replaced():
-            plant.make()
-            return _noticed(plant, configuration, known, today, sound)
-    except NotApplicable as reason:
-        return Planted(plant.kind, plant.name, not_applicable=str(reason))
-    finally:
-        shutil.rmtree(trial)
-
-
-def _noticed(plant: Plant, configuration: Configuration, known: dict[str, Marks], today: date, sound: Path) -> Planted:
     warned = None
     for part in READERS[plant.kind]:
         try:
