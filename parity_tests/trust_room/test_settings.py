@@ -120,6 +120,7 @@ UNREASONABLE = {
     "[gate.thresholds]\ntolerance-factor = 1e30\n": "tolerance-factor",
     "[gate.thresholds]\ntolerance-factor = 8193\n": "tolerance-factor",
     "[gate.thresholds]\nadequacy-margin = 1e-9\n": "adequacy-margin",
+    "[gate.thresholds]\nadequacy-margin = 1001\n": "adequacy-margin",
     "[gate.budget]\ninference-us = 100\ninference-margin = 1e9\n": "inference-margin",
 }
 

@@ -56,7 +56,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "tolerance-factor": "how many derived tolerances a stage may differ by; 1 if absent, and at most 8192 (RP977)",
         "pose-deg": "limit of a bone's error in the published pose, in degrees; none if absent",
         "pose-cm": "the same in centimetres",
-        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent, and at least 1 (RP977)",
+        "adequacy-margin": "from how many tolerances on a clip shows a convention clearly; 10 if absent, from 1 to 1000 (RP977)",
     },
     "gate.budget": {
         "parameters": "how many numbers the model's weights may hold",

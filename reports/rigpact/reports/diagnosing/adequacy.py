@@ -1,7 +1,8 @@
 """Find the conventions that a set of clips cannot tell apart, for any system.
 
 For example, a clip that never turns cannot show a bug in wrapping the heading. Each clip is run under the contract.
-Then every other value of every knob is replayed on that run. The margin is the largest resulting error, in tolerances.
+Then every other value of every knob is replayed on that run. The margin is the largest resulting error, in tolerances, or
+that of the first stage that is off by more than a thousand.
 The network is the system's ideal one, else the model or the recorded answers. A value that even the probe does not
 separate is not expected from the clips.
 """
@@ -23,6 +24,8 @@ Choice = tuple[str, str]
 """A knob and one of its values."""
 CLEAR_MARGIN = 10.0
 """Rounding cannot hide a difference of ten tolerances; it may hide one between one and ten."""
+CERTAIN_MARGIN = 1000.0
+"""Nothing asks for a larger margin: a value that one stage shows by so much is not measured at the others."""
 _EXHAUSTIVE_CLIPS = 12
 _ANY_ADVICE = "synthesise a probe clip: rigpact adequacy --synthesise FILE"
 
@@ -105,7 +108,7 @@ def weigh(clips: Sequence[ClipAdequacy], probe: ClipAdequacy, hints: Mapping[str
 
 
 def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAdequacy:
-    """Margins of one clip: for each value, the largest over the system's modes."""
+    """Margins of one clip: for each value, the largest over the system's modes, up to `CERTAIN_MARGIN`."""
     files = files_of(contract)
     network, drive = files.judging_network(clip, contract) or network, files.drive_of(clip)
     margins = dict.fromkeys(_others(contract), 0.0)
@@ -114,8 +117,9 @@ def measure(name: str, clip: Any, contract: Any, network: Any = None) -> ClipAde
         steps = runner.frame_limit or drive(runner.contract).steps
         trace = run_frames(runner, range(steps), name, mode)
         hypotheses = Hypotheses(Evidence(trace.frame, trace.header.fps, mode, trace.stages, drive), runner.contract)
-        for choice in margins:
-            margins[choice] = max(margins[choice], _margin(hypotheses, choice))
+        for choice, margin in margins.items():
+            if margin < CERTAIN_MARGIN:
+                margins[choice] = max(margin, _margin(hypotheses, choice))
     return ClipAdequacy(name, margins, tuple(files.limits(clip)))
 
 
@@ -131,10 +135,14 @@ def _others(contract: Any) -> Iterator[Choice]:
 
 def _margin(hypotheses: Hypotheses, choice: Choice) -> float:
     """Worst error over the stages that the choice can change; 0 for a value that this contract cannot have."""
-    knob, value = choice
-    stages = [stage for stage in hypotheses.judged if hypotheses.matters(knob, stage)]
-    errors = [hypotheses.error(stage, {knob: value}) for stage in stages]
-    return max((error.worst_finite_excess for error in errors if error is not None), default=0.0)
+    (knob, value), worst = choice, 0.0
+    for stage in hypotheses.judged:
+        error = hypotheses.error(stage, {knob: value}) if hypotheses.matters(knob, stage) else None
+        if error is not None:
+            worst = max(worst, error.worst_finite_excess)
+        if worst >= CERTAIN_MARGIN:
+            break
+    return worst
 
 
 def _smallest_set(clips: Sequence[ClipAdequacy]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings
+from rigpact.reports.diagnosing.adequacy import CERTAIN_MARGIN
 
 HALF_OVER_SINGLE = 2.0**13
 """Half precision keeps 11 bits, single precision 24: the coarsest arithmetic of an engine rounds 2^13 times as coarsely."""
@@ -24,6 +25,8 @@ def unreasonable(settings: GateSettings, file: Path) -> Iterator[Finding]:
     for table, key, value, largest, reason in (
         ("thresholds", "tolerance-factor", declared.tolerance_factor, HALF_OVER_SINGLE,
          "half precision rounds no coarser than that"),
+        ("thresholds", "adequacy-margin", declared.adequacy_margin, CERTAIN_MARGIN,
+         "what shows by so much is not measured further"),
         ("budget", "inference-margin", budget.inference_margin, SHARED_MACHINE,
          "no shared machine is slower than that, time after time"),
     ):  # fmt: skip

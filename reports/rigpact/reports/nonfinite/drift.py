@@ -35,7 +35,7 @@ from rigpact.reports.nonfinite.lanes import (
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.terminal import plain, sum_up, tracked
 
-SAMPLES = 500
+SAMPLES = 200
 """Number of frames at which the spread is measured; in a shorter run, all frames."""
 PARTED_DEG = 1.0
 """Two runs have diverged when a bone is off by this: one degree moves a hand by more than half a centimetre."""
