@@ -197,7 +197,7 @@ def _bone_summary(comparison: Comparison) -> list[dict[str, Any]]:
         {
             "bone": comparison.bones[bone] if bone < len(comparison.bones) else f"bone {bone}",
             "max_deg": _finite_or_none(deg[:, bone].max()),
-            "mean_deg": _finite_or_none(deg[:, bone].mean()),
+            "mean_deg": _finite_or_none(deg[:, bone].mean(dtype=np.float64)),
             "max_cm": None if pose.cm is None else _finite_or_none(pose.cm[:, bone].max()),
             "frame": int(frames[bone]),
             "time_s": float(frames[bone] / comparison.a.trace.header.fps),

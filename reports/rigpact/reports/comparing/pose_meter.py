@@ -89,7 +89,7 @@ def _refuse_another_clip(teacher: Targets, side: Targets) -> None:
 
 
 class PoseMeter:
-    """Collects the errors piece by piece, so that a long comparison needs no more memory than a short one."""
+    """Collects the errors piece by piece: of a long comparison only they are kept, in float32."""
 
     def __init__(self, targets: Targets, codec: Rot6d, place: slice, skeleton: Skeleton | None, six: int) -> None:
         """Allocate the arrays for all frames. place: of the six numbers of the bones in `y_out`; six: how many."""
@@ -101,7 +101,8 @@ class PoseMeter:
         self._known = np.zeros(len(targets.rows), bool)
 
     def _room(self, shape: tuple[int, int]) -> PoseError:
-        return PoseError(np.empty(shape), None if self._skeleton is None else np.empty(shape))
+        cm = None if self._skeleton is None else np.empty(shape, np.float32)
+        return PoseError(np.empty(shape, np.float32), cm)
 
     def add(self, part: slice, a: FloatArray, b: FloatArray) -> None:
         """Add the `y_out` of both sides, (T, Dy)."""
@@ -124,8 +125,10 @@ class PoseMeter:
         """The error of every frame, and the errors against the clip in the frames with a known next pose."""
         if not self._known.any():
             return self._between, None
-        a, b, last = (
-            PoseError(room.deg[self._known], None if room.cm is None else room.cm[self._known])
-            for room in self._against
-        )
+        a, b, last = map(self._where_known, self._against)
         return self._between, Baseline(self._targets.holder, frames[self._known], a, b, last)
+
+    def _where_known(self, room: PoseError) -> PoseError:
+        if self._known.all():
+            return room
+        return PoseError(room.deg[self._known], None if room.cm is None else room.cm[self._known])

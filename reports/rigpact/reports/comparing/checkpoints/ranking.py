@@ -47,12 +47,17 @@ def _means(error: PoseError) -> dict[str, float | None]:
 
 
 def _mean(values: FloatArray) -> float | None:
-    mean = float(values.mean()) if values.size else np.nan
+    mean = float(values.mean(dtype=np.float64)) if values.size else np.nan
     return mean if np.isfinite(mean) else None
 
 
+def _of_frames(error: PoseError) -> FloatArray:
+    """The mean over the bones in each frame, (T,) degrees."""
+    return np.asarray(error.deg.mean(axis=1, dtype=np.float64))
+
+
 def _nearer(baseline: Baseline) -> dict[str, int]:
-    a, b = baseline.a.deg.mean(axis=1), baseline.b.deg.mean(axis=1)
+    a, b = _of_frames(baseline.a), _of_frames(baseline.b)
     return {"a": int((a < b).sum()), "b": int((b < a).sum())}
 
 
@@ -90,7 +95,7 @@ def _bone(names: Sequence[str], row: int) -> str:
 
 def _parting(baseline: Baseline, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The stretches in which one side is nearer to the clip than the other by most, the widest gap first."""
-    gap = baseline.a.deg.mean(axis=1) - baseline.b.deg.mean(axis=1)
+    gap = _of_frames(baseline.a) - _of_frames(baseline.b)
     left = np.where(np.isfinite(gap), np.abs(gap), 0.0)
     for _ in range(_STRETCHES):
         peak = int(left.argmax())
