@@ -28,7 +28,7 @@ def inputs(subject: Subject, place: Place) -> Iterator[Reading]:
         yield from _late(subject, name)
         yield from _offset(subject, name)
         yield from _scaled(subject, name)
-        for group in groups_of(subject.contract.fields(name)):
+        for group in filter(partial(subject.can_mend, name), groups_of(subject.contract.fields(name))):
             yield from _elsewhere(subject, name, group)
             yield from _inverted(subject, name, group)
             yield from _with_constants(subject, name, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
@@ -205,6 +205,24 @@ class Subject:
         if near is None or near:
             yield from other_answers(self.stage, self.frames, near)
 
+    def can_mend(self, name: str, group: Group) -> bool:
+        """Whether other numbers in a slice of an input may bring enough of the stage near to what was recorded.
+
+        They cannot where too many channels are off that do not change with the slice, whatever stands there.
+        """
+        few = slice(None) if self._few is None else self._few
+        left = self._apart_roughly(self.replayed[few], few)
+        for moved in _UNLIKE:
+            rows = self.inputs[name].astype(np.float64)
+            rows[:, group.range] = moved(rows[:, group.range])
+            changed = replace(self.evidence, recorded={**self.evidence.recorded, **_stored({name: rows})})
+            evidence = changed if self._few is None else changed.at_rows(self._few)
+            trial = self._rows(ReplayedFrames(evidence, self.contract))
+            if trial is None:
+                return True
+            left[:, np.any(trial != self.replayed[few], axis=0)] = False
+        return self._are_few(left)
+
     def _is_near(self, evidence: Evidence, contract: Any, few: Sequence[int]) -> bool:
         rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))
         return rows is None or self._fits_roughly(rows, few)
@@ -217,17 +235,30 @@ class Subject:
         return None if rows is None or rows.shape[1] != self.recorded.shape[1] else rows
 
     def _fits_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> bool:
+        return self._are_few(self._apart_roughly(rows, few))
+
+    @staticmethod
+    def _are_few(apart: NDArray[np.bool_]) -> bool:
+        return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
+
+    def _apart_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> NDArray[np.bool_]:
         recorded = self.recorded[few]
         near = np.maximum(self.bound[few], ROUGHLY * np.nanmax(np.abs(self.recorded), axis=0))
         with np.errstate(invalid="ignore"):
             apart = np.abs(rows - recorded) > near
             if self.stage.measure.has_signless_quaternions:
                 apart &= np.abs(rows + recorded) > near
-        return bool(np.count_nonzero(apart) <= (1.0 - NEARLY) * apart.size)
+        return np.asarray(apart)
 
 
 Change = Callable[[Subject], Mapping[str, FloatArray]]
 """What is done to inputs of a stage before it is computed: the changed ones by name, (T, width)."""
+
+
+_UNLIKE: tuple[Callable[[FloatArray], FloatArray], ...] = (
+    partial(np.full_like, fill_value=np.nan), lambda values: -values - 1.0, lambda values: values + 1000.0,
+)  # fmt: skip
+"""What no number of a slice looks like; a clamp or a threshold may swallow one of them."""
 
 
 def _stored(changed: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
