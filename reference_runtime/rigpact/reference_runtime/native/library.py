@@ -70,6 +70,10 @@ def _typed(loaded: c.CDLL) -> c.CDLL:
     loaded.rigpact_plan_run.argtypes = (c.c_void_p, *(c.c_int,) * 4)
     loaded.rigpact_plan_delete.argtypes = (c.c_void_p,)
     loaded.rigpact_plan_run.restype = loaded.rigpact_plan_delete.restype = None
+    for task, arrays in (("compose", 3), ("decode", 2)):
+        for ending in ("f32", "f64"):
+            call = getattr(loaded, f"rigpact_{task}_{ending}")
+            call.restype, call.argtypes = c.c_int64, (*(c.c_void_p,) * (1 + arrays), c.c_int64, c.c_void_p)
     for name in ("begin", "delete", "memory"):
         getattr(loaded, f"rigpact_crowd_{name}").argtypes = (c.c_void_p,)
     for name in ("begin", "delete", "seed", "finish"):
