@@ -118,7 +118,7 @@ class Plan:
         arrays = [_array(*each) for each in lists], _array(c.c_double, numbers)
         self._kept = tables.kept, arrays
         most_reads = max((len(step.reads) for _, step in steps), default=0)
-        return self._call.rigpact_plan(*arrays[0], arrays[1], characters, max(tables.widths), most_reads)
+        return self._call.rigpact_plan(*arrays[0], arrays[1], characters, max(tables.widths, default=1), most_reads)
 
     def run(self, frames: LiveFrames, count: int) -> None:
         """Compute the next frames of these."""
