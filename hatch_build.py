@@ -39,7 +39,7 @@ def compiled(folder: Path = PACKAGE) -> list[Path]:
     for name, own in wanted.items():
         out = folder / f"{name}{known['ENDING']}"
         words = [compiler, *FLAGS, *own, "-shared", "-fPIC", *LINKED, f'-DRIGPACT_SOURCES="{sources}"']
-        if _ran([*words, f"-I{CPP / 'include'}", str(CPP / "native" / "crowd.cpp")], out):
+        if _ran([*words, f"-I{CPP / 'include'}", *map(str, known["sources"](CPP))], out):
             made.append(out)
     return made
 

@@ -15,8 +15,11 @@ import torch
 
 from rigpact.contract import Contract, load_contract
 from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, RawClip, read_clip, run_frames
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
+from rigpact.reference_runtime.native.plan import NativeFrames
 from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
 from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, NativeLoop
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, clip_rows
@@ -146,6 +149,25 @@ def test_lockstep_beside_the_bare_network(benchmark: Any, demo_bundle: Path, mat
     costs = per_frame({"session.run": scene.bare(RUNS), "lockstep": crowd.advance}, frames=1, rounds=200)
     told(costs, "lockstep", "session.run", f"free-run frame, {RUNS} runs in lockstep, {engine}, {math}", CROWD[engine])
     benchmark(crowd.advance)
+
+
+@pytest.mark.parametrize("runs", [1, RUNS])
+def test_a_declared_contract_beside_numpy(benchmark: Any, runs: int) -> None:
+    """Twenty-three stages of learned motion matching: the stages alone, its networks' answers come from the clip."""
+    contract = open_contract(
+        ContractFiles(Path(__file__).parents[2] / "fixtures/contracts/learned_motion_matching.toml")
+    )
+    rng, graph, rounds = np.random.default_rng(0), contract.system.graph, 200
+    clip = {
+        name: rng.normal(0.0, 0.1, (60, contract.fields(name).width)).astype(np.float32)
+        for name in (*graph.given, *graph.answers)
+    }
+    native, by_numpy = (
+        kind(contract, [ClipDrive(clip)] * runs, None, 2 * rounds, "free") for kind in (NativeFrames, LiveFrames)
+    )
+    costs = per_frame({"native": native.step, "numpy": by_numpy.step}, frames=1, rounds=rounds)
+    told(costs, "native", "numpy", f"stages of a declared contract, {runs} at once, native beside numpy", 0.2)
+    benchmark.pedantic(native.step, rounds=20)
 
 
 def test_one_run_beside_its_rivals(benchmark: Any, demo_bundle: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_enumerations_are_those_of_the_knobs():
 def test_every_header_compiles_alone(any_compiler, tmp_path):
     """An engine programmer includes a single header."""
     folder = copy_headers(tmp_path)
-    names = sorted(path.name for path in folder.glob("*.hpp"))
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.hpp"))
     source = tmp_path / "all.cpp"
     for traced in (0, 1):
         for order in (names, names[::-1]):

@@ -19,6 +19,7 @@ from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, Replay
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions
 from rigpact.reference_runtime.native import library as loading
+from rigpact.reference_runtime.native.sources import sources
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
 from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import (
@@ -218,11 +219,17 @@ def built(source, out, *flags, include=None):
     return out
 
 
-def crowd_of(cpp, out, *flags):
-    """crowd.cpp of a folder of sources, with the hash of the true ones."""
+def library_of(cpp, out, *flags):
+    """The library of a folder of sources, with the hash of the true ones."""
     hashed = loading.sources_sha256(loading.headers_folder().parent)
-    words = (*flags, f'-DRIGPACT_SOURCES="{hashed}"')
-    return loading._loaded(built(cpp / "native" / "crowd.cpp", out, *words, include=cpp / "include"))
+    hidden = "-fvisibility=hidden"  # as installed: or tables of two loaded libraries become one
+    first, *others = map(str, sources(cpp))
+    return built(first, out, *flags, hidden, f'-DRIGPACT_SOURCES="{hashed}"', *others, include=cpp / "include")
+
+
+def crowd_of(cpp, out, *flags):
+    """The same, loaded."""
+    return loading._loaded(library_of(cpp, out, *flags))
 
 
 EXACT = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")

@@ -127,7 +127,12 @@ def test_the_source_distribution_holds_what_is_compiled_and_nothing_compiled(che
     with tarfile.open(path) as sources:
         names = sources.getnames()
     assert not any(name.endswith((".so", ".dll")) for name in names)
-    for name in ("hatch_build.py", "reference_runtime/cpp/native/crowd.cpp"):
+    for name in (
+        "hatch_build.py",
+        "reference_runtime/cpp/native/crowd.cpp",
+        "reference_runtime/cpp/native/plan.cpp",
+        "reference_runtime/cpp/native/geometry.cpp",
+    ):
         assert any(each.endswith(f"/{name}") for each in names)
 
 

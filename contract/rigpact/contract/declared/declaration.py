@@ -330,7 +330,7 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
     return Stage(
         use.stage, layout, needs, built.compute, built.bound, tuple(use.knobs), built.measure,
         is_answer=built.is_answer, is_propagated=built.is_propagated, source=_answered_by(use) if built.is_answer else "",
-        reach=built.reach,
+        reach=built.reach, planned=built.planned,
     )  # fmt: skip
 
 

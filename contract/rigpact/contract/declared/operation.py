@@ -19,6 +19,7 @@ from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.plan import Planned
 from rigpact.contract.systems.stage import RAW, Bound, Compute, Frames, Measure
 from rigpact.contract.systems.system import NetworkBinding
 
@@ -44,7 +45,7 @@ class Built:
     """What an operation makes of one use: the fields of its result, how it is computed, how far rounding moves it.
 
     reach: how many frames back and ahead it looks. is_answer: a network gives it. is_propagated: its bound holds
-    what the bounds of its inputs lead to.
+    what the bounds of its inputs lead to. planned: the same as a step in C++, where there is one.
     """
 
     fields: FieldLayout
@@ -54,6 +55,7 @@ class Built:
     measure: Measure = RAW
     is_answer: bool = False
     is_propagated: bool = False
+    planned: Planned | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +77,19 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A place where sides differ; without a knob where only one reading is left."""
+    """A place where sides differ; without a knob where only one reading is left: `word` is its name."""
 
     only: Any = None
     knob: Knob | None = None
+    word: str = ""
 
     def of(self, frames: Frames) -> Any:
         """What the reading does that the conventions of an evaluation choose."""
         return self.only if self.knob is None else frames.pick(self.knob)
+
+    def word_of(self, frames: Frames) -> str:
+        """The name of that reading."""
+        return self.word if self.knob is None else str(frames.contract.conventions[self.knob.name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +102,10 @@ class Number:
     def of(self, frames: Frames) -> FloatArray:
         """The numbers under the conventions of an evaluation, float64."""
         return np.asarray(self.reading.of(frames)(frames.numbers[self.path]))
+
+    def row(self, frames: Frames, width: int) -> FloatArray:
+        """The same, one for each of `width` channels."""
+        return np.broadcast_to(self.of(frames).reshape(-1), (width,))
 
 
 @dataclass(frozen=True)
@@ -192,7 +203,8 @@ class Use:
         if shows is not None:
             effects = _that_differ(effects, shows)
         if len(effects) == 1:
-            return Choice(next(iter(effects.values())))
+            [(word, only)] = effects.items()
+            return Choice(only, word=word)
         renamed = self.table.get("knobs", {}).get(key)
         words, code = hints or {}, self.code.get(key, {})
         both = {value: replace(code[value], words=words.get(value, "")) for value in effects if value in code}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.plan import Planned
 
 
 class Frames(Protocol):
@@ -121,6 +122,7 @@ class Stage:
     driven_ahead: in a run that a clip drives, the stage holds what the clip gives so many frames later; where that frame is not
     recorded, nobody can know it.
     is_answer: the network gives it. source: what gives it, for people. reach: how many frames back and ahead it looks.
+    planned: the same computation as a step of a plan.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Stage:
     is_answer: bool = False
     source: str = ""
     reach: tuple[int, int] | Callable[[Any], tuple[int, int]] = (0, 0)
+    planned: Planned | None = None
 
     @property
     def every_knob(self) -> tuple[Knob, ...]:

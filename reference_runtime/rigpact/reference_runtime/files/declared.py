@@ -115,7 +115,7 @@ class DeclaredFiles:
         self, contract: Any, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
     ) -> Any:
         """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
-        return DeclaredLockstep(contract, network, clip, starts, frames)
+        return DeclaredLockstep(contract, network, clip, starts, frames, engine)
 
     def write(self, out: Path, trace: Trace, contract: Any, clip: Any, model: str) -> None:
         """Write a run in the system's own format; UnusableInput if it has no format for that file name."""

@@ -15,7 +15,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import SystemContract
 from rigpact.reference_runtime.files.runner import RunOptions, Stages
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, free_run, run_clip
-from rigpact.reference_runtime.native.library import EngineUse
+from rigpact.reference_runtime.native.drawn import engine_for
+from rigpact.reference_runtime.native.library import Engine, EngineUse
+from rigpact.reference_runtime.native.plan import NativeFrames
 from rigpact.reference_runtime.network import InputAlignment
 
 
@@ -47,7 +49,9 @@ class DeclaredRun:
     def __init__(self, contract: SystemContract, network: Any, clip: DeclaredClip, options: RunOptions) -> None:
         """UnusableInput if the system does not have the mode, or if nothing gives the network's answers."""
         refuse_mode(contract, options)
-        self.contract, self.mode, self.engine = contract, options.mode, EngineUse()
+        is_free = options.mode == "free"
+        self.contract, self.mode = contract, options.mode
+        self.engine = engine_for(contract, options.engine) if is_free else EngineUse()
         self.fps = contract.fps or clip.fps
         self.alignments: set[InputAlignment] = set()
         self.network = None if isinstance(network, RecordedAnswers) else network
@@ -59,9 +63,11 @@ class DeclaredRun:
 
     @cached_property
     def _stages(self) -> Stages:
-        run = run_clip if self.mode == "teacher" else free_run
         with np.errstate(all="ignore"):  # values that are not finite are reported later, without numpy's warnings
-            return run(self.contract, self._known, self.network, self._count).stages
+            if self.mode == "teacher":
+                return run_clip(self.contract, self._known, self.network, self._count).stages
+            frames = frames_of(self.engine)
+            return free_run(self.contract, self._known, self.network, self._count, frames).stages
 
     def step(self) -> Stages:
         """The stages of the next frame."""
@@ -79,8 +85,9 @@ class DeclaredLockstep:
     """Free runs from several starts at once; `step` returns every stage with a leading axis of runs."""
 
     def __init__(
-        self, contract: SystemContract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int
-    ) -> None:
+        self, contract: SystemContract, network: Any, clip: DeclaredClip, starts: FloatArray, frames: int,
+        engine: Engine = "auto",
+    ) -> None:  # fmt: skip
         """starts: (R, width) first rows of the fed-back stage."""
         known = known_rows(contract, network, clip)
         carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
@@ -90,7 +97,8 @@ class DeclaredLockstep:
             own[0] = start
             drives.append(ClipDrive({**known, carried: own}))
         evaluate = None if isinstance(network, RecordedAnswers) else network
-        self._frames = LiveFrames(contract, drives, evaluate, frames, "free")
+        kind = frames_of(engine_for(contract, engine))
+        self._frames = kind(contract, drives, evaluate, frames, "free")
         self._names = contract.system.graph.names
 
     def step(self) -> Stages:
@@ -100,11 +108,16 @@ class DeclaredLockstep:
         return {name: rows for name, rows in known.items() if rows is not None}
 
 
+def frames_of(engine: EngineUse) -> type[LiveFrames]:
+    """What computes the frames of a free run."""
+    return NativeFrames if engine.name == "native" else LiveFrames
+
+
 def refuse_mode(contract: SystemContract, options: RunOptions) -> None:
     """UnusableInput if a declared system cannot make the run."""
     system = contract.system
-    if options.engine == "native":
-        raise UnusableInput("--engine native", f"{system.title}, which has no loop in C++", "auto or numpy")
+    if options.engine == "native" and options.mode != "free":
+        raise UnusableInput("--engine native", "another run than a free run", "--mode free, or --engine auto")
     if options.mode == "free" and not system.graph.feeds_itself:
         raise UnusableInput("a free run", f"{system.title}, which does not feed itself", "a run that a clip drives")
     if options.mode == "playback":

@@ -61,21 +61,23 @@ def run_clip(contract: SystemContract, known: Rows, network: Any = None, count: 
     return _trace(contract, "teacher", {name: frames.get(name) for name in contract.system.graph.names})
 
 
-def free_run(contract: SystemContract, known: Rows, network: Any, count: int) -> Trace:
+def free_run(
+    contract: SystemContract, known: Rows, network: Any, count: int, frames: type[LiveFrames] | None = None
+) -> Trace:
     """`count` frames of a system that feeds itself, from the clip's first frame; other inputs loop over the clip."""
-    return run_lanes(contract, [known], network, count, "free")[0]
+    return run_lanes(contract, [known], network, count, "free", frames)[0]
 
 
 def run_lanes(
-    contract: SystemContract, clips: Sequence[Rows], network: Any, count: int, mode: Mode = "free"
-) -> list[Trace]:
-    """One run per clip, all in lockstep: one call of the network per frame for all runs."""
+    contract: SystemContract, clips: Sequence[Rows], network: Any, count: int, mode: Mode = "free",
+    kind: type[LiveFrames] | None = None,
+) -> list[Trace]:  # fmt: skip
+    """One run per clip, all in lockstep: one call of the network per frame for all runs. kind: what computes the frames."""
     graph = contract.system.graph
     drives = [_checked(graph, known) for known in clips]
     _refuse_impossible(contract, drives, count, mode)
-    frames = LiveFrames(contract, drives, network, count, mode)
-    for _ in range(count):
-        frames.step()
+    frames = (kind or LiveFrames)(contract, drives, network, count, mode)
+    frames.run(count)
     return [
         _trace(contract, mode, {name: frames.history(name, lane) for name in graph.names}) for lane in range(len(clips))
     ]
@@ -111,7 +113,7 @@ def _trace(contract: SystemContract, mode: Mode, stages: Mapping[str, FloatArray
 class LiveFrames:
     """The stages of active runs: one row per run, all at the same frame.
 
-    All frames so far are kept. Functions of stages receive this object as their frames: see
+    All frames so far are kept: (count, runs, width) by stage. Functions of stages receive this object as their frames: see
     `rigpact.contract.systems.stage.Frames`.
     """
 
@@ -121,11 +123,16 @@ class LiveFrames:
         """Make room for `count` frames; nothing is computed yet."""
         self.contract, self.mode, self.fps = contract, mode, contract.fps or 1.0
         self.frame: NDArray[np.int64] = np.full(len(drives), -1)
-        self._drives, self._network, self._count = drives, network, count
+        self.drives, self.count, self._network = drives, count, network
         self._graph: Graph = contract.system.graph
-        self._kept: dict[str, FloatArray] = {}
+        self.kept: dict[str, FloatArray] = {}
         self._computed: set[str] = set()
         self._parts: dict[Any, Any] = {}
+
+    def run(self, count: int) -> None:
+        """Compute the next frames."""
+        for _ in range(count):
+            self.step()
 
     def step(self) -> None:
         """Compute every stage of the next frame, except stages with unknown inputs."""
@@ -137,9 +144,9 @@ class LiveFrames:
                     rows = self._rows(stage)
             except NotKnown:
                 continue
-            if stage.name not in self._kept:
-                self._kept[stage.name] = np.full((self._count, *rows.shape), np.nan, np.float32)
-            self._kept[stage.name][self.frame[0]] = rows
+            if stage.name not in self.kept:
+                self.kept[stage.name] = np.full((self.count, *rows.shape), np.nan, np.float32)
+            self.kept[stage.name][self.frame[0]] = rows
             self._computed.add(stage.name)
 
     def _rows(self, stage: Stage) -> FloatArray:
@@ -156,21 +163,21 @@ class LiveFrames:
 
     def _clip(self, stage: str, frame: int) -> FloatArray | None:
         """The clips' rows of a stage at a frame, one per run. A free run loops its clip; a teacher run ends with it."""
-        if any(drive.rows(stage) is None for drive in self._drives):
+        if any(drive.rows(stage) is None for drive in self.drives):
             return None
-        ends = frame >= min(drive.steps for drive in self._drives) and self.mode != "free"
-        return None if ends else np.stack([drive.given[stage][frame % drive.steps] for drive in self._drives])
+        ends = frame >= min(drive.steps for drive in self.drives) and self.mode != "free"
+        return None if ends else np.stack([drive.given[stage][frame % drive.steps] for drive in self.drives])
 
     def history(self, stage: str, lane: int) -> FloatArray | None:
         """A stage of one run at every frame, (count, width); None if it was never known."""
-        rows = self._kept.get(stage)
+        rows = self.kept.get(stage)
         return None if rows is None else rows[:, lane]
 
     def __getitem__(self, stage: str) -> FloatArray:
         """The stage at this frame, (runs, width)."""
         if stage not in self._computed:
             raise NotKnown(stage)
-        rows: FloatArray = self._kept[stage][self.frame[0]]
+        rows: FloatArray = self.kept[stage][self.frame[0]]
         return rows
 
     def get(self, stage: str) -> FloatArray | None:
@@ -184,8 +191,8 @@ class LiveFrames:
         the clip.
         """
         wanted = int(self.frame[0]) + lag
-        if wanted >= 0 and lag <= 0 and stage in self._kept:
-            return np.asarray(self._kept[stage][wanted]) if lag else self[stage]
+        if wanted >= 0 and lag <= 0 and stage in self.kept:
+            return np.asarray(self.kept[stage][wanted]) if lag else self[stage]
         ahead = self._clip(stage, wanted) if lag > 0 else None
         if ahead is not None:
             return ahead
@@ -210,9 +217,9 @@ class LiveFrames:
     @property
     def drive(self) -> ClipDrive:
         """The clip of a single run; `NotKnown` if there are several runs, because each has its own clip."""
-        if len(self._drives) > 1:
+        if len(self.drives) > 1:
             raise NotKnown("clip")
-        return self._drives[0]
+        return self.drives[0]
 
     def pick(self, knob: Knob) -> Any:
         """The effect of the value that the conventions choose for a knob."""

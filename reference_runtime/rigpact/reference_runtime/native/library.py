@@ -1,6 +1,6 @@
 """The compiled loop: finding it, and refusing one that does not belong to these sources.
 
-`hatch_build.py` compiles `cpp/native/crowd.cpp` beside this module when rigpact is installed and a compiler is there, once
+`hatch_build.py` compiles `cpp/native/*.cpp` beside this module when rigpact is installed and a compiler is there, once
 for every processor and once for those with AVX2. The library carries the hash of the sources that it was made from.
 """
 
@@ -64,6 +64,16 @@ def _typed(loaded: c.CDLL) -> c.CDLL:
     loaded.rigpact_crowd.argtypes = (c.c_void_p, c.c_void_p, c.c_double, c.c_int, c.c_int, c.c_void_p)
     loaded.rigpact_crowd_seed.argtypes = (c.c_void_p, c.c_void_p, c.c_void_p, c.c_int)
     loaded.rigpact_crowd_finish.argtypes = (c.c_void_p, c.c_int)
+    loaded.rigpact_operation_number.argtypes = (c.c_char_p,)
+    loaded.rigpact_plan.restype = c.c_void_p
+    loaded.rigpact_plan.argtypes = (*(c.c_void_p,) * 5, *(c.c_int,) * 3)
+    loaded.rigpact_plan_run.argtypes = (c.c_void_p, *(c.c_int,) * 4)
+    loaded.rigpact_plan_delete.argtypes = (c.c_void_p,)
+    loaded.rigpact_plan_run.restype = loaded.rigpact_plan_delete.restype = None
+    for task, arrays in (("compose", 3), ("decode", 2)):
+        for ending in ("f32", "f64"):
+            call = getattr(loaded, f"rigpact_{task}_{ending}")
+            call.restype, call.argtypes = c.c_int64, (*(c.c_void_p,) * (1 + arrays), c.c_int64, c.c_void_p)
     for name in ("begin", "delete", "memory"):
         getattr(loaded, f"rigpact_crowd_{name}").argtypes = (c.c_void_p,)
     for name in ("begin", "delete", "seed", "finish"):

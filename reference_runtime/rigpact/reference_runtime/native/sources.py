@@ -10,9 +10,14 @@ STEM = "rigpact_native"
 ENDING = ".dll" if os.name == "nt" else ".so"
 
 
+def sources(cpp: Path) -> list[Path]:
+    """The files that are compiled."""
+    return sorted((cpp / "native").glob("*.cpp"))
+
+
 def sources_sha256(cpp: Path) -> str:
-    """The hash of what the library is compiled from: every header, and crowd.cpp; line endings do not count."""
-    files = [*sorted((cpp / "include" / "rigpact").glob("*.hpp")), cpp / "native" / "crowd.cpp"]
+    """The hash of what the library is compiled from, headers and sources; line endings do not count."""
+    files = [*sorted((cpp / "include" / "rigpact").rglob("*.hpp")), *sources(cpp)]
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")

@@ -1,7 +1,8 @@
 """Six numbers to a rotation and back: reproject, decode, compose.
 
 A `Rot6d` is built once from the conventions; its methods take flat (..., 6·B) vectors of any length. Long arrays go through
-bound_rotations.py block by block. Not here: the order of the numbers (six_numbers.py).
+bound_rotations.py block by block, or through the compiled library, to the same bits. Not here: the order of the numbers
+(six_numbers.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.native import geometry as native
 from rigpact.reference_runtime.operations.bound_rotations import Composition, Decoding, Reprojection
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.operations.lanes import blocks, pour
@@ -44,11 +46,20 @@ class Rot6d(SixNumbers):
         """
         rows = _rows(flat)
         result = np.empty((len(rows), rows.shape[1] // 6, 3, 3), rows.dtype)
+        if not native.computed("decode", self.native_form, (rows,), result, self._decoded):
+            self._decode_into(result, rows)
+        return result.reshape(*flat.shape[:-1], -1, 3, 3)
+
+    def _decode_into(self, result: FloatArray, rows: FloatArray) -> None:
         for block, operation in _in_blocks(self, Decoding, rows):
             operation.held[...] = self.lanes(rows[block])
             operation()
             result[block] = operation.matrices.transpose(2, 3, 0, 1)
-        return result.reshape(*flat.shape[:-1], -1, 3, 3)
+
+    def _decoded(self, rows: FloatArray) -> FloatArray:
+        result = np.empty((len(rows), 1, 3, 3), rows.dtype)
+        self._decode_into(result, rows)
+        return result.reshape(len(rows), 9)
 
     @QUIETLY
     def decode_to_quat(self, flat: FloatArray) -> FloatArray:
@@ -62,15 +73,30 @@ class Rot6d(SixNumbers):
         return result.reshape(*flat.shape[:-1], -1, 4)
 
     @QUIETLY
-    def compose(self, delta: FloatArray, previous: FloatArray) -> FloatArray:
-        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded."""
+    def compose(self, delta: FloatArray, previous: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded; into `out`, an array like the delta, if given."""
         rows, before = _rows(delta), _rows(np.broadcast_to(previous, delta.shape))
-        result = np.empty(rows.shape, rows.dtype)
+        result = np.empty(rows.shape, rows.dtype) if out is None else _rows(out)
+        if not native.computed("compose", self.native_form, (rows, before), result, self._composed):
+            self._compose_into(result, rows, before)
+        return result.reshape(delta.shape)
+
+    def _compose_into(self, result: FloatArray, rows: FloatArray, before: FloatArray) -> None:
         for block, operation in _in_blocks(self, Composition, rows):
             operation.delta[...], operation.previous[...] = self.lanes(rows[block]), self.lanes(before[block])
             operation()
             pour(operation.result, self.lanes(result[block]))
-        return result.reshape(delta.shape)
+
+    def _composed(self, rows: FloatArray, before: FloatArray) -> FloatArray:
+        result = np.empty(rows.shape, rows.dtype)
+        self._compose_into(result, rows, before)
+        return result
+
+    @property
+    def native_form(self) -> native.SixForm:
+        """The same conventions for C++."""
+        is_second_first = self.cross_order == (self.second, self.first)
+        return native.SixForm(self.first, self.second, self.is_interleaved, self.are_rows, is_second_first)
 
     def decode_as_is(self, flat: FloatArray) -> FloatArray:
         """Turn (..., 6·B) into (..., B, 3, 3) without Gram–Schmidt: the defect of an engine that does not reproject."""

@@ -79,7 +79,7 @@ class SixNumbers:
     def __init__(self, conventions: Conventions) -> None:
         """Look every convention up once."""
         self._packing = PACKING[conventions.rot6d_packing]
-        self.are_rows = self._packing.are_rows
+        self.are_rows, self.is_interleaved = self._packing.are_rows, conventions.rot6d_packing == "interleaved"
         names = "xy" if self.are_rows else conventions.rot6d_columns
         self.first, self.second = ("xyz".index(name) for name in names)
         self.derived = 3 - self.first - self.second

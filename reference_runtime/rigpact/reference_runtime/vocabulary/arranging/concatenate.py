@@ -13,6 +13,7 @@ from rigpact.contract.declared.operation import Built, Choice, Input, Operation,
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
@@ -36,10 +37,14 @@ def build(use: Use) -> Built:
         moved = [of_same_frame(upstream, name, (len(rows), fields[name].width)) for name in order]
         return np.hstack(moved)[:, _INTERLEAVED[nesting.of(frames)]([fields[name] for name in order])]
 
-    interleaved = use.table.get("layout") == "interleaved"
-    return Built(
-        interleaved_fields(use.inputs) if interleaved else joined_fields(use.inputs), compute, bound, is_propagated=True
-    )
+    def planned(frames: Frames) -> Step:
+        order = knob.of(frames)
+        widths = [fields[name].width for name in order]
+        places = np.arange(sum(widths))[_INTERLEAVED[nesting.of(frames)]([fields[name] for name in order])]
+        return moved([Read(name) for name in order], widths, places)
+
+    layout = (interleaved_fields if use.table.get("layout") == "interleaved" else joined_fields)(use.inputs)
+    return Built(layout, compute, bound, is_propagated=True, planned=planned)
 
 
 def _nesting(use: Use) -> Choice:

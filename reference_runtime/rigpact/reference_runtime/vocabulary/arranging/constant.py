@@ -13,6 +13,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Choice, Number, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -37,12 +38,17 @@ def build(use: Use) -> Built:
         _refuse_width(use, taken, own)
         order = _by_position(use, own, use.value_of(taken))
 
-    def compute(frames: Frames) -> FloatArray:
+    def row(frames: Frames) -> FloatArray:
         numbers = np.asarray(taken.of(frames)).reshape(-1)
-        row = np.broadcast_to(numbers, (len(own),)) if numbers.size == 1 else numbers[order.of(frames)]
-        return stored(np.broadcast_to(row, (len(frames[source.name]), len(own))))
+        return np.broadcast_to(numbers, (len(own),)) if numbers.size == 1 else numbers[order.of(frames)]
 
-    return Built(source.fields, compute, exact)
+    def compute(frames: Frames) -> FloatArray:
+        return stored(np.broadcast_to(row(frames), (len(frames[source.name]), len(own))))
+
+    def planned(frames: Frames) -> Step:
+        return Step("constant", (), numbers=row(frames))
+
+    return Built(source.fields, compute, exact, planned=planned)
 
 
 def _by_name(use: Use, own: list[str], names: Sequence[str], numbers: FloatArray) -> Choice:

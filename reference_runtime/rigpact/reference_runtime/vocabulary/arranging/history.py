@@ -13,6 +13,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
 from rigpact.reference_runtime.vocabulary.arranging.concatenate import orders_of
@@ -65,7 +66,16 @@ def build(use: Use) -> Built:
         moved = {name: of_any_frame(upstream, name, (len(rows), width)) for name, width in widths.items()}
         return np.hstack(layout.of(frames)([[moved[name]] * length for name in terms.of(frames)]))
 
-    return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        places, word = ages(length, order.of(frames), delay.of(frames)), start.of(frames)
+        sizes = {each.name: each.fields.width for each in use.inputs}
+        reads = [Read(name, -age, word) for name in terms.of(frames) for age in places]
+        every = [sizes[read.stage] for read in reads]
+        numbered = np.split(np.arange(sum(every))[None], np.cumsum(every)[:-1], axis=1)
+        blocks = [numbered[first : first + length] for first in range(0, len(reads), length)]
+        return moved(reads, every, np.hstack(layout.of(frames)(blocks))[0])
+
+    return Built(_fields(use, length), compute, bound, reach=(length, 0), is_propagated=True, planned=planned)
 
 
 def _fields(use: Use, length: int) -> FieldLayout:

@@ -11,6 +11,7 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknow
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
@@ -37,7 +38,10 @@ def build(use: Use) -> Built:
         moved = of_same_frame(upstream, source.name, (len(rows), source.fields.width))
         return moved[:, knob.of(frames)]
 
-    return Built(_laid_end_to_end(chosen), compute, bound, is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        return moved([Read(source.name)], [source.fields.width], knob.of(frames))
+
+    return Built(_laid_end_to_end(chosen), compute, bound, is_propagated=True, planned=planned)
 
 
 def _found(use: Use, names: Sequence[str], place: tuple[Token, ...]) -> list[Field]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Reading, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -60,7 +61,12 @@ def build(use: Use) -> Built:
         """The same with the sizes of the numbers: nothing cancels."""
         return np.asarray(combined(frames)(np.abs(wide(frames, source.name)), *map(np.abs, parts(frames))))
 
-    return Built(source.fields, compute, sum_of(3, terms))
+    def planned(frames: Frames) -> Step:
+        word = own_order if order is None else order.word_of(frames)
+        rows = [np.broadcast_to(part, (width,)) for part in parts(frames)]
+        return Step("affine", (Read(source.name),), (list(_ORDERS).index(word),), np.concatenate(rows))
+
+    return Built(source.fields, compute, sum_of(3, terms), planned=planned)
 
 
 def _of(number: Number | None, frames: Frames, neutral: float) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -39,9 +40,13 @@ def build(use: Use) -> Built:
     def compute(frames: Frames) -> FloatArray:
         return stored(reduce(np.add, parts(frames)))
 
-    return Built(
-        use.inputs[0].fields, compute, sum_of(len(names) + 1, lambda frames: reduce(np.add, map(np.abs, parts(frames))))
-    )
+    def terms(frames: Frames) -> FloatArray:
+        return reduce(np.add, map(np.abs, parts(frames)))
+
+    def planned(frames: Frames) -> Step:
+        return Step("blend", tuple(map(Read, names)), (len(names),), weights.row(frames, len(names)))
+
+    return Built(use.inputs[0].fields, compute, sum_of(len(names) + 1, terms), planned=planned)
 
 
 OPERATION = Operation(

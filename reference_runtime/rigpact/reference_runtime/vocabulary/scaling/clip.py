@@ -7,6 +7,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, stretched
 from rigpact.reference_runtime.operations.precision import stored
@@ -43,7 +44,12 @@ def build(use: Use) -> Built:
         sizes = sum(np.abs(number.of(frames).reshape(-1)) for number in (low, high))
         return np.asarray(gamma(6) * (1.0 + np.abs(wide(frames, source.name))) * sizes)
 
-    return Built(source.fields, compute, bound)
+    def planned(frames: Frames) -> Step:
+        rows = [number.row(frames, width) for number in (low, high)]
+        how = list(CLIPPED).index(knob.word_of(frames))
+        return Step("clip", (Read(source.name),), (how,), np.concatenate(rows))
+
+    return Built(source.fields, compute, bound, planned=planned)
 
 
 OPERATION = Operation(

@@ -6,6 +6,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
 from rigpact.reference_runtime.operations.precision import stored
@@ -33,7 +34,11 @@ def build(use: Use) -> Built:
     count = source.fields.width // size
     names = names if len(names) == count else [f"{use.stage}_{place}" for place in range(count)]
     layout = FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
-    return Built(layout, compute, bound)
+
+    def planned(frames: Frames) -> Step:
+        return Step("norm", (Read(source.name),), (list(LENGTHS).index(measure.word_of(frames)), size))
+
+    return Built(layout, compute, bound, planned=planned)
 
 
 OPERATION = Operation(

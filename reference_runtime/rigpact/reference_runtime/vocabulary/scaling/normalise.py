@@ -9,6 +9,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
 from rigpact.reference_runtime.operations.precision import stored
@@ -62,7 +63,12 @@ def build(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
             moved = apply(moved, *sizes)
         return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
 
-    return Built(source.fields, compute, bound)
+    def planned(frames: Frames) -> Step:
+        rows = [np.broadcast_to(row, (width,)) for row in statistics(frames)]
+        name = "normalise" if sign < 0.0 else "denormalise"
+        return Step(name, (Read(source.name),), (times.of(frames),), np.concatenate(rows))
+
+    return Built(source.fields, compute, bound, planned=planned)
 
 
 _PARAMETERS = {

@@ -6,6 +6,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Number, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, Function
 from rigpact.reference_runtime.operations.precision import stored
@@ -54,7 +55,14 @@ def build(use: Use) -> Built:
         own = (_LIBRARY_ULP + 1.0) * UNIT_ROUNDOFF * np.abs(rows.astype(np.float64))
         return np.asarray(slope + own + 2.0 * UNIT_ROUNDOFF * np.abs(size))
 
-    return Built(source.fields, compute, bound)
+    def planned(frames: Frames) -> Step:
+        word, width = knob.word_of(frames), source.fields.width
+        chain = {"none": (), "twice": (name, name), "doubled": (name,)}.get(word, (word,))
+        numbers = *scale.row(frames, width), 2.0 if word == "doubled" else 1.0
+        words = len(chain), *(list(FUNCTIONS).index(each) for each in chain)
+        return Step("squash", (Read(source.name),), words, numbers)
+
+    return Built(source.fields, compute, bound, planned=planned)
 
 
 OPERATION = Operation(

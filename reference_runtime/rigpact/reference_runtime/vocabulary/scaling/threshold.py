@@ -7,6 +7,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
@@ -41,8 +42,12 @@ def build(use: Use) -> Built:
         is_step = bool(np.isin(rows[~np.isnan(rows)], (0.0, 1.0)).all())
         return np.broadcast_to(np.where(np.abs(numbers - at) <= reach, 1.0, 0.0) if is_step else reach, rows.shape)
 
+    def planned(frames: Frames) -> Step:
+        words = (list(_SIDES).index(side.word_of(frames)),)
+        return Step("threshold", (Read(source.name),), words, limit.row(frames, source.fields.width))
+
     fields = (Field(each.name, each.start, each.size, FieldKind.FLAG) for each in source.fields)
-    return Built(FieldLayout(tuple(fields)), compute, bound, is_propagated=True)
+    return Built(FieldLayout(tuple(fields)), compute, bound, is_propagated=True, planned=planned)
 
 
 OPERATION = Operation(

@@ -8,6 +8,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.geometry import wrapped
 from rigpact.reference_runtime.operations.precision import stored
@@ -46,7 +47,11 @@ def build(use: Use) -> Built:
         is_near = (to_the_end <= rounding) & (into.of(frames) is not _RANGES["none"])
         return np.asarray(np.where(is_near, turn + rounding, rounding))
 
-    return Built(source.fields, compute, bound)
+    def planned(frames: Frames) -> Step:
+        words = (list(_RANGES).index(into.word_of(frames)),)
+        return Step("wrap", (Read(source.name),), words, [unit.of(frames)])
+
+    return Built(source.fields, compute, bound, planned=planned)
 
 
 OPERATION = Operation(

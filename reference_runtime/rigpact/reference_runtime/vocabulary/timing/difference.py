@@ -6,6 +6,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
@@ -46,7 +47,11 @@ def build(use: Use) -> Built:
         moved = 2.0 * of_any_frame(upstream, source.name, earlier.shape)
         return np.asarray((gamma(3) * (np.abs(earlier) + np.abs(later)) + moved) * rate.of(frames)(fps))
 
-    return Built(source.fields, compute, bound, reach=(1, 1), is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        reads = (Read(source.name, lag, "first") for lag in span.of(frames))
+        return Step("difference", tuple(reads), numbers=[rate.of(frames)(fps)])
+
+    return Built(source.fields, compute, bound, reach=(1, 1), is_propagated=True, planned=planned)
 
 
 OPERATION = Operation(

@@ -9,6 +9,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
@@ -58,7 +59,11 @@ def build(use: Use) -> Built:
         combine, size = means.of(frames), step.of(frames).reshape(-1)
         return np.asarray(np.abs(combine(rows, 0.0 * rates, size)) + np.abs(combine(0.0 * rows, rates, size)))
 
-    return Built(state.fields, compute, sum_of(3, terms))
+    def planned(frames: Frames) -> Step:
+        meaning = list(_MEANINGS).index(means.word_of(frames))
+        return Step("integrate", (Read(state.name), Read(rate.name)), (meaning,), step.row(frames, 1))
+
+    return Built(state.fields, compute, sum_of(3, terms), planned=planned)
 
 
 OPERATION = Operation(

@@ -7,6 +7,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
 from rigpact.reference_runtime.operations.precision import stored
@@ -56,7 +57,12 @@ def build(use: Use) -> Built:
         sizes = np.linalg.norm(q, axis=-1, keepdims=True) * (1.0 + np.linalg.norm(turn, axis=-1, keepdims=True))
         return np.broadcast_to(sizes, q.shape).reshape(len(q), -1)
 
-    return Built(quaternion.fields, compute, sum_of(_OPERATIONS, terms), measure=QUATERNIONS)
+    def planned(frames: Frames) -> Step:
+        words = list(_SIDES).index(side.word_of(frames)), *order.of(frames), *written
+        numbers = step.row(frames, 1)[0], angle.of(frames)
+        return Step("integrate_rotation", (Read(quaternion.name), Read(rate.name)), words, numbers)
+
+    return Built(quaternion.fields, compute, sum_of(_OPERATIONS, terms), measure=QUATERNIONS, planned=planned)
 
 
 OPERATION = Operation(

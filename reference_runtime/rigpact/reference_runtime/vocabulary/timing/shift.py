@@ -5,6 +5,7 @@ from __future__ import annotations
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds, Frames
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
@@ -26,7 +27,12 @@ def build(use: Use) -> Built:
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         return of_any_frame(upstream, source.name, rows.shape)
 
-    return Built(source.fields, compute, bound, reach=(max(0, -min(near)), max(0, *near)), is_propagated=True)
+    def planned(frames: Frames) -> Step:
+        width = source.fields.width
+        return moved([Read(source.name, knob.of(frames), "first")], [width], range(width))
+
+    reach = max(0, -min(near)), max(0, *near)
+    return Built(source.fields, compute, bound, reach=reach, is_propagated=True, planned=planned)
 
 
 OPERATION = Operation(

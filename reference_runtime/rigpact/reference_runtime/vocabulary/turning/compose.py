@@ -6,6 +6,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
@@ -41,7 +42,12 @@ def build(use: Use) -> Built:
         sizes = [np.abs(wide(frames, each.name)).max(axis=1, keepdims=True) for each in (first, second)]
         return np.asarray(4.0 * sizes[0] * sizes[1])
 
-    return Built(second.fields, compute, sum_of(8, terms), measure=QUATERNIONS)
+    def planned(frames: Frames) -> Step:
+        how, (reads, other) = list(PRODUCTS).index(pick.word_of(frames)), (knob.of(frames) for knob in orders)
+        words = how, one, *reads, *other, *written
+        return Step("compose", (Read(first.name), Read(second.name)), words)
+
+    return Built(second.fields, compute, sum_of(8, terms), measure=QUATERNIONS, planned=planned)
 
 
 OPERATION = Operation(

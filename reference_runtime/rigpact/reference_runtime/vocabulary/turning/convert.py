@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import RAW, Bounds, Frames
 from rigpact.reference_runtime.operations.definitions.euler import EULER
 from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, exponential, to_matrix
@@ -37,13 +39,32 @@ _PATTERNS = 6
 """Patterns of signs in which the roundings are tried."""
 
 
+class Form(IntEnum):
+    """The forms of `converting.hpp`."""
+
+    QUATERNION, MATRIX, SIX_NUMBERS, ROTATION_VECTOR, EULER = range(5)
+
+
 @dataclass(frozen=True)
 class Variant:
-    """One reading of a form: rows (N, B, size) to matrices, and back. only_reads: it is written as another variant is."""
+    """One reading of a form: rows (N, B, size) to matrices, and back. only_reads: it is written as another variant is.
+
+    form, reads, writes: the same for `converting.hpp`: words (those of writing, where they differ), and the number that rows
+    are multiplied by before and behind.
+    """
 
     to_matrix: Function
     from_matrix: Function
+    form: Form
+    reads: tuple[int, ...]
+    writes: tuple[int, ...] | None = None
+    factors: tuple[float, float] = (1.0, 1.0)
     only_reads: bool = False
+
+    def words(self, *, written: bool) -> tuple[int, ...]:
+        """The five words of a form."""
+        own = self.writes if written and self.writes is not None else self.reads
+        return self.form, *own, *(0,) * (4 - len(own))
 
 
 def _quaternion_to_matrix(order: str, q: FloatArray) -> FloatArray:
@@ -100,11 +121,26 @@ def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_
         axes_of(six)[...] = axes[..., [1, 0] if is_swapped else [0, 1], :]
         return six
 
-    return Variant(decoded, encoded, only_reads=keeps_first)
+    words = tuple(map(int, (pairing == "interleaved", are_rows, keeps_first, is_swapped)))
+    return Variant(decoded, encoded, Form.SIX_NUMBERS, words, only_reads=keeps_first)
 
 
 def _vector_to_matrix(factor: float, v: FloatArray) -> FloatArray:
     return to_matrix(exponential(0.5 * factor * v))
+
+
+def _vectors(factor: float, back: float) -> Variant:
+    """factor · vector is in radians, back · radians is the vector."""
+    write: Function = lambda matrix: back * rotation_vector(matrix)  # noqa: E731 - one of a pair
+    return Variant(partial(_vector_to_matrix, factor), write, Form.ROTATION_VECTOR, (), factors=(factor, back))
+
+
+def _euler(name: str) -> Variant:
+    letters, unit = name.split("_")
+    are_turned = letters.isupper()
+    axes = ("xyz".index(letter) for letter in (letters[::-1] if are_turned else letters).lower())
+    factor = 1.0 if unit == "rad" else _DEGREES
+    return Variant(*EULER[name], Form.EULER, (*axes, int(are_turned)), factors=(factor, factor))
 
 
 def _whole(rows: FloatArray) -> FloatArray:
@@ -113,15 +149,23 @@ def _whole(rows: FloatArray) -> FloatArray:
 
 _DEGREES = 180.0 / np.pi
 _QUATERNIONS = {
-    order: Variant(partial(_quaternion_to_matrix, order), partial(_to_quaternion, order)) for order in ("xyzw", "wxyz")
+    order: Variant(
+        partial(_quaternion_to_matrix, order),
+        partial(_to_quaternion, order),
+        Form.QUATERNION,
+        tuple(TO_XYZW[order]),
+        tuple(FROM_XYZW[order]),
+    )
+    for order in ("xyzw", "wxyz")
 }
 FORMS: Mapping[FieldKind, tuple[int, Mapping[str, Variant]]] = {
     FieldKind.QUATERNION_XYZW: (4, _QUATERNIONS),
     FieldKind.QUATERNION_WXYZ: (4, _QUATERNIONS),
     FieldKind.MATRIX: (9, {
-        "row_major": Variant(_whole, lambda matrix: matrix.reshape(*matrix.shape[:-2], 9)),
+        "row_major": Variant(_whole, lambda matrix: matrix.reshape(*matrix.shape[:-2], 9), Form.MATRIX, (0,)),
         "column_major": Variant(
-            lambda rows: _whole(rows).swapaxes(-1, -2), lambda matrix: matrix.swapaxes(-1, -2).reshape(*matrix.shape[:-2], 9)
+            lambda rows: _whole(rows).swapaxes(-1, -2),
+            lambda matrix: matrix.swapaxes(-1, -2).reshape(*matrix.shape[:-2], 9), Form.MATRIX, (1,),
         ),
     }),
     FieldKind.ROT6D: (6, {
@@ -131,13 +175,9 @@ FORMS: Mapping[FieldKind, tuple[int, Mapping[str, Variant]]] = {
         "interleaved_first_kept": _six("interleaved", keeps_first=True),
     }),
     FieldKind.ROTATION_VECTOR: (3, {
-        "radians": Variant(partial(_vector_to_matrix, 1.0), rotation_vector),
-        "degrees": Variant(partial(_vector_to_matrix, 1.0 / _DEGREES), lambda matrix: _DEGREES * rotation_vector(matrix)),
-        "half_angle": Variant(partial(_vector_to_matrix, 2.0), lambda matrix: 0.5 * rotation_vector(matrix)),
+        "radians": _vectors(1.0, 1.0), "degrees": _vectors(1.0 / _DEGREES, _DEGREES), "half_angle": _vectors(2.0, 0.5),
     }),
-    FieldKind.EULER_XYZ: (3, {
-        name: Variant(*pair) for name, pair in EULER.items()
-    }),
+    FieldKind.EULER_XYZ: (3, {name: _euler(name) for name in EULER}),
 }  # fmt: skip
 """Numbers of one rotation in each form, and its variants."""
 _WORDS = {
@@ -198,8 +238,13 @@ def build(use: Use) -> Built:
             largest[1] = np.fmax(largest[1], change(matrix + gamma(_BETWEEN) * sizes * signs[1]))
         return np.asarray(largest.sum(axis=0) + gamma(_OUT) * np.abs(exact))
 
+    def planned(frames: Frames) -> Step:
+        read, write, turn = reading.of(frames), writing.of(frames), int(sense.word_of(frames) == "transposed")
+        words = turn, *read.words(written=False), *write.words(written=True)
+        return Step("convert", (Read(source.name),), words, (read.factors[0], write.factors[1]))
+
     layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
-    return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW)
+    return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW, planned=planned)
 
 
 def _own(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:

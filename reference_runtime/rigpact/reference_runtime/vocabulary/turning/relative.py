@@ -7,6 +7,7 @@ import numpy as np
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import FRAMES
 from rigpact.reference_runtime.operations.precision import stored
@@ -48,7 +49,12 @@ def build(use: Use) -> Built:
         sizes = np.sum(np.abs(rows) + np.abs(place), axis=-1, keepdims=True) * scale
         return np.broadcast_to(sizes, rows.shape).reshape(len(rows), -1)
 
-    return Built(points.fields, compute, sum_of(_OPERATIONS, terms))
+    def planned(frames: Frames) -> Step:
+        counts = origin.fields.width // 3, quaternion.fields.width // 4
+        words = list(FRAMES).index(direction.word_of(frames)), *counts, *order.of(frames)
+        return Step("relative", tuple(Read(each.name) for each in use.inputs), words)
+
+    return Built(points.fields, compute, sum_of(_OPERATIONS, terms), planned=planned)
 
 
 OPERATION = Operation(

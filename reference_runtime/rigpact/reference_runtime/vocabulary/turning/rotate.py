@@ -8,6 +8,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Frames
 from rigpact.reference_runtime.operations.definitions.quaternions import TURNS, rotated
 from rigpact.reference_runtime.operations.precision import stored
@@ -65,7 +66,13 @@ def build(use: Use) -> Built:
         sizes = np.sum(np.abs(vectors(frames)), axis=-1, keepdims=True) * scale
         return np.broadcast_to(sizes, (*sizes.shape[:-1], 3)).reshape(len(q), -1)
 
-    return Built(layout, compute, sum_of(_OPERATIONS, terms))
+    def planned(frames: Frames) -> Step:
+        numbers = vectors(frames).reshape(-1) if len(use.inputs) == 1 else ()
+        turn, count = list(TURNS).index(direction.word_of(frames)), quaternion.fields.width // 4
+        words = turn, count, int(len(use.inputs) == 1), *order.of(frames)
+        return Step("rotate", tuple(Read(each.name) for each in use.inputs), words, numbers)
+
+    return Built(layout, compute, sum_of(_OPERATIONS, terms), planned=planned)
 
 
 OPERATION = Operation(

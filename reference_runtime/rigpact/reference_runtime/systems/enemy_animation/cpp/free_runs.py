@@ -16,18 +16,15 @@ from rigpact.contract.bundle import CONTACTS_WIDTH, Contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.native.library import BUILD_IT, Engine, EngineUse, library
+from rigpact.reference_runtime.native.agreement import CHECKED_FRAMES, chosen_engine, first_difference
+from rigpact.reference_runtime.native.library import Engine, EngineUse, library
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, aligned, alignments_of, of_shape
-from rigpact.reference_runtime.operations.geometry import same_hemisphere
 from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.systems.enemy_animation.cpp.views import FLOATS, KeptContract
 from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows, FreeRunInputs, Stages
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
-CHECKED_FRAMES = 4
-"""Frames that are compared before a contract's first run: the history of the second frame on is the loop's own."""
 BLOCK = 256
 """Frames that are recorded into one piece of memory."""
 
@@ -184,52 +181,18 @@ class NativeLoop:
 
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
     """Who computes a plain free run. UnusableInput where C++ was asked for and cannot."""
-    if asked == "numpy":
-        return EngineUse()
-    try:
-        library()
-    except UnusableInput:
-        if asked == "native":
-            raise
-        return EngineUse()  # not installed with a compiler: numpy does the same
-    words = disagreement(contract) if contract.pose_history_length else ""
-    if words and asked == "native":
-        raise UnusableInput("--engine native", f"a loop that differs: {words}", "agreement with numpy", BUILD_IT)
-    return EngineUse("numpy", words) if words else EngineUse("native")
+    return chosen_engine(asked, lambda: None, lambda: disagreement(contract) if contract.pose_history_length else "")
 
 
 @lru_cache(maxsize=32)
 def disagreement(contract: Contract) -> str:
-    """How the C++ loop differs from numpy under a contract, in words; empty where every stage is within its bound.
-
-    Clip and answers are drawn; each stage is computed by numpy from the C++ loop's own stages before it.
-    """
+    """How the C++ loop differs from numpy under a contract, in words; empty where it agrees. Clip and answers are drawn."""
     rng = np.random.default_rng(2)
     rows = _drawn_rows(contract, rng)
     answers = rng.normal(0.0, 1.0, (CHECKED_FRAMES, contract.output.width)).astype(np.float32)
     stages = NativeLoop(contract, ReplayNetwork(answers), rows).record(range(CHECKED_FRAMES))
     evidence = Evidence(np.arange(CHECKED_FRAMES), rows.fps, "free", stages, lambda _contract: rows)
-    frames = ReplayedFrames(evidence, contract)
-    for name, found in stages.items():
-        expected = frames.computed(name)
-        words = "" if expected is None else _differs(frames, name, found, expected)
-        if words:
-            return words
-    return ""
-
-
-def _differs(frames: ReplayedFrames, name: str, found: FloatArray, expected: FloatArray) -> str:
-    values: FloatArray = found.astype(np.float64)
-    if frames.contract.system.graph[name].measure.has_signless_quaternions:
-        values = same_hemisphere(expected.astype(np.float64), values)
-    bound = replay_bound(frames, name, expected)
-    with np.errstate(invalid="ignore"):
-        within = np.abs(values - expected) <= bound
-    beyond = np.argwhere(~within & ~np.isnan(expected))  # NaN: not known, it needs a frame before the first
-    if not len(beyond):
-        return ""
-    frame, channel = map(int, beyond[0])
-    return f"{name} at frame {frame}, channel {channel}: {values[frame, channel]:.9g}, by numpy {expected[frame, channel]:.9g}"
+    return first_difference(ReplayedFrames(evidence, contract), stages)
 
 
 def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:

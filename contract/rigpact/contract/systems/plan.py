@@ -1,0 +1,51 @@
+"""A stage as a step of a plan: an operation by name, what it reads, and numbers. The native executor runs plans.
+
+A stage without one is computed by numpy, and so is the whole run that it is part of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+
+
+@dataclass(frozen=True)
+class Read:
+    """A vector that a step reads: a stage `lag` frames later; start: what stands before frame 0, as in `Frames.at`."""
+
+    stage: str
+    lag: int = 0
+    start: str = "unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One operation of `plan.hpp`, with its words and its numbers."""
+
+    operation: str
+    reads: tuple[Read, ...]
+    words: tuple[int, ...] = ()
+    numbers: FloatArray | Sequence[float] = ()
+
+
+Planned = Callable[[Any], Step]
+"""What `Frames` have without any stage (the contract, its numbers and conventions) -> the step under these conventions."""
+
+
+def moved(reads: Sequence[Read], widths: Sequence[int], places: Sequence[int]) -> Step:
+    """Numbers that are only moved; places: of each number of the result, its place among the vectors laid end to end."""
+    starts = np.cumsum([0, *widths])
+    runs: list[list[int]] = []
+    for place in places:
+        read = int(np.searchsorted(starts, place, side="right")) - 1
+        channel = int(place - starts[read])
+        if runs and runs[-1][0] == read and sum(runs[-1][1:]) == channel:
+            runs[-1][2] += 1
+        else:
+            runs.append([read, channel, 1])
+    return Step("move", tuple(reads), (len(runs), *(word for run in runs for word in run)))

@@ -1,0 +1,182 @@
+"""Rotations of long arrays in C++: numpy's bits under every convention, scipy's rotations, and stepping aside."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.native import geometry as native
+from rigpact.reference_runtime.native import library as loading
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
+
+from .conftest import missing
+from .test_native_loop import crowd_of
+
+BONES = native.LEAST_BONES + 5  # no whole number of groups of any width
+VALUES = [
+    {"rot6d_packing": packing, "rot6d_columns": columns, "derived_axis": derived}
+    for packing in KNOBS["rot6d_packing"].values
+    for columns in KNOBS["rot6d_columns"].values
+    for derived in KNOBS["derived_axis"].values
+]
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """The library that the install compiled."""
+    try:
+        return loading.library()
+    except UnusableInput:
+        missing("compiled loop")
+
+
+@pytest.fixture(autouse=True)
+def asked_anew():
+    """What is known of the library, inside and after a test of its own."""
+    native._agreed.clear()
+    yield
+    native._agreed.clear()
+
+
+def drawn_bones(dtype, count=BONES, seed=0):
+    """Six numbers of each; some axes are zero, short, parallel, far from a unit, infinite or NaN."""
+    six = np.random.default_rng(seed).normal(size=(count, 6))
+    six[5], six[17, :3], six[40, 3:], six[77] = 0.0, 1e-5, six[40, :3], 1e6 * six[77]
+    six[90, 1], six[91, 4], six[count - 1, :3] = np.nan, np.inf, 0.0
+    return six.astype(dtype).reshape(1, -1)
+
+
+def codec_of(changes):
+    return Rot6d(enemy_conventions().replaced(changes))
+
+
+def both(monkeypatch, work):
+    """What C++ makes of something, and numpy alone; C++ must have been asked."""
+    asked = []
+    true = native.computed
+
+    def by_cpp(*arguments):
+        asked.append(true(*arguments))
+        return asked[-1]
+
+    monkeypatch.setattr(native, "computed", by_cpp)
+    found = work()
+    monkeypatch.setattr(native, "computed", lambda *_: False)
+    expected = work()
+    monkeypatch.setattr(native, "computed", true)
+    assert asked == [True]
+    return found, expected
+
+
+@DTYPES
+@pytest.mark.parametrize("changes", VALUES, ids=lambda each: "-".join(each.values()))
+def test_every_form_of_six_numbers_has_numpys_bits(monkeypatch, dtype, changes):
+    """A long clip and its single frames must be the same character: one goes through C++, the other does not."""
+    codec, delta, previous = codec_of(changes), drawn_bones(dtype), drawn_bones(dtype, seed=1)
+    for work in (lambda: codec.compose(delta, previous), lambda: codec.decode(delta)):
+        found, expected = both(monkeypatch, work)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("degenerate", KNOBS["degenerate_axis"].values)
+def test_a_lost_axis_is_replaced_as_the_convention_says(monkeypatch, degenerate):
+    """Every bone has lost one: nothing of it may be C++'s own idea."""
+    codec = codec_of({"degenerate_axis": degenerate})
+    delta, previous = drawn_bones(np.float64), drawn_bones(np.float64, seed=2)
+    delta.reshape(-1, 6)[::2, :3] = 0.0
+    previous.reshape(-1, 6)[1::2, 3:] *= 1e-6
+    np.testing.assert_array_equal(*both(monkeypatch, lambda: codec.compose(delta, previous)))
+
+
+@DTYPES
+def test_a_composition_is_scipys(dtype):
+    """Against another library: ΔR turns the bone in its parent's frame, whatever computes it."""
+    rng, codec = np.random.default_rng(4), codec_of({"rot6d_columns": "xz"})
+    turns, poses = (Rotation.random(BONES, random_state=rng) for _ in range(2))
+    six = [each.as_matrix()[:, :, [0, 2]].transpose(0, 2, 1).reshape(1, -1).astype(dtype) for each in (turns, poses)]
+    found = codec.compose(*six).reshape(-1, 2, 3).transpose(0, 2, 1)
+    unit = np.finfo(dtype).eps
+    np.testing.assert_allclose(found, (turns * poses).as_matrix()[:, :, [0, 2]], rtol=0, atol=16 * unit)
+    np.testing.assert_allclose(codec.decode(six[0])[0], turns.as_matrix(), rtol=0, atol=16 * unit)
+    assert native._agreed  # it was C++
+
+
+def test_into_an_array_of_the_caller():
+    """A sweep that composes every frame into the same memory; what stood there before must not shine through."""
+    codec, delta, previous = codec_of({}), drawn_bones(np.float64), drawn_bones(np.float64, seed=3)
+    out = np.full(delta.shape, 7.0)
+    assert np.shares_memory(codec.compose(delta, previous, out), out)
+    np.testing.assert_array_equal(out, codec.compose(delta, previous))
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda rows: rows[:, : 6 * 100], lambda rows: rows[:, ::-1]], ids=["few", "not in a row"]
+)
+def test_what_it_does_not_take_is_numpys(cut):
+    """A short array costs more to hand over than to compute; a view of another order has no bones in a row."""
+    codec, rows = codec_of({}), drawn_bones(np.float64)
+    codec.compose(cut(rows), cut(rows))
+    assert not native._agreed
+
+
+WRONG = {
+    "six_lanes.hpp": (
+        "six[1].at = _mm256_unpackhi_pd(low[0], high[1]);",
+        "six[1].at = _mm256_unpacklo_pd(low[0], high[1]);",
+    ),
+    "vector.hpp": ("return {{a[1] * b[2] - a[2] * b[1]", "return {{a[1] * b[2] + a[2] * b[1]"),
+}
+
+
+@pytest.mark.parametrize("header", WRONG)
+def test_a_library_with_a_wrong_sign_is_not_used(compiled, monkeypatch, tmp_path, header):
+    """The numbers are numpy's then, and right."""
+    if not compiled.rigpact_native_wide():
+        pytest.skip("this processor has no AVX2")
+    cpp = tmp_path / "cpp"
+    for part in ("include", "native"):
+        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
+    changed, (right, wrong) = cpp / "include/rigpact" / header, WRONG[header]
+    text = changed.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    changed.write_text(text.replace(right, wrong), encoding="utf-8")
+    library = crowd_of(cpp, tmp_path / "wrong.so", "-O1", "-march=x86-64-v3", "-ffp-contract=off")
+    monkeypatch.setattr(native, "library", lambda: library)
+    codec, delta, previous = codec_of({}), drawn_bones(np.float64), drawn_bones(np.float64, seed=1)
+    found = codec.compose(delta, previous)
+    assert list(native._agreed.values()) == [False]
+    monkeypatch.setattr(native, "computed", lambda *_: False)
+    np.testing.assert_array_equal(found, codec.compose(delta, previous))
+
+
+@pytest.mark.parametrize("flags", [(), ("-DRIGPACT_PLAIN_LANES",), ("-march=x86-64-v3",)], ids=["SSE", "loops", "AVX2"])
+def test_lanes_of_every_kind_agree(compiled, monkeypatch, tmp_path, flags):
+    """A machine without wide registers gives the same character."""
+    if flags and flags[0].startswith("-march") and not compiled.rigpact_native_wide():
+        pytest.skip("this processor has no AVX2")
+    library = crowd_of(loading.headers_folder().parent, tmp_path / "other.so", "-O1", "-ffp-contract=off", *flags)
+    monkeypatch.setattr(native, "library", lambda: library)
+    for dtype in (np.float32, np.float64):
+        codec, delta, previous = codec_of({}), drawn_bones(dtype), drawn_bones(dtype, seed=1)
+        for work in (lambda: codec.compose(delta, previous), lambda: codec.decode(delta)):  # noqa: B023 - used at once
+            np.testing.assert_array_equal(*both(monkeypatch, work))
+
+
+def test_without_a_library_nobody_complains(monkeypatch):
+    """On a machine without a compiler the install has no library; everything works."""
+
+    def none():
+        raise UnusableInput("--engine native", "no compiled loop", "one beside the package")
+
+    monkeypatch.setattr(native, "library", none)
+    codec, rows = codec_of({}), drawn_bones(np.float64)
+    found = codec.decode(rows)
+    monkeypatch.setattr(native, "computed", lambda *_: False)
+    np.testing.assert_array_equal(found, codec.decode(rows))

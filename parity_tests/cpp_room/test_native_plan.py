@@ -1,0 +1,392 @@
+"""`--engine native` for declared contracts: each operation in C++ against the oracles of the declared room, whole contracts,
+and every way in which C++ must step aside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime import read_trace
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.files.declared_run import DeclaredClip, DeclaredLockstep, DeclaredRun
+from rigpact.reference_runtime.files.runner import RunOptions
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
+from rigpact.reference_runtime.native import drawn, plan
+from rigpact.reference_runtime.native import library as loading
+from rigpact.reference_runtime.native.agreement import first_difference
+from rigpact.reference_runtime.native.plan import NativeFrames
+from rigpact.reference_runtime.recordings.trace import Trace, run_header, write_trace
+
+from ..declared_room import one_operation
+from ..declared_room import test_operations_converting as converting
+from ..declared_room import test_operations_scaling as scaling
+from ..declared_room import test_operations_timing as timing
+from ..declared_room import test_operations_turning as turning
+from ..declared_room.one_operation import judge_value, readings_of
+from ..pages.operations_page import SAMPLES, sample_contract
+from .conftest import missing, ran
+from .test_native_loop import EXACT, crowd_of, library_of
+
+ROOT = Path(__file__).resolve().parents[2]
+SUBJECTS = (*scaling.SUBJECTS, *turning.SUBJECTS, *timing.SUBJECTS)
+CONTRACTS = sorted((ROOT / "fixtures/contracts").glob("*.toml"))
+FRAMES = 40
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """The library that the install compiled."""
+    try:
+        return loading.library()
+    except UnusableInput:
+        missing("compiled loop")
+
+
+def drawn_clip(contract, frames, seed=0):
+    """Rows of every stage that a run does not compute."""
+    rng, graph = np.random.default_rng(seed), contract.system.graph
+    return {
+        name: rng.normal(0.0, 0.5, (frames, contract.fields(name).width)).astype(np.float32)
+        for name in (*graph.given, *graph.answers)
+    }
+
+
+# --- each operation ---
+
+
+@pytest.fixture
+def in_cpp(monkeypatch):
+    """The declared room's oracles judge what C++ computes: from the second frame on nothing of it is numpy's."""
+    by_numpy = one_operation.result_of
+
+    def by_cpp(subject, inputs, knob="", value=""):
+        contract = one_operation.replayed(subject, inputs, knob, value).contract
+        rows = {name: values.astype(np.float32) for name, values in inputs.items()}
+        count = len(next(iter(rows.values())))
+        frames = NativeFrames(contract, [ClipDrive(rows)], None, count, "teacher")
+        frames.run(count)
+        _, bound = by_numpy(subject, inputs, knob, value)
+        return frames.kept["result"][:, 0].astype(np.float64), bound
+
+    for module in (one_operation, converting, scaling, turning):
+        monkeypatch.setattr(module, "result_of", by_cpp)
+
+
+@readings_of(SUBJECTS)
+def test_every_reading_of_every_operation_is_its_oracles(in_cpp, subject, knob, value, oracle):
+    """An engine includes these headers; a reading that is another one there blames the wrong convention."""
+    judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(11), 9))
+
+
+@pytest.mark.parametrize("name", scaling.FUNCTIONS)
+def test_each_function_is_the_one_of_its_name(in_cpp, name):
+    """Against mpmath: a network's last activation in another form gives actions of another size."""
+    scaling.test_each_function_is_the_one_of_its_name.hypothesis.inner_test(name=name, seed=5)
+
+
+@pytest.mark.parametrize(("form", "variant"), converting.WRITINGS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_way_to_read_and_to_write_a_rotation_is_scipys(in_cpp, form, variant, seed):
+    """Twenty-four sequences of Euler angles exist; the wrong one bends every joint about another axis."""
+    converting.test_each_way_to_write_a_rotation_is_scipys.hypothesis.inner_test(to=form, writes=variant, seed=seed)
+    converting.test_each_way_to_read_a_rotation_is_scipys.hypothesis.inner_test(form=form, reads=variant, seed=seed)
+
+
+@pytest.mark.parametrize("reads", ["columns_first_kept", "interleaved_first_kept"])
+def test_a_first_axis_that_is_kept_keeps_its_length(in_cpp, reads):
+    """Learned motion matching does not normalise it; a runtime that does draws other bones."""
+    converting.test_a_first_axis_that_is_kept_keeps_its_length.hypothesis.inner_test(reads=reads, seed=3)
+
+
+def test_the_inverse_rotation_is_the_transposed_matrix(in_cpp):
+    """A matrix read by rows where the other side wrote columns turns every bone back."""
+    converting.test_the_inverse_rotation_is_the_transposed_matrix.hypothesis.inner_test(seed=3)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "network"])
+def test_the_check_before_a_run_lets_every_reading_pass(name):
+    """A check that alarms on rounding would silently cost a studio its fast runs."""
+    contract = sample_contract(name)
+    readings = [{knob.name: value} for knob in contract.system.knobs.values() for value in knob.values]
+    for changes in ({}, *readings):
+        assert drawn.engine_for(contract.with_conventions(changes), "native") == ("native", ""), changes
+
+
+def test_gains_are_written_in_every_frame():
+    """A constant reads no frame; in frame 1 it must stand there as in frame 0."""
+    contract = sample_contract("constant")
+    frames = NativeFrames(contract, [ClipDrive(drawn_clip(contract, 3))], None, 3, "free")
+    frames.run(3)
+    np.testing.assert_array_equal(frames.kept["result"][:, 0], np.tile(np.float32([100, 150, 40, 60]), (3, 1)))
+
+
+# --- whole contracts ---
+
+
+class Answers:
+    """A network that answers by its inputs, and never the same twice."""
+
+    def __init__(self, contract):
+        self.widths = [contract.fields(name).width for name in contract.system.graph.answers]
+        self.outputs = {each.name: each.outputs for each in contract.system.networks.values()}
+        self.contract = contract
+
+    def of(self, name):
+        widths = [self.contract.fields(output).width for output in self.outputs[name]]
+
+        def evaluate(inputs):
+            total = sum(np.nan_to_num(rows).sum(axis=1, keepdims=True) for rows in inputs)
+            return [np.sin(total + np.arange(width)).astype(np.float32) for width in widths]
+
+        return evaluate
+
+    def every(self):
+        found = {name: self.of(name) for name in self.outputs}
+        return found if len(found) != 1 else next(iter(found.values()))
+
+
+@pytest.mark.parametrize("path", CONTRACTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("asks", [True, False], ids=["network", "recorded answers"])
+def test_every_contract_runs_as_numpy_runs_it(path, asks):
+    """Each stage of each character is within the stage's own bound of what numpy makes of the same stages before it."""
+    contract = open_contract(ContractFiles(path))
+    clips = [drawn_clip(contract, 17, seed) for seed in (1, 2, 3)]
+    network = Answers(contract).every() if asks and contract.system.networks else None
+    for clip in clips:
+        for name in contract.system.graph.answers if network is not None else ():
+            del clip[name]
+    frames = NativeFrames(contract, [ClipDrive(clip) for clip in clips], network, FRAMES, "free")
+    beside = LiveFrames(contract, [ClipDrive(clip) for clip in clips], network, FRAMES, "free")
+    with np.errstate(all="ignore"):
+        frames.run(FRAMES)
+        beside.run(2)
+    assert list(frames.kept) == list(beside.kept)
+    for lane, clip in enumerate(clips):
+        stages = {name: rows[:, lane] for name, rows in frames.kept.items()}
+        looped = {name: rows[np.arange(FRAMES) % len(rows)] for name, rows in clip.items()}
+        drive = ClipDrive(looped)
+        evidence = Evidence(np.arange(FRAMES), contract.fps or 1.0, "free", stages, lambda _, drive=drive: drive)
+        with np.errstate(all="ignore"):
+            assert first_difference(ReplayedFrames(evidence, contract), stages) == ""
+        for name, rows in beside.kept.items():  # the second frame begins from the same bits
+            scale = max(1.0, float(np.nan_to_num(np.abs(rows[:2])).max()))
+            np.testing.assert_allclose(stages[name][:2], rows[:2, lane], rtol=0, atol=1e-5 * scale, err_msg=name)
+
+
+def test_frames_one_by_one_are_the_frames_of_one_call():
+    """A sweep steps, a run records; both must be the same character."""
+    contract = open_contract(ContractFiles(ROOT / "fixtures/contracts/learned_motion_matching.toml"))
+    clip = [ClipDrive(drawn_clip(contract, 9))]
+    at_once, stepped = (NativeFrames(contract, clip, None, FRAMES, "free") for _ in range(2))
+    at_once.run(FRAMES)
+    for _ in range(FRAMES):
+        stepped.step()
+    for name, rows in at_once.kept.items():
+        np.testing.assert_array_equal(stepped.kept[name], rows, err_msg=name)
+
+
+def test_a_frame_behind_the_last_is_refused():
+    """C++ would write behind the memory that Python made."""
+    contract = sample_contract("clip")
+    frames = NativeFrames(contract, [ClipDrive(drawn_clip(contract, 5))], None, 5, "free")
+    with pytest.raises(IndexError, match="frame 5 of 5"):
+        frames.run(6)
+
+
+# --- one contract of the command line ---
+
+STEERED = """format = "rigpact-contract"
+version = 1
+name = "steered"
+fps = 50
+given = [{ name = "stick", size = 2 }, { name = "last", size = 2, carried = "place", start = "zeros" }]
+stages = [
+    { name = "wish", operation = "affine", of = "stick", scale = 2, offset = -0.25 },
+    { name = "memory", operation = "OWN", MORE },
+    { name = "place", operation = "integrate", of = ["last", "wish"] },
+]
+"""
+HISTORY = 'of = "wish", length = 3, layout = "frame_major", order = "oldest_first", start = "first"'
+
+
+@pytest.fixture
+def steered(tmp_path):
+    """A contract that feeds itself, and a clip for it."""
+    path = tmp_path / "steered.toml"
+    path.write_text(STEERED.replace("OWN", "history").replace("MORE", HISTORY), encoding="utf-8")
+    contract = open_contract(ContractFiles(path))
+    stick = np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32)
+    clip = tmp_path / "stick.trace.jsonl"
+    frame = np.arange(30)
+    write_trace(Trace(run_header(contract, 50.0, "playback"), frame, frame / 50.0, {"stick": stick}), clip)
+    return path, clip, stick
+
+
+def by_hand(stick, count):
+    """The places, in plain Python."""
+    place, places = [0.0, 0.0], []
+    for frame in range(count):
+        wish = [float(np.float32(2.0 * float(x) - 0.25)) for x in stick[frame % len(stick)]]
+        place = [float(np.float32(old + 0.02 * rate)) for old, rate in zip(place, wish, strict=True)]
+        places.append(place)
+    return np.array(places)
+
+
+def report_of(command, path, clip, out, *more):
+    answer = command("run", path, "--clip", clip, "--mode", "free", "-o", out, "--format", "json", *more)
+    return answer.status, json.loads(answer.out)
+
+
+def test_a_free_run_takes_it_by_itself_and_is_the_same_path(command, steered, tmp_path):
+    """`auto` is the default; where the path ends must not depend on who computed it."""
+    path, clip, stick = steered
+    out = tmp_path / "run.trace.bin"
+    for engine, asked in (("native", ()), ("native", ("--engine", "native")), ("numpy", ("--engine", "numpy"))):
+        status, report = report_of(command, path, clip, out, *asked)
+        assert (status, report["summary"]["engine"]) == (0, engine)
+        np.testing.assert_array_equal(read_trace(out).stages["place"], by_hand(stick, 30))
+
+
+def test_lockstep_is_its_single_runs(steered):
+    """A sweep's characters must not reach into one another."""
+    path, clip, stick = steered
+    contract, starts = open_contract(ContractFiles(path)), np.float32([[0, 0], [1, -1], [5, 2]])
+    clip_rows = DeclaredClip(clip, 50.0, {"stick": stick})
+    crowds = [DeclaredLockstep(contract, None, clip_rows, starts, 20, engine) for engine in ("native", "numpy")]
+    singles = [DeclaredLockstep(contract, None, clip_rows, start[None], 20, "native") for start in starts]
+    for _ in range(20):
+        found, expected, *alone = (crowd.step() for crowd in (*crowds, *singles))
+        for name, rows in expected.items():
+            np.testing.assert_array_equal(found[name], rows, err_msg=name)
+            for run, one in enumerate(alone):
+                np.testing.assert_array_equal(one[name][0], rows[run], err_msg=name)
+
+
+def test_a_nan_comes_out_where_numpy_has_it(steered):
+    """`rigpact nan` looks for the first frame and stage of a NaN; C++ must not move it."""
+    path, _, stick = steered
+    stick[7, 1], stick[9, 0] = np.nan, np.inf
+    contract = open_contract(ContractFiles(path))
+    both = [kind(contract, [ClipDrive({"stick": stick})], None, 20, "free") for kind in (NativeFrames, LiveFrames)]
+    for frames in both:
+        frames.run(20)
+    for name, rows in both[1].kept.items():
+        np.testing.assert_array_equal(both[0].kept[name], rows, err_msg=name)
+
+
+# --- stepping aside ---
+
+
+OWN = """
+from rigpact.contract.declared.operation import Built, Operation
+
+def build(use):
+    name = use.inputs[0].name
+    return Built(use.inputs[0].fields, lambda frames: frames[name] * 2)
+
+DOUBLED = Operation("doubled", "twice a vector", build)
+"""
+
+
+def test_an_operation_of_ones_own_is_numpys_without_a_word(command, steered, tmp_path):
+    """A studio's own operation exists in Python only: the run is numpy's, and asked for by name it is refused."""
+    path, clip, _ = steered
+    path.write_text(STEERED.replace("OWN", "doubled").replace("MORE", 'of = "wish"'), encoding="utf-8")
+    module, out = tmp_path / "own.py", tmp_path / "run.trace.bin"
+    module.write_text(OWN, encoding="utf-8")
+    status, report = report_of(command, path, clip, out, "--operations", module)
+    assert (status, report["summary"]["engine"], report["findings"]) == (0, "numpy", [])
+    words = ("--clip", clip, "--mode", "free", "--operations", module, "--engine", "native", "-o", out)
+    refused = command("run", path, *words)
+    assert (refused.status, "the stage memory, which has no form in C++" in refused.err) == (2, True)
+
+
+def test_a_run_that_a_clip_drives_is_numpys(steered):
+    """Asked for by name, the engine must not be another one: a clip is computed in one batch."""
+    path, clip, stick = steered
+    contract, options = open_contract(ContractFiles(path)), RunOptions("teacher", engine="native")
+    rows = DeclaredClip(clip, 50.0, {"stick": stick, "last": stick})
+    with pytest.raises(UnusableInput, match="another run than a free run"):
+        DeclaredRun(contract, None, rows, options)
+
+
+WRONG = {
+    "scaling.hpp": ("x * scale[i] + constant[i]", "x * scale[i] - constant[i]", "wish"),
+    "timing.hpp": ("case 0: return state + step * rate", "case 0: return state - step * rate", "place"),
+    "arranging.hpp": ("*out++ = from[i];", "*out++ = -from[i];", "stick"),
+}
+
+
+@pytest.mark.parametrize("header", WRONG)
+def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_path, monkeypatch, header):
+    """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
+    right, wrong, stage = WRONG[header]
+    path, clip, _ = steered
+    cpp, out = tmp_path / "cpp", tmp_path / "run.trace.bin"
+    for part in ("include", "native"):
+        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
+    changed = cpp / "include/rigpact/vocabulary" / header
+    text = changed.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    changed.write_text(text.replace(right, wrong), encoding="utf-8")
+    library = crowd_of(cpp, tmp_path / "wrong.so", "-O0")
+    monkeypatch.setattr(plan, "library", lambda: library)
+    drawn.disagreement.cache_clear()
+    status, report = report_of(command, path, clip, out)
+    (finding,) = report["findings"]
+    assert (status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
+    assert f"{stage} at frame 1" in finding["message"]
+    refused = command("run", path, "--clip", clip, "--mode", "free", "--engine", "native", "-o", out)
+    assert (refused.status, "a loop that differs" in refused.err) == (2, True)
+    drawn.disagreement.cache_clear()
+
+
+SANITIZED = """
+import sys
+from pathlib import Path
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+from rigpact.reference_runtime.native import drawn, library as loading, plan
+loaded = loading._loaded(Path(sys.argv[1]))
+plan.library = lambda: loaded
+for path in sys.argv[2:]:
+    assert drawn.disagreement(open_contract(ContractFiles(Path(path)))) == "", path
+print("sound")
+"""
+
+
+def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
+    """A history of a wrong length would read a neighbour's memory: silent here, a crash in a game."""
+    out = library_of(
+        loading.headers_folder().parent, tmp_path / "checked.so", "-O1", "-g", "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    )  # fmt: skip
+    runtime = ran("g++", "-print-file-name=libasan.so").stdout.strip()
+    done = ran(
+        "env", f"LD_PRELOAD={runtime}", "ASAN_OPTIONS=detect_leaks=0", f"PYTHONPATH={os.pathsep.join(sys.path)}",
+        sys.executable, "-c", SANITIZED, out, *CONTRACTS,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "sound\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("flags", [EXACT, (*EXACT, "-march=x86-64-v3")], ids=["plain", "AVX2"])
+def test_each_build_gives_the_same_bits(compiled, monkeypatch, tmp_path, flags):
+    """Another processor has wider registers; the character must not depend on it."""
+    if len(flags) > len(EXACT) and not compiled.rigpact_native_wide():
+        pytest.skip("this processor has no AVX2")
+    other = crowd_of(loading.headers_folder().parent, tmp_path / "other.so", *flags)
+    contract = open_contract(ContractFiles(ROOT / "fixtures/contracts/mode_adaptive_controller.toml"))
+    clip, runs = [ClipDrive(drawn_clip(contract, 9))], []
+    for library in (compiled, other):
+        monkeypatch.setattr(plan, "library", lambda library=library: library)
+        runs.append(NativeFrames(contract, clip, None, FRAMES, "free"))
+        runs[-1].run(FRAMES)
+    for name, rows in runs[0].kept.items():
+        np.testing.assert_array_equal(runs[1].kept[name], rows, err_msg=name)

@@ -1,0 +1,45 @@
+// From one frame to the next: differences and sums over time. Other frames are only moved: see arranging.hpp.
+#pragma once
+
+#include "rigpact/vocabulary/turning.hpp"
+
+namespace rigpact {
+namespace vocabulary {
+
+// numbers: the rate. Reads the earlier row, then the later one.
+inline void difference(const Call& c) {
+    for (int i = 0; i < c.width; ++i) {
+        const double earlier = c.in[0][i], later = c.in[1][i];
+        c.out[i] = static_cast<float>((later - earlier) * c.numbers[0]);
+    }
+}
+
+// derivative, absolute, delta, negated, skipped.
+inline double stepped(int meaning, double state, double rate, double step) {
+    switch (meaning) {
+        case 0: return state + step * rate;
+        case 1: return rate;
+        case 2: return state + rate;
+        case 3: return state - step * rate;
+        default: return state;
+    }
+}
+
+// words: what the rate means. numbers: the step. Reads the state, then the rate.
+inline void integrate(const Call& c) {
+    for (int i = 0; i < c.width; ++i) {
+        c.out[i] = static_cast<float>(stepped(c.words[0], c.in[0][i], c.in[1][i], c.numbers[0]));
+    }
+}
+
+// words: 0 exp ⊗ q, 1 q ⊗ exp; the order that is read, and the one that is written. numbers: the step; the part of the angle.
+inline void integrate_rotation(const Call& c) {
+    for (int k = 0; 4 * k < c.width; ++k) {
+        const Quaternion q = quaternion_at(c.in[0], k, c.words + 1);
+        const Quaternion turn = exponential(vector_at(c.in[1], k) * c.numbers[0] * c.numbers[1]);
+        store(c.words[0] == 0 ? product(turn, q) : product(q, turn), c.out, k, c.words + 5);
+    }
+}
+
+}  // namespace vocabulary
+}  // namespace rigpact
