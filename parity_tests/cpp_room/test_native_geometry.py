@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -15,7 +13,7 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
 from .conftest import missing
-from .test_native_loop import crowd_of
+from .libraries import LANES, library_of_lanes, spoilt_library
 
 BONES = native.LEAST_BONES + 5  # no whole number of groups of any width
 VALUES = [
@@ -140,14 +138,7 @@ def test_a_library_with_a_wrong_sign_is_not_used(compiled, monkeypatch, tmp_path
     """The numbers are numpy's then, and right."""
     if not compiled.rigpact_native_wide():
         pytest.skip("this processor has no AVX2")
-    cpp = tmp_path / "cpp"
-    for part in ("include", "native"):
-        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
-    changed, (right, wrong) = cpp / "include/rigpact" / header, WRONG[header]
-    text = changed.read_text(encoding="utf-8")
-    assert text.count(right) == 1
-    changed.write_text(text.replace(right, wrong), encoding="utf-8")
-    library = crowd_of(cpp, tmp_path / "wrong.so", "-O1", "-march=x86-64-v3", "-ffp-contract=off")
+    library = spoilt_library(tmp_path, header, *WRONG[header], "-march=x86-64-v3")
     monkeypatch.setattr(native, "library", lambda: library)
     codec, delta, previous = codec_of({}), drawn_bones(np.float64), drawn_bones(np.float64, seed=1)
     found = codec.compose(delta, previous)
@@ -156,12 +147,10 @@ def test_a_library_with_a_wrong_sign_is_not_used(compiled, monkeypatch, tmp_path
     np.testing.assert_array_equal(found, codec.compose(delta, previous))
 
 
-@pytest.mark.parametrize("flags", [(), ("-DRIGPACT_PLAIN_LANES",), ("-march=x86-64-v3",)], ids=["SSE", "loops", "AVX2"])
-def test_lanes_of_every_kind_agree(compiled, monkeypatch, tmp_path, flags):
+@pytest.mark.parametrize("kind", LANES)
+def test_lanes_of_every_kind_agree(monkeypatch, kind):
     """A machine without wide registers gives the same character."""
-    if flags and flags[0].startswith("-march") and not compiled.rigpact_native_wide():
-        pytest.skip("this processor has no AVX2")
-    library = crowd_of(loading.headers_folder().parent, tmp_path / "other.so", "-O1", "-ffp-contract=off", *flags)
+    library = library_of_lanes(kind)
     monkeypatch.setattr(native, "library", lambda: library)
     for dtype in (np.float32, np.float64):
         codec, delta, previous = codec_of({}), drawn_bones(dtype), drawn_bones(dtype, seed=1)

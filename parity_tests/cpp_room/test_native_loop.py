@@ -6,8 +6,6 @@ import ctypes
 import json
 import os
 import runpy
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ from rigpact.reference_runtime import CallableNetwork, Loop, OnnxNetwork, Replay
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.runner import RunOptions
 from rigpact.reference_runtime.native import library as loading
-from rigpact.reference_runtime.native.sources import sources
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
 from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import (
@@ -34,6 +31,7 @@ from rigpact.reports.engine.conformance import made_up_clip
 
 from .conftest import missing
 from .drawn_contracts import small_contract
+from .libraries import built, library_of_lanes, spoilt_library
 from .test_stage_parity import OUTPUTS, VALUES
 
 FRAMES = 20
@@ -210,43 +208,14 @@ def _tanh_of(source, values, folder):
     return np.array([loaded.t(float(value)) for value in values])
 
 
-def built(source, out, *flags, include=None):
-    """A shared library by g++."""
-    if shutil.which("g++") is None:
-        missing("g++")
-    words = ["g++", "-std=c++17", "-shared", "-fPIC", *flags, f"-I{include or loading.headers_folder()}"]
-    subprocess.run([*words, str(source), "-o", str(out)], check=True, timeout=300)
-    return out
-
-
-def library_of(cpp, out, *flags):
-    """The library of a folder of sources, with the hash of the true ones."""
-    hashed = loading.sources_sha256(loading.headers_folder().parent)
-    hidden = "-fvisibility=hidden"  # as installed: or tables of two loaded libraries become one
-    first, *others = map(str, sources(cpp))
-    return built(first, out, *flags, hidden, f'-DRIGPACT_SOURCES="{hashed}"', *others, include=cpp / "include")
-
-
-def crowd_of(cpp, out, *flags):
-    """The same, loaded."""
-    return loading._loaded(library_of(cpp, out, *flags))
-
-
-EXACT = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-
-
 @pytest.mark.parametrize("math", ["f64", "f32"])
-@pytest.mark.parametrize("flags", [("-DRIGPACT_PLAIN_LANES",), ("-march=x86-64-v3",)], ids=["loops", "AVX2"])
-def test_lanes_of_every_kind_give_the_same_bits(compiled, character, monkeypatch, tmp_path, flags, math):
+@pytest.mark.parametrize("kind", ["loops", "AVX2"])
+def test_lanes_of_every_kind_give_the_same_bits(character, monkeypatch, kind, math):
     """Another compiler loops where g++ has vectors, another processor has wider ones: the character must not depend on it."""
-    if flags[0].startswith("-march") and not compiled.rigpact_native_wide():
-        pytest.skip("this processor has no AVX2")
-    cpp = loading.headers_folder().parent
-    libraries = [crowd_of(cpp, tmp_path / f"{name}.so", *EXACT, *own) for name, own in (("a", ()), ("b", flags))]
     contract, clip = character
     contract = contract.with_conventions({"math": math})
     runs = []
-    for library in libraries:
+    for library in map(library_of_lanes, ("SSE", kind)):
         monkeypatch.setattr(free_runs, "library", lambda library=library: library)
         network = ReplayNetwork(OUTPUTS[:FRAMES, : contract.output.width])
         runs.append(NativeLoop(contract, network, clip_rows(clip, contract)).record(range(FRAMES)))
@@ -296,15 +265,8 @@ def test_a_library_that_does_not_load_is_not_used(own_library, character, tmp_pa
 @pytest.fixture
 def differing(own_library, tmp_path):
     """A library from headers with one wrong sign, and the right hash."""
-    cpp = tmp_path / "cpp"
-    for part in ("include", "native"):
-        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
-    header = cpp / "include/rigpact/normalisation.hpp"
-    right = "(value - static_cast<Real>(mean))"
-    text = header.read_text(encoding="utf-8")
-    assert text.count(right) == 1
-    header.write_text(text.replace(right, "(value + static_cast<Real>(mean))"), encoding="utf-8")
-    wrong = crowd_of(cpp, tmp_path / "rigpact_native.so", "-O1")
+    right, changed = "(value - static_cast<Real>(mean))", "(value + static_cast<Real>(mean))"
+    wrong = spoilt_library(tmp_path, "normalisation.hpp", right, changed)
     own_library.setattr(free_runs, "library", lambda: wrong)
 
 

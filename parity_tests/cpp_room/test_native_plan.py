@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -33,7 +32,7 @@ from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
 from ..pages.operations_page import SAMPLES, sample_contract
 from .conftest import missing, ran
-from .test_native_loop import EXACT, crowd_of, library_of
+from .libraries import library_of, library_of_lanes, spoilt_library
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = (*scaling.SUBJECTS, *turning.SUBJECTS, *timing.SUBJECTS)
@@ -330,14 +329,8 @@ def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_pat
     """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
     right, wrong, stage = WRONG[header]
     path, clip, _ = steered
-    cpp, out = tmp_path / "cpp", tmp_path / "run.trace.bin"
-    for part in ("include", "native"):
-        shutil.copytree(loading.headers_folder().parent / part, cpp / part)
-    changed = cpp / "include/rigpact/vocabulary" / header
-    text = changed.read_text(encoding="utf-8")
-    assert text.count(right) == 1
-    changed.write_text(text.replace(right, wrong), encoding="utf-8")
-    library = crowd_of(cpp, tmp_path / "wrong.so", "-O0")
+    out = tmp_path / "run.trace.bin"
+    library = spoilt_library(tmp_path, f"vocabulary/{header}", right, wrong)
     monkeypatch.setattr(plan, "library", lambda: library)
     drawn.disagreement.cache_clear()
     status, report = report_of(command, path, clip, out)
@@ -365,7 +358,7 @@ print("sound")
 def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
     """A history of a wrong length would read a neighbour's memory: silent here, a crash in a game."""
     out = library_of(
-        loading.headers_folder().parent, tmp_path / "checked.so", "-O1", "-g", "-fsanitize=address,undefined",
+        loading.headers_folder().parent, tmp_path / "checked.so", "-O0", "-g", "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
     )  # fmt: skip
     runtime = ran("g++", "-print-file-name=libasan.so").stdout.strip()
@@ -376,15 +369,12 @@ def test_no_operation_reads_or_writes_beside_its_rows(tmp_path):
     assert (done.returncode, done.stdout) == (0, "sound\n"), done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("flags", [EXACT, (*EXACT, "-march=x86-64-v3")], ids=["plain", "AVX2"])
-def test_each_build_gives_the_same_bits(compiled, monkeypatch, tmp_path, flags):
+@pytest.mark.parametrize("kind", ["loops", "AVX2"])
+def test_lanes_of_every_kind_give_the_same_bits(monkeypatch, kind):
     """Another processor has wider registers; the character must not depend on it."""
-    if len(flags) > len(EXACT) and not compiled.rigpact_native_wide():
-        pytest.skip("this processor has no AVX2")
-    other = crowd_of(loading.headers_folder().parent, tmp_path / "other.so", *flags)
     contract = open_contract(ContractFiles(ROOT / "fixtures/contracts/mode_adaptive_controller.toml"))
     clip, runs = [ClipDrive(drawn_clip(contract, 9))], []
-    for library in (compiled, other):
+    for library in map(library_of_lanes, ("SSE", kind)):
         monkeypatch.setattr(plan, "library", lambda library=library: library)
         runs.append(NativeFrames(contract, clip, None, FRAMES, "free"))
         runs[-1].run(FRAMES)
