@@ -23,7 +23,7 @@ INK, PALE, GREEN, RED, AMBER, PAPER = "#1f2933", "#7b8794", "#12805c", "#c0262d"
 BOX_WIDTH, BOX_HEIGHT, GAP = 92, 40, 24
 TOO_LARGE = 1e-5
 """A tolerance as people choose one."""
-_STYLE = "font-family:system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif"
+_STYLE = "font-size:14px;font-family:system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif"
 
 
 def stage_local_replay() -> str:
@@ -109,7 +109,13 @@ def _left(place: int) -> float:
 
 
 def _row(
-    title: str, names: Iterable[str], top: float, colour: dict[str, str], *, dashed: Iterable[str] = (), chained: bool = False
+    title: str,
+    names: Iterable[str],
+    top: float,
+    colour: dict[str, str],
+    *,
+    dashed: Iterable[str] = (),
+    chained: bool = False,
 ) -> Iterator[str]:
     if title:
         yield _text(16, top - 10, title, INK)
@@ -141,7 +147,7 @@ def _text(x: float, y: float, words: str, colour: str, *, anchor: str = "start")
 
 def _svg(width: float, height: float, title: str, parts: Iterable[str]) -> str:
     body = "\n".join(parts)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-size="14" style="{_STYLE}" role="img">
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" style="{_STYLE}" role="img">
 <title>{escape(title)}</title>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
 <path d="M0 0 L8 4 L0 8 z" fill="{PALE}"/></marker></defs>

@@ -20,7 +20,9 @@ FOLLOWED = {
     "howto/compare-checkpoints.md": "demo 0, candidate.py 0, run 0, run 0, diff 1, sweep 0",
     "howto/free-run-explodes.md": "demo 0, wrong_export.py 0, nan 1, check 1, mended_export.py 0, nan 0, nan 1, nan 0",
     "howto/recorder.md": "demo 0, codegen 0, c++ 0, ./hero 0, explain 1, c++ 0, ./hero 0, explain 0",
-    "howto/triage.md": "demo 0, run 0, convert 0, slips.py 0, explain 0, explain 1, explain 1, explain 1, explain 2, diff 2, check 2",
+    "howto/triage.md": (
+        "demo 0, run 0, convert 0, slips.py 0, explain 0, explain 1, explain 1, explain 1, explain 2, diff 2, check 2"
+    ),
 }
 """Each page under docs/ and the exit status of its commands: what the page says of them in words."""
 TRANSLATED = ("tutorial.md", "howto/triage.md")
@@ -60,5 +62,7 @@ def test_both_languages_show_the_same(checkout: Path, name: str) -> None:
     assert FENCES.findall(english) == FENCES.findall(chinese)
     for marks in (r"^##+ ", r"^\| "):
         assert len(re.findall(marks, english, re.MULTILINE)) == len(re.findall(marks, chinese, re.MULTILINE))
-    links = [set(re.findall(r"\]\(([^)]+\.md)[^)]*\)", text.replace(".zh-CN.md", ".md"))) for text in (english, chinese)]
+    links = [
+        set(re.findall(r"\]\(([^)]+\.md)[^)]*\)", text.replace(".zh-CN.md", ".md"))) for text in (english, chinese)
+    ]
     assert links[0] == links[1]
