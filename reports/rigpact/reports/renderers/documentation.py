@@ -1,7 +1,8 @@
 """The web address of the pages under docs/, for links in reports.
 
-The address is the project URL named Documentation of the installed distribution. `RIGPACT_DOCS_URL` replaces it; the
-GitHub action sets it to the docs of the revision that runs. Without either, reports have no links.
+The address is the project URL named Documentation of the installed distribution: `[project.urls]` in pyproject.toml.
+`RIGPACT_DOCS_URL` replaces it; the GitHub action sets it to the docs of the revision that runs. Without either, reports have
+no links.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from rigpact.contract.findings import Rule
 
 ENVIRONMENT = "RIGPACT_DOCS_URL"
 _SCHEMES = ("https://", "http://")
+_PLACEHOLDER = "/OWNER/"
+"""Stands in pyproject.toml until somebody publishes a copy; a link to it would lead nowhere."""
 
 
 def documentation_url() -> str | None:
@@ -37,4 +40,5 @@ def _project_url() -> str | None:
     except PackageNotFoundError:
         return None
     named = dict(entry.split(", ", 1) for entry in urls if ", " in entry)
-    return named.get("Documentation")
+    address = named.get("Documentation")
+    return None if address is None or _PLACEHOLDER in address else address

@@ -1,0 +1,210 @@
+"""A release: the same bytes from the same commit, metadata that is true, dependencies that can be had, oldest and newest."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rigpact.reports.renderers import documentation
+
+from .recipes import copied
+
+pytestmark = pytest.mark.repository
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+
+@pytest.fixture(scope="module")
+def project(checkout: Path) -> Mapping[str, Any]:
+    """The table `project` of pyproject.toml."""
+    table: Mapping[str, Any] = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table
+
+
+def built(source: Path, target: Path, *targets: str, **env: str) -> list[Path]:
+    """What hatchling makes of a folder: the wheel, the source distribution, or both."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(target), *(f"-t{each}" for each in targets)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=300, env=os.environ | env)
+    return sorted(target.iterdir())
+
+
+def built_twice(checkout: Path, tmp_path: Path, native: str) -> Iterator[tuple[str, bool]]:
+    """The name of each file of a release, and whether another folder, day, zone, language and umask give the same bytes."""
+    pytest.importorskip("hatchling")
+    releases = []
+    for place, day, umask, env in (
+        ("a", 1_600_000_000, 0o022, {"TZ": "UTC", "LC_ALL": "C"}),
+        ("another/place", 1_700_000_000, 0o077, {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}),
+    ):
+        before = os.umask(umask)
+        try:
+            source = tmp_path / place / "rigpact"
+            source.mkdir(parents=True)
+            for path in (*copied(checkout, source).rglob("*"),):
+                if path.is_file() and ".git" not in path.parts:
+                    os.utime(path, (day, day))
+            releases.append(built(source, tmp_path / place / "dist", RIGPACT_NATIVE=native, **env))
+        finally:
+            os.umask(before)
+    for one, other in zip(*releases, strict=True):
+        assert one.name == other.name
+        yield one.name, one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_the_same_commit_gives_the_same_bytes(checkout: Path, tmp_path: Path, native: str) -> None:
+    """Nobody can tell a release that was changed from one that was built elsewhere, unless both are the same bytes.
+
+    A compiler writes paths and times into a library where nobody stops it: with `1` the wheel holds the compiled loop.
+    """
+    found = dict(built_twice(checkout, tmp_path, native))
+    assert sorted(name.rpartition(".")[2] for name in found) == ["gz", "whl"]
+    assert all(found.values()), found
+
+
+@pytest.mark.slow
+def test_the_index_accepts_the_release(checkout: Path, tmp_path: Path) -> None:
+    """A description that the index cannot show is refused on the day of the release."""
+    pytest.importorskip("twine", reason="the extra test has it")
+    release = built(checkout, tmp_path, RIGPACT_NATIVE="0")
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *map(str, release)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("PASSED") == len(release) == 2
+
+
+def test_the_version_stands_once_and_everything_follows_it(checkout: Path, project: Mapping[str, Any]) -> None:
+    """A citation or a changelog of another version sends its reader to another program."""
+    version = project["version"]
+    citation = yaml.safe_load((checkout / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version
+    assert citation["license"] == project["license"]
+    assert citation["title"] == project["name"]
+    changelog = (checkout / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## .*\b{re.escape(version)}\b", changelog, re.MULTILINE)
+    assert f"rigpact=={version}" in (checkout / "action.yml").read_text(encoding="utf-8")
+
+
+def test_the_citation_file_is_one(checkout: Path) -> None:
+    """GitHub shows no button for a file that is not valid."""
+    words = ["--builtin-schema", "vendor.citation-file-format", str(checkout / "CITATION.cff")]
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *words], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_classifiers_name_the_pythons(project: Mapping[str, Any]) -> None:
+    """The index filters by classifiers."""
+    named = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    assert tuple(named) == PYTHONS
+    assert project["requires-python"] == f">={PYTHONS[0]}"
+
+
+def test_the_address_of_the_project_stands_in_one_place(checkout: Path, project: Mapping[str, Any]) -> None:
+    """A recipe that installs somebody else's copy runs somebody else's code. RIGPACT_REGENERATE=1 writes them anew."""
+    address = project["urls"]["Repository"]
+    assert all(other.startswith(f"{address}/") for name, other in project["urls"].items() if name != "Repository")
+    repository = address.removeprefix("https://github.com/")
+    for name in ("docs/ci.md", "CITATION.cff"):
+        text = (checkout / name).read_text(encoding="utf-8")
+        right = re.sub(r"[\w.-]+/rigpact(?=@REVISION|\n)", repository, text)
+        if os.environ.get("RIGPACT_REGENERATE"):
+            (checkout / name).write_text(right, encoding="utf-8", newline="\n")
+        assert text == right, name
+        assert repository in text
+
+
+@pytest.mark.parametrize(
+    ("declared", "linked"),
+    [
+        ("https://github.com/studio/rigpact/blob/main/docs", "https://github.com/studio/rigpact/blob/main/docs"),
+        ("https://github.com/OWNER/rigpact/blob/main/docs", None),
+    ],
+)
+def test_reports_link_to_the_address_of_the_project(
+    monkeypatch: pytest.MonkeyPatch, declared: str, linked: str | None
+) -> None:
+    """An alert whose help leads nowhere is dismissed; so a copy that nobody has given an address has no links."""
+    monkeypatch.delenv("RIGPACT_DOCS_URL", raising=False)
+
+    class Declared:
+        def get_all(self, _name: str) -> list[str]:
+            return [f"Documentation, {declared}"]
+
+    monkeypatch.setattr(documentation, "metadata", lambda _name: Declared())
+    assert documentation.documentation_url() == linked
+
+
+def test_the_files_of_others_are_named(checkout: Path) -> None:
+    """A licence that asks for its notice is broken by the first copy without it."""
+    notice = (checkout / "NOTICE").read_text(encoding="utf-8")
+    schemas = checkout / "parity_tests" / "renderers_room" / "schemas"
+    for path in schemas.iterdir():
+        assert path.relative_to(checkout).as_posix() in notice
+
+
+def _minimums(project: Mapping[str, Any]) -> list[str]:
+    return [each.replace(">=", "==") for each in project["dependencies"]]
+
+
+def _pip(python: Path | str, *words: str) -> None:
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_every_python_that_is_named_has_the_dependencies(checkout: Path, tmp_path: Path, version: str) -> None:
+    """A wheel that is missing for one Python makes pip compile onnx, for an hour, and fail."""
+    (wheel,) = built(checkout, tmp_path / "dist", "wheel", RIGPACT_NATIVE="0")
+    words = ("--dry-run", "--ignore-installed", "--quiet", "--only-binary=:all:", "--target", str(tmp_path / "target"))
+    _pip(sys.executable, "install", *words, "--python-version", version, str(wheel))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the oldest versions have wheels for Python 3.11")
+def test_the_oldest_versions_that_are_allowed_work(checkout: Path, tmp_path: Path, project: Mapping[str, Any]) -> None:
+    """A studio pins its numpy for years: a minimum that nobody has tried is a guess."""
+    (wheel,) = built(checkout, tmp_path / "dist", "wheel", RIGPACT_NATIVE="0")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=120)
+    scripts = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    _pip(scripts / "python", "install", "--quiet", "--only-binary=:all:", *_minimums(project), str(wheel))
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    folder = tmp_path / "character"
+    for words, status, said in (
+        (("demo", "--into", "character"), 0, "character"),
+        (("init", "-q"), 0, "READY"),
+        (("gate", "--html", "report.html", "--report", "sarif=gate.sarif"), 0, "PASS"),
+        (
+            ("nan", "norm_template.json", "--onnx", "model.onnx", "--clip", "clips/Run_F.json", "--frames", "30"),
+            0,
+            "FINITE",
+        ),
+        (("convert", "teacher_predictions/Sneak_Turn_prediction.json", "-o", "prediction.npz"), 0, "written"),
+    ):
+        where = folder if folder.exists() else tmp_path
+        done = subprocess.run(
+            [str(scripts / "rigpact"), *words],
+            cwd=where,
+            env=env,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert (done.returncode, said in done.stdout) == (status, True), done.stdout + done.stderr
