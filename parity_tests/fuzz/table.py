@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .execution import Count
+from .counts import Count, together
 
 BEGIN, END = "<!-- fuzz: begin -->", "<!-- fuzz: end -->"
 
@@ -17,11 +17,7 @@ def with_table(page: str, counts: Sequence[Count], seed: int) -> str:
 
 
 def _table(counts: Sequence[Count], seed: int) -> str:
-    total = Count("**all**")
-    for count in counts:
-        for name in ("executions", "typed", "passed", "crashes", "hangs"):
-            setattr(total, name, getattr(total, name) + getattr(count, name))
-        total.peak_mb, total.slowest_s = max(total.peak_mb, count.peak_mb), max(total.slowest_s, count.slowest_s)
+    total = together("**all**", counts)
     head = "| reader | seed | executions | typed errors | read | crashes | hangs | slowest | peak memory |\n"
     rule = "|---|---|---|---|---|---|---|---|---|\n"
     return head + rule + "".join(_row(count, seed) for count in (*counts, total))

@@ -56,6 +56,6 @@ def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_crashes_or_hangs_a_reader(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
     """A crash is called a defect of rigpact; a hang takes the build machine until its time is over."""
-    count = fuzzed(*readers[name], SEED, EXECUTIONS)
+    count = fuzzed(*readers[name], SEED, range(EXECUTIONS))
     assert count.places == {}
     assert (count.executions, count.crashes, count.hangs) == (EXECUTIONS, 0, 0)
