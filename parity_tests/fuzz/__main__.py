@@ -4,6 +4,7 @@
     python -m parity_tests.fuzz --executions 20000       more of them
     python -m parity_tests.fuzz --total 2000000 --journal FILE    so many files together; ended and begun again, it goes on
     python -m parity_tests.fuzz --reader bundle --keep OUT    one reader; what crashes it is kept in a folder
+    python -m parity_tests.fuzz --guided                 files that reach new code are changed further; needs atheris
     python -m parity_tests.fuzz --executions 20000 docs/security.md    writes the table of that page
 
 The readers run in processes of their own with a limit on their memory. Exit status 1 where anything but a typed error was seen.
@@ -15,20 +16,16 @@ import argparse
 import json
 import resource
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from .counts import Count, together
 from .execution import fuzzed
+from .limits import MEMORY_BYTES, drawn_files
 from .pieces import Journal, Piece, pieces, shares
 from .readers import all_readers
 from .table import with_table
-
-MEMORY_BYTES = 6 << 30
-"""Of addresses, of which onnxruntime reserves about one gigabyte: what asks for more is a crash."""
-_MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - files of a moment, in a folder of their own
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -37,7 +34,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if asked.child is not None:
         return _child(asked)
     counts = list(_counted(asked))
-    page = with_table(asked.page.read_text(encoding="utf-8") if asked.page else "", counts, asked.seed)
+    page = asked.page.read_text(encoding="utf-8") if asked.page else ""
+    page = with_table(page, counts, asked.seed, "guided" if asked.guided else "fuzz")
     if asked.page:
         asked.page.write_text(page, encoding="utf-8")
     else:
@@ -59,18 +57,22 @@ def _asked(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--reader", action="append")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--journal", type=Path, help="finished pieces; what stands there is not run again")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--guided", action="store_true", help="guided by coverage; needs atheris")
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
 
 def _counted(asked: argparse.Namespace) -> list[Count]:
-    with _folder() as folder:
+    with drawn_files() as folder:
         names = asked.reader or [reader.name for reader in all_readers(Path(folder))]
     asked_of = shares(names, asked.total) if asked.total else dict.fromkeys(names, asked.executions)
+    if asked.keep:
+        asked.keep.mkdir(parents=True, exist_ok=True)
     journal = Journal(asked.journal)
     counts = []
     for name, executions in asked_of.items():
-        each = pieces(name, asked.seed, executions)
+        guided = [Piece(name, asked.seed, 0, executions, guided=True)]  # what a guided run learns ends with its process
+        each = guided if asked.guided else pieces(name, asked.seed, executions)
         counts.append(together(name, [journal.counted(piece, asked.keep) for piece in each]))
         said = counts[-1]
         sys.stderr.write(f"{name}: {said.executions} files, {said.crashes} crashes, {said.hangs} hangs\n")
@@ -79,19 +81,13 @@ def _counted(asked: argparse.Namespace) -> list[Count]:
 
 def _child(asked: argparse.Namespace) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    if asked.keep:
-        asked.keep.mkdir(parents=True, exist_ok=True)
-    piece = Piece(**json.loads(asked.child))
-    with _folder() as folder:
+    piece = Piece(**json.loads(asked.child[0]))
+    kept = Path(asked.child[1]) if asked.child[1:] else None
+    with drawn_files() as folder:
         reader = next(each for each in all_readers(Path(folder)) if each.name == piece.reader)
-        count = fuzzed(reader, Path(folder), piece.seed, range(piece.first, piece.stop), asked.keep)
+        count = fuzzed(reader, Path(folder), piece.seed, range(piece.first, piece.stop), kept)
     sys.stdout.write(json.dumps(asdict(count)) + "\n")
     return 0
-
-
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for the drawn files; in memory, where the machine has such a place: millions of files wear a disk."""
-    return tempfile.TemporaryDirectory(dir=_MEMORY_DISK if _MEMORY_DISK.is_dir() else None)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .counts import Count
@@ -17,6 +18,8 @@ _SLOW = ("bundle", "companion", "clip", "teacher batch", "prediction", "ONNX mod
 _MIDDLE = ("trace .jsonl.gz", "table .csv", "table .npz", "table .json", "evidence", "importers")
 _PACES = {**dict.fromkeys(_SLOW, 1), **dict.fromkeys(_MIDDLE, 3)}
 _QUICK = 6
+_REACHED = re.compile(r"\bcov: (\d+)")
+"""In what libFuzzer says of its progress: the places of the code that were reached so far."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Piece:
     seed: int
     first: int
     stop: int
+    guided: bool = False
 
 
 def shares(readers: Sequence[str], total: int) -> dict[str, int]:
@@ -51,10 +55,10 @@ class Journal:
         self._path = path
         self._done: dict[Piece, Count] = {}
         if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-                if line.endswith("\n"):
-                    entry = json.loads(line)
-                    self._done[Piece(**entry["piece"])] = Count(**entry["count"])
+            whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+            path.write_text("".join(whole), encoding="utf-8")  # a line may be torn where the run was killed
+            for entry in map(json.loads, whole):
+                self._done[Piece(**entry["piece"])] = Count(**entry["count"])
 
     def counted(self, piece: Piece, kept: Path | None) -> Count:
         """What the journal says of a piece, or what its process says now."""
@@ -68,10 +72,13 @@ class Journal:
 
 def in_a_process(piece: Piece, kept: Path | None) -> Count:
     """One piece in a process of its own. A process that dies is one crash more than it could tell."""
-    command = [sys.executable, "-m", "parity_tests.fuzz", "--child", json.dumps(asdict(piece))]
-    command += ["--keep", str(kept)] if kept else []
+    own = ["parity_tests.fuzz.guided"] if piece.guided else ["parity_tests.fuzz", "--child"]
+    command = [sys.executable, "-m", *own, json.dumps(asdict(piece)), *([str(kept)] if kept else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         place = f"the process died ({done.returncode}): {done.stderr[-600:]}"
         return Count(piece.reader, crashes=1, places={place: 1})
-    return Count(**json.loads(done.stdout.splitlines()[-1]))
+    reached = [int(found) for found in _REACHED.findall(done.stderr)]
+    return replace(
+        Count(**json.loads(done.stdout.splitlines()[-1])), reached=(reached[0], reached[-1]) if reached else None
+    )
