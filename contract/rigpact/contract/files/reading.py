@@ -58,8 +58,8 @@ def _unchanged(place: Path, before: os.stat_result) -> Iterator[None]:
     """
     try:
         yield
-    except UnusableInput:
-        _refuse_change(place, before)
+    except Exception:
+        _refuse_change(place, before)  # that is why; what else was found follows from it
         raise
     _refuse_change(place, before)
 
