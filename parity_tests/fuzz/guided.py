@@ -19,7 +19,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["rigpact"]):
-    from .execution import Watch, execute
+    from .execution import STUCK_S, Watch, execute
     from .readers import Reader, all_readers
 
 from .counts import Count
@@ -29,7 +29,7 @@ from .seeds import Seed
 
 _LONGEST = 1 << 16
 """Bytes of a drawn file. A longer one costs time and reaches nothing new: every list of a seed has a few entries."""
-_FLAGS = (f"-max_len={_LONGEST}", "-mutate_depth=1", "-reduce_inputs=0", "-timeout=0", "-rss_limit_mb=0")
+_FLAGS = (f"-max_len={_LONGEST}", "-mutate_depth=1", "-reduce_inputs=0", f"-timeout={int(STUCK_S)}", "-rss_limit_mb=0")
 """One change at a time, and no file gives way to a shorter one: of a text cut down to a few bytes, a reader sees the first."""
 
 
