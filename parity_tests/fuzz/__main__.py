@@ -2,10 +2,12 @@
 
     python -m parity_tests.fuzz                          200 files for each reader
     python -m parity_tests.fuzz --executions 20000       more of them
+    python -m parity_tests.fuzz --total 2000000 --journal FILE    so many files together; ended and begun again, it goes on
     python -m parity_tests.fuzz --reader bundle --keep OUT    one reader; what crashes it is kept in a folder
+    python -m parity_tests.fuzz --guided                 files that reach new code are changed further; needs atheris
     python -m parity_tests.fuzz --executions 20000 docs/security.md    writes the table of that page
 
-Each reader runs in a process of its own with a limit on its memory. Exit status 1 where anything but a typed error was seen.
+The readers run in processes of their own with a limit on their memory. Exit status 1 where anything but a typed error was seen.
 """
 
 from __future__ import annotations
@@ -13,19 +15,17 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .execution import Count, fuzzed
+from .counts import Count, together
+from .execution import fuzzed
+from .limits import MEMORY_BYTES, drawn_files
+from .pieces import Journal, Piece, pieces, shares
 from .readers import all_readers
 from .table import with_table
-
-MEMORY_BYTES = 6 << 30
-"""Of addresses, of which onnxruntime reserves about one gigabyte: what asks for more is a crash."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -33,16 +33,9 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = _asked(words)
     if asked.child is not None:
         return _child(asked)
-    with tempfile.TemporaryDirectory() as folder:
-        names = [reader.name for reader in all_readers(Path(folder))]
-    chosen = asked.reader or names
-    counts = []
-    for name in chosen:
-        counts.append(_in_a_process(name, asked))
-        sys.stderr.write(
-            f"{name}: {counts[-1].executions} files, {counts[-1].crashes} crashes, {counts[-1].hangs} hangs\n"
-        )
-    page = with_table(asked.page.read_text(encoding="utf-8") if asked.page else "", counts, asked.seed)
+    counts = list(_counted(asked))
+    page = asked.page.read_text(encoding="utf-8") if asked.page else ""
+    page = with_table(page, counts, asked.seed, "guided" if asked.guided else "fuzz")
     if asked.page:
         asked.page.write_text(page, encoding="utf-8")
     else:
@@ -54,33 +47,45 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _asked(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="parity_tests.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="parity_tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("page", nargs="?", type=Path)
-    parser.add_argument("--executions", type=int, default=200)
+    parser.add_argument("--executions", type=int, default=200, help="files for each reader")
+    parser.add_argument("--total", type=int, help="files of all readers together; quick readers get more of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reader", action="append")
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--journal", type=Path, help="finished pieces; what stands there is not run again")
+    parser.add_argument("--guided", action="store_true", help="guided by coverage; needs atheris")
+    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
 
-def _in_a_process(name: str, asked: argparse.Namespace) -> Count:
-    """One reader in a process of its own. A process that dies is one crash more than it could tell."""
-    command = [sys.executable, "-m", "parity_tests.fuzz", "--child", name, "--seed", str(asked.seed)]
-    command += ["--executions", str(asked.executions), *(["--keep", str(asked.keep)] if asked.keep else [])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return Count(name, crashes=1, places={f"the process died ({done.returncode}): {done.stderr[-600:]}": 1})
-    return Count(**json.loads(done.stdout.splitlines()[-1]))
+def _counted(asked: argparse.Namespace) -> list[Count]:
+    with drawn_files() as folder:
+        names = asked.reader or [reader.name for reader in all_readers(Path(folder))]
+    asked_of = shares(names, asked.total) if asked.total else dict.fromkeys(names, asked.executions)
+    if asked.keep:
+        asked.keep.mkdir(parents=True, exist_ok=True)
+    journal = Journal(asked.journal)
+    counts = []
+    for name, executions in asked_of.items():
+        guided = [Piece(name, asked.seed, 0, executions, guided=True)]  # what a guided run learns ends with its process
+        each = guided if asked.guided else pieces(name, asked.seed, executions)
+        counts.append(together(name, [journal.counted(piece, asked.keep) for piece in each]))
+        said = counts[-1]
+        sys.stderr.write(f"{name}: {said.executions} files, {said.crashes} crashes, {said.hangs} hangs\n")
+    return counts
 
 
 def _child(asked: argparse.Namespace) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    if asked.keep:
-        asked.keep.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        reader = next(each for each in all_readers(Path(folder)) if each.name == asked.child)
-        count = fuzzed(reader, Path(folder), asked.seed, asked.executions, asked.keep)
+    piece = Piece(**json.loads(asked.child[0]))
+    kept = Path(asked.child[1]) if asked.child[1:] else None
+    with drawn_files() as folder:
+        reader = next(each for each in all_readers(Path(folder)) if each.name == piece.reader)
+        count = fuzzed(reader, Path(folder), piece.seed, range(piece.first, piece.stop), kept)
     sys.stdout.write(json.dumps(asdict(count)) + "\n")
     return 0
 

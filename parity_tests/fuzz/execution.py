@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import math
 import random
 import resource
 import signal
@@ -10,12 +11,13 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 from rigpact.contract.errors import UnusableInput
 
+from .counts import Count
 from .readers import Reader
 
 LIMIT_S = 5.0
@@ -28,62 +30,62 @@ class Hang(BaseException):
     """An execution that took too long. No `except Exception` may swallow it."""
 
 
-@dataclass
-class Count:
-    """How the executions of one reader ended. places: where anything but a typed error came from, and how often."""
+class Watch:
+    """Ends an execution that takes too long. One handler, and one watching thread a second, for all executions of a process."""
 
-    reader: str
-    executions: int = 0
-    typed: int = 0
-    passed: int = 0
-    crashes: int = 0
-    hangs: int = 0
-    peak_mb: int = 0
-    slowest_s: float = 0.0
-    places: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._armed_s = -math.inf
 
+    def __enter__(self) -> Self:
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            raise Hang
 
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise Hang
+        self._before = signal.signal(signal.SIGPROF, stop)
+        return self
 
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    faulthandler.dump_traceback_later(STUCK_S, exit=True)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
+    def __exit__(self, *_: object) -> None:
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGPROF, before)
+        signal.signal(signal.SIGPROF, self._before)
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """So much processor time for what stands inside."""
+        if time.monotonic() - self._armed_s > 1.0:
+            faulthandler.dump_traceback_later(STUCK_S, exit=True)
+            self._armed_s = time.monotonic()
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
-def fuzzed(reader: Reader, folder: Path, seed: int, executions: int, kept: Path | None = None) -> Count:
-    """Run a reader on so many drawn files. kept: a folder for the files that crash or hang it."""
+def fuzzed(reader: Reader, folder: Path, seed: int, drawn: range, kept: Path | None = None) -> Count:
+    """Run a reader on drawn files, each known by its number. kept: a folder for the files that crash or hang it."""
     count = Count(reader.name)
-    for index in range(executions):
-        rng = random.Random(f"{seed}:{reader.name}:{index}")  # noqa: S311 - nothing is secret
-        chosen = rng.choice(reader.seeds)
-        path = folder / chosen.name
-        path.write_bytes(content := chosen.drawn(rng))
-        before = sum(count.places.values())
-        _execute(reader, path, count)
-        if kept is not None and sum(count.places.values()) > before:
-            (kept / f"{reader.name}-{index}-{chosen.name}").write_bytes(content)
+    with Watch() as watch:
+        for index in drawn:
+            rng = random.Random(f"{seed}:{reader.name}:{index}")  # noqa: S311 - nothing is secret
+            chosen = rng.choice(reader.seeds)
+            content = chosen.drawn(rng)
+            if not execute(reader, folder / chosen.name, content, count, watch) and kept is not None:
+                (kept / f"{reader.name}-{index}-{chosen.name}").write_bytes(content)
     count.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return count
 
 
-def _execute(reader: Reader, path: Path, count: Count) -> None:
+def execute(reader: Reader, path: Path, content: bytes, count: Count, watch: Watch) -> bool:
+    """Read one file, and count how it ended. Returns whether it ended well: with a value or a typed error."""
+    path.write_bytes(content)
     start = time.process_time()
     count.executions += 1
+    well = False
     try:
-        with _within(LIMIT_S):
+        with watch.within(LIMIT_S):
             reader.read(path)
-        count.passed += 1
+        count.passed, well = count.passed + 1, True
     except UnusableInput:
-        count.typed += 1
+        count.typed, well = count.typed + 1, True
     except Hang as error:
         count.hangs += 1
         _note(count, error)
@@ -91,6 +93,7 @@ def _execute(reader: Reader, path: Path, count: Count) -> None:
         count.crashes += 1
         _note(count, error)
     count.slowest_s = max(count.slowest_s, time.process_time() - start)
+    return well
 
 
 def _note(count: Count, error: BaseException) -> None:

@@ -1,34 +1,31 @@
-"""The table of docs/security.md: one row a reader, between two marks of the page."""
+"""The tables of docs/security.md: one row a reader, between two marks of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .execution import Count
-
-BEGIN, END = "<!-- fuzz: begin -->", "<!-- fuzz: end -->"
+from .counts import Count, together
 
 
-def with_table(page: str, counts: Sequence[Count], seed: int) -> str:
-    """The page with the table between its marks; the table alone where the page has none."""
+def with_table(page: str, counts: Sequence[Count], seed: int, kind: str) -> str:
+    """The page with the table between the marks of its kind, "fuzz" or "guided"; the table alone where the page has none."""
+    begin, end = f"<!-- {kind}: begin -->", f"<!-- {kind}: end -->"
     table = _table(counts, seed)
-    before, begin, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n{table}{END}{rest.partition(END)[2]}" if begin else table
+    before, found, rest = page.partition(begin)
+    return f"{before}{begin}\n{table}{end}{rest.partition(end)[2]}" if found else table
 
 
 def _table(counts: Sequence[Count], seed: int) -> str:
-    total = Count("**all**")
-    for count in counts:
-        for name in ("executions", "typed", "passed", "crashes", "hangs"):
-            setattr(total, name, getattr(total, name) + getattr(count, name))
-        total.peak_mb, total.slowest_s = max(total.peak_mb, count.peak_mb), max(total.slowest_s, count.slowest_s)
-    head = "| reader | seed | executions | typed errors | read | crashes | hangs | slowest | peak memory |\n"
-    rule = "|---|---|---|---|---|---|---|---|---|\n"
-    return head + rule + "".join(_row(count, seed) for count in (*counts, total))
+    more = 2 if any(count.reached for count in counts) else 0
+    head = "| reader | seed | executions | typed errors | read | crashes | hangs | slowest | peak memory |"
+    head += " places reached by the sound files | in the end |\n" if more else "\n"
+    rule = "|---" * (head.count("|") - 1) + "|\n"
+    return head + rule + "".join(_row(count, seed, more) for count in (*counts, together("**all**", counts)))
 
 
-def _row(count: Count, seed: int) -> str:
+def _row(count: Count, seed: int, more: int) -> str:
+    reached = "".join(f" {places:,} |" for places in count.reached) if count.reached else " |" * more
     return (
         f"| {count.reader} | {seed} | {count.executions:,} | {count.typed:,} | {count.passed:,} | {count.crashes} | "
-        f"{count.hangs} | {count.slowest_s:.2f} s | {count.peak_mb} MB |\n"
+        f"{count.hangs} | {count.slowest_s:.2f} s | {count.peak_mb} MB |{reached}\n"
     )

@@ -22,6 +22,8 @@ from .tried import refused
 
 Run = Callable[..., Any]
 DIGITS = "9" * 5000
+BEYOND = "9" * 400
+"""An integer that Python reads, and that no float holds."""
 AXES = " ".join(f"{name}=(1,2,3)" for name in ("prevX", "prevZ", "deltaX", "deltaZ", "nextX", "nextZ"))
 HOSTILE = "\n::error::x\x1b[31m<b>![i](http://h)@all"
 FILES = {
@@ -36,6 +38,24 @@ FILES = {
         "[DeltaCompose] frame=1 " + AXES.replace("3)", "1.#zz)") + "\n[Schema OK] X=1 Y=2 C=3 fps=1.2.3\n",
     ),
     "digits.csv": ("explain", f"frame,x_raw[{DIGITS}]\n0,1\n1,2\n"),
+    "beyond.jsonl": ("explain", f'{{"frame": 0, "x_raw": [1, {BEYOND}]}}\n'),
+    "beyond.trace.jsonl": (
+        "convert",
+        f'{{"format":"rigpact-trace","version":1,"fps":60,"mode":"teacher","stages":{{"x_raw":1}}}}\n'
+        f'{{"frame":0,"time":{BEYOND},"stages":{{"x_raw":[1]}}}}\n',
+    ),
+    "value.trace.jsonl": (
+        "convert",
+        f'{{"format":"rigpact-trace","version":1,"fps":60,"mode":"teacher","stages":{{"x_raw":1}}}}\n'
+        f'{{"frame":0,"time":0,"stages":{{"x_raw":[{BEYOND}]}}}}\n',
+    ),
+    "rate.trace.jsonl": (
+        "convert",
+        f'{{"format":"rigpact-trace","version":1,"fps":{BEYOND},"mode":"teacher","stages":{{"x_raw":1}}}}\n'
+        '{"frame":0,"time":0,"stages":{"x_raw":[1]}}\n',
+    ),
+    "rate.json": ("run", f'{{"fps": {BEYOND}, "Frames": [{{}}, {{}}]}}'),
+    "beyond.json": ("describe", f'{{"MuX": [{BEYOND}]}}'),
     "teacher.json": ("run", '{"teacher": 3, "fps": 60}'),
     "rigpact.toml": ("gate", "[gate]\na=" + "[" * 5000 + "]" * 5000),
     "set.toml": ("conventions", "a=" + "[" * 5000 + "]" * 5000),

@@ -1,4 +1,4 @@
-"""The files that the running command has read: an output must not take the place of one of them."""
+"""The files that the running command has read: an output must not take their place, and they must stay as they were."""
 
 from __future__ import annotations
 
@@ -6,16 +6,30 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rigpact.contract.errors import UnusableInput
 
 _Identity = tuple[int, int]
 """Device and inode: a file by whatever name."""
-_INPUTS: ContextVar[set[_Identity] | None] = ContextVar("inputs", default=None)
+State = tuple[int, int, int, int]
+"""Device, inode, size and time of the last change: what differs after somebody writes."""
+
+
+@dataclass
+class _Inputs:
+    files: set[_Identity] = field(default_factory=set)
+    states: dict[str, State] = field(default_factory=dict)
+
+
+_INPUTS: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
 
 
 @contextmanager
 def inputs_remembered() -> Iterator[None]:
-    """Within this, every file that is read is an input, and no output may take its place."""
-    token = _INPUTS.set(set())
+    """Within this, every file that is read is an input: no output takes its place, and it must stay as it is."""
+    token = _INPUTS.set(_Inputs())
     try:
         yield
     finally:
@@ -32,14 +46,31 @@ def inputs_may_be_replaced() -> Iterator[None]:
         _INPUTS.reset(token)
 
 
-def remember_input(status: os.stat_result) -> None:
-    """Say that the running command reads this file."""
+def remember_input(path: Path, status: os.stat_result, *, grows: bool = False) -> None:
+    """Say that the running command reads this file; UnusableInput where it read something else by this name before.
+
+    grows: another program appends to it, and the command knows.
+    """
     inputs = _INPUTS.get()
-    if inputs is not None:
-        inputs.add((status.st_dev, status.st_ino))
+    if inputs is None:
+        return
+    inputs.files.add((status.st_dev, status.st_ino))
+    if not grows and inputs.states.setdefault(str(path.absolute()), state_of(status)) != state_of(status):
+        raise changed_meanwhile(path)
 
 
 def is_input(status: os.stat_result) -> bool:
     """Whether the running command has read this file."""
     inputs = _INPUTS.get()
-    return inputs is not None and (status.st_dev, status.st_ino) in inputs
+    return inputs is not None and (status.st_dev, status.st_ino) in inputs.files
+
+
+def state_of(status: os.stat_result) -> State:
+    """What of a file differs after somebody writes it."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def changed_meanwhile(path: Path) -> UnusableInput:
+    """The error for a file that somebody else writes."""
+    found, hint = "a file that changed while it was read", "wait until it is written, and run again"
+    return UnusableInput(path, found, "a file that nobody writes meanwhile", hint)

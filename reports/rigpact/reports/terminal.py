@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rigpact.contract.errors import printable
-from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
+from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity, Verdict
 
 Item = TypeVar("Item")
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -31,6 +32,8 @@ _PAGE_LINES = 40
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 _PROGRESS_AFTER_ITEMS = 64
 """Loops shorter than this end within a second, and get no progress bar."""
+FINDINGS_SHOWN = 50
+"""Largest number of findings of one rule: a mistake in every frame or every slice is understood from the first ones."""
 
 
 def stdout() -> _Answer:
@@ -139,11 +142,23 @@ def _encodable(value: object) -> object:
 
 
 def print_report(report: FindingsReport, console: Console | None = None) -> None:
-    """Print all findings, then the verdict with its account."""
+    """Print the findings, of each rule the first ones, then the verdict with its account."""
     console = console or stdout()
+    found: Counter[Rule] = Counter()
     for finding in report.findings:
-        print_finding(finding, console)
+        found[finding.rule] += 1
+        if found[finding.rule] <= FINDINGS_SHOWN:
+            print_finding(finding, console)
+    for rule, number in found.items():
+        if number > FINDINGS_SHOWN:
+            _print_more(rule, number - FINDINGS_SHOWN, console)
     print_verdict(report, console)
+
+
+def _print_more(rule: Rule, number: int, console: Console) -> None:
+    """Say how many findings of a rule are not shown."""
+    line = Text(f"{number} more of {rule.code} ").append(rule.severity.value, style=STYLES[rule.severity])
+    console.print(line.append(f" ({rule.name}); --format json has every finding", style="default"))
 
 
 def print_finding(finding: Finding, console: Console) -> None:

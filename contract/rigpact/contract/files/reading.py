@@ -1,6 +1,7 @@
 """Opening files of a user. What would never end is refused before a byte is read: devices, pipes, too large a file.
 
-The files that a command reads are remembered while it runs (inputs.py), so that writing.py can refuse to write over them.
+The files that a command reads are remembered while it runs (inputs.py): writing.py refuses to write over them, and a second look
+at one must find what the first one found.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from io import BufferedReader
 from pathlib import Path
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.inputs import remember_input
+from rigpact.contract.inputs import changed_meanwhile, remember_input, state_of
 
 MAX_FILE_BYTES = 2 << 30
 """Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
@@ -24,8 +25,11 @@ for minutes packs hundreds of times, and stays below the first number."""
 
 
 @contextmanager
-def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedReader]:
-    """Open a regular file for reading; UnusableInput for anything else. is_updated: the command writes this file again."""
+def opened(path: str | Path, *, is_updated: bool = False, grows: bool = False) -> Iterator[BufferedReader]:
+    """Open a regular file for reading; UnusableInput for anything else, and for a file that somebody writes meanwhile.
+
+    is_updated: the command writes this file again. grows: another program appends to it, and the command knows.
+    """
     place = Path(path)
     if place.is_dir():
         raise UnusableInput(path, "a directory", "a file", _directory_hint(place))
@@ -41,8 +45,30 @@ def opened(path: str | Path, *, is_updated: bool = False) -> Iterator[BufferedRe
             hint = "it may have no end: copy what it holds into a file"
             raise UnusableInput(path, kind_of_place(status), "a regular file", hint)
         if not is_updated:
-            remember_input(status)
-        yield stream
+            remember_input(place, status, grows=grows)
+        with nullcontext() if grows else _unchanged(place, status):
+            yield stream
+
+
+@contextmanager
+def _unchanged(place: Path, before: os.stat_result) -> Iterator[None]:
+    """UnusableInput where the file was written meanwhile: half of it is old and half is new, so whatever is said of it is wrong.
+
+    A file that took the name meanwhile is another one: what is open stays whole.
+    """
+    try:
+        yield
+    except Exception:
+        _refuse_change(place, before)  # that is why; what else was found follows from it
+        raise
+    _refuse_change(place, before)
+
+
+def _refuse_change(place: Path, before: os.stat_result) -> None:
+    with suppress(OSError):  # its name is gone: what is open stays whole
+        after = place.stat()
+        if os.path.samestat(before, after) and state_of(before) != state_of(after):
+            raise changed_meanwhile(place)
 
 
 def _without_waiting(path: str, flags: int) -> int:

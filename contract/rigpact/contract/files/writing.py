@@ -5,8 +5,10 @@ Never written over: what is no regular file (a device would be replaced by a fil
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -76,12 +78,45 @@ def copy_folder(source: Path, target: Path) -> Path:
 
 
 def opened_to_append(path: Path) -> IO[bytes]:
-    """Open a journal, which grows line by line and is read again; UnusableInput for what is no regular file."""
+    """Open a journal, which grows line by line and is read again; UnusableInput for what is no regular file.
+
+    One process writes it at a time, until it closes it or ends, however it ends. A file system without locks cannot tell.
+    """
     _refuse_target(path)
     try:
-        return path.open("a+b")
+        stream = path.open("a+b")
     except OSError as error:
         raise _not_writable(path.parent, error) from None
+    try:
+        _lock(stream)
+    except OSError as error:
+        if error.errno in _LOCKED:
+            stream.close()
+            hint = "wait for it: what it has finished is not done again; or write to another folder"
+            raise UnusableInput(
+                path, "a journal that another process is writing", "one process at a time", hint
+            ) from None
+    return stream
+
+
+_LOCKED = (errno.EACCES, errno.EAGAIN)
+
+
+def _lock(stream: IO[bytes]) -> None:
+    """Lock a file for this process, without waiting."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        stream.seek(_FAR)
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_FAR = (1 << 31) - 2
+"""Windows locks bytes, and nobody else reads a locked one: this one lies behind what a journal holds."""
 
 
 def _refuse_target(target: Path) -> None:

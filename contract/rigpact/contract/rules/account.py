@@ -51,17 +51,18 @@ def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
     counted. Compared are the parts that the rules could read. A part is missing if its JSON has the wrong shape, or if the
     file must hold it and does not. Nothing is waived.
     """
-    broken: dict[str, list[str]] = {}
+    broken: dict[str, set[str]] = {}
     for finding in findings:
         if finding.rule in _UNREADABLE:
             place = finding.pointer + json_pointer(*filter(None, [finding.values.get("key")]))
-            broken.setdefault(finding.file, []).append(place)
+            broken.setdefault(finding.file, set()).add(place)
     declared = missing = 0
     for document in subject.documents:
-        places = broken.get(str(document.path), [])
+        places = broken.get(str(document.path), set())
+        around = {each for place in places for each in _around(place)}
         for part in _parts(document):
             declared += 1
-            missing += any(_within(part, place) or _within(place, part) for place in places)
+            missing += part in around or not places.isdisjoint(_around(part))
     model_parts = len(subject.model.inputs) + max(len(subject.model.outputs), 1) if subject.model else 0
     unread = int(
         bool(subject.model and subject.model.graph_not_read)
@@ -85,5 +86,9 @@ def _value_at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _within(inner: str, outer: str) -> bool:
-    return inner == outer or inner.startswith(outer + "/")
+def _around(pointer: str) -> Iterator[str]:
+    """A place and all that it lies in, up to the whole document."""
+    yield pointer
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,10 +83,12 @@ def _collected(value: Any, flat: list[float], place: str) -> tuple[int, ...]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of JSON is a number, or the word for one that is not finite."""
+    """Whether a value of JSON is a number, or the word for one that is not finite. An integer beyond every float is none."""
     if isinstance(value, str):
         return value.strip().lower() in _NOT_FINITE
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, float) or abs(value) <= sys.float_info.max
 
 
 def to_number(value: Any) -> float:

@@ -65,7 +65,7 @@ def read_frames_from(path: Path, begin: int) -> tuple[Trace | None, int]:
 
     None where no frame is whole yet. A last frame that does not match its checksum is still being written.
     """
-    with opened(path) as stream:
+    with opened(path, grows=True) as stream:
         head_bytes = stream.read(_HEADER_AT)
         size = int.from_bytes(head_bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
         if len(head_bytes) < _HEADER_AT or path.stat().st_size < _HEADER_AT + size:

@@ -72,7 +72,7 @@ class _GrowingLines:
             return None
         if self._path.stat().st_size < self._end:  # recorded anew
             self._start()
-        with opened(self._path) as stream:
+        with opened(self._path, grows=True) as stream:
             stream.seek(self._end)
             block = stream.read(_BLOCK_BYTES)
         self._end += len(block)

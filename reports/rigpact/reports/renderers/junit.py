@@ -15,12 +15,10 @@ from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers.judged import Case, Outcome, cases_of
 from rigpact.reports.renderers.places import Place, places_of
 from rigpact.reports.renderers.wording import hint_text, message_text, place_text, unanswered
-from rigpact.reports.terminal import plain
+from rigpact.reports.terminal import FINDINGS_SHOWN, plain
 
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 _ELEMENT = {Outcome.FAILED: "failure", Outcome.SKIPPED: "skipped", Outcome.UNJUDGED: "error"}
-FINDINGS_SHOWN = 50
-"""Largest number of findings in one case; a rule that fails in every frame would fill the view."""
 
 
 def render(gate: GateReport) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.inputs import inputs_remembered
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
@@ -84,7 +85,8 @@ class Measured:
 def measure_cell(cell: Cell) -> Measured:
     """Measure a cell. An error in the cell becomes part of the result, and does not stop the sweep."""
     try:
-        return _measured(cell)
+        with inputs_remembered():  # a file that changes after its hash was taken
+            return _measured(cell)
     except UnusableInput as refusal:
         return failure(UNUSABLE, _with_given_names(refusal.one_line(), cell))
     except Exception as defect:  # noqa: BLE001 - one cell's defect must not lose the others; the sweep ends with status 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Severity
+from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.answers import comparison, gate
 from rigpact.reports.gate.answer.cause import CLIPS, CONTRACT, ENGINE, MODEL, PROJECT, SEVERITIES, TRAINING, Cause
 from rigpact.reports.gate.answer.part import Part
@@ -43,8 +43,11 @@ def _keyed(part: Part) -> Iterator[tuple[Key, Finding]]:
     """Each finding with the side that it is on and what it is about."""
     side_of = _sides(part)
     named = [each for each in part.report.findings if each.rule.code in _NAMED]
+    beside: dict[str, dict[str, Rule]] = {}
     for finding in part.report.findings:
-        yield (side_of(finding), _about(finding, part.report.findings, named)), finding
+        beside.setdefault(finding.file, {}).setdefault(finding.rule.code, finding.rule)
+    for finding in part.report.findings:
+        yield (side_of(finding), _about(finding, beside[finding.file], named)), finding
 
 
 def _sides(part: Part) -> Callable[[Finding], str]:
@@ -54,19 +57,18 @@ def _sides(part: Part) -> Callable[[Finding], str]:
     return lambda finding: own or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT)
 
 
-def _about(finding: Finding, beside: Iterable[Finding], named: list[Finding]) -> str:
+def _about(finding: Finding, beside: Mapping[str, Rule], named: list[Finding]) -> str:
+    """What a finding is about. beside: the rules of all findings in its file by their code, the first one found first."""
     if finding.rule.code in _NAMED:
         return str(finding.values.get("stage", finding.rule.code))
     if finding.rule.code in _INHERITING:
         own = str(finding.values.get("stage", ""))
         same = [each for each in named if each.values.get("stage") == own] or named
-        return _about(same[0], (), []) if same else own or finding.rule.code
+        return _about(same[0], {}, []) if same else own or finding.rule.code
     if finding.rule.about:
         return finding.rule.about
-    first = next(
-        (each for each in beside if each.rule.code in finding.rule.follows and each.file == finding.file), None
-    )
-    return first.rule.about or first.rule.code if first is not None else finding.rule.code
+    first = next((rule for code, rule in beside.items() if code in finding.rule.follows), None)
+    return first.about or first.code if first is not None else finding.rule.code
 
 
 def _leads(finding: Finding) -> tuple[int, int]:

@@ -1,0 +1,254 @@
+"""What holds for every contract of the enemy animation: drawn bones, slices, history, statistics, clips and conventions."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from rigpact.contract.bundle import INPUTS
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.layout import ROTATIONS
+from rigpact.reference_runtime import ReplayNetwork, run_frames, start_run
+from rigpact.reference_runtime.native.library import library
+from rigpact.reference_runtime.operations.normalisation import StateNormaliser
+from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
+from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
+
+from .drawn import FRAMES, Case, cases, each_profile, for_all
+
+U = 2.0**-24
+"""Half the distance from one float32 to the next, relative."""
+INPUT_STAGES = ("x_raw", "state", "cond", "contacts", "angvel", "pose_hist")
+ROTATION_KNOBS = (
+    "rot6d_columns", "compose_order", "delta_direction", "denorm", "mirror", "quaternion_order", "math",
+)  # fmt: skip
+INPUT_KNOBS = (
+    "rootvel_squash", "angvel_squash", "yaw_encoding", "pose_history_order", "pose_history_phase", "pose_history_norm",
+    "pose_history_start", "condition_norm", "angvel_source", "angvel_angle", "angvel_frame",
+    "writeback",
+)  # fmt: skip
+
+
+def ran(case: Case, mode: str, clip: RawClip | None = None, **conventions: Any) -> dict[str, Any]:
+    """The stages of a run with the drawn answers, each (T, width)."""
+    contract = case.contract.with_conventions(conventions)
+    with np.errstate(all="ignore"):
+        run = start_run(contract, ReplayNetwork(case.y_norm), clip or case.clip, mode)
+        return run_frames(run, range(FRAMES), None, mode).stages
+
+
+def same_bits(ours: Any, theirs: Any, name: str) -> None:
+    assert ours.tobytes() == theirs.tobytes(), name
+
+
+@each_profile
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_zero_residual_is_the_previous_pose(mode: str, examples: int) -> None:
+    """A character that is told to hold its pose drifts, and after a minute its arms are behind its back.
+
+    Bound: six float32 numbers are off orthonormal by 2u a component, their products by 8u. Gram-Schmidt moves the axes by as
+    much; rounding the answer adds u a component: 16u covers it.
+    """
+
+    def holds(case: Case) -> None:
+        silent = replace(case, y_norm=np.zeros_like(case.y_norm))
+        stages = ran(silent, mode, output_mode="residual", denorm="std_only")
+        place = case.contract.output[ROTATIONS].range
+        before = case.clip.rotations6d[:FRAMES] if mode == "teacher" else case.clip.rotations6d[:1]
+        assert np.abs(stages["y_out"][:, place] - before).max() <= 16 * U * (1 if mode == "teacher" else FRAMES)
+
+    for_all(cases(), examples, holds)
+
+
+@each_profile
+def test_a_perfect_answer_reproduces_the_next_state(examples: int) -> None:
+    """With a perfect network the free run must be the clip; what the write-back loses, no training brings back.
+
+    Bound: normalising and denormalising the pose rounds three times, each by u of |p - mu| <= 2, and float32 stores |p| <= 1;
+    Gram-Schmidt doubles what is off, each frame once: 32u.
+    """
+
+    def holds(case: Case) -> None:
+        statistics = case.contract.output_statistics
+        place = case.contract.output[ROTATIONS].range
+        target = case.clip.rotations6d[1 : FRAMES + 1].astype(np.float64)
+        answers = ((target - statistics.mean[place]) / statistics.std[place]).astype(np.float32)
+        perfect = replace(case, y_norm=np.ascontiguousarray(answers))
+        stages = ran(perfect, "free", output_mode="absolute")
+        pose = case.contract.state[ROTATIONS].range
+        following = stages["x_raw"][1:, pose] - case.clip.rotations6d[1:FRAMES]
+        assert np.abs(following).max() <= 32 * U
+        assert np.abs(stages["y_out"][:, place] - target).max() <= 32 * U
+
+    for_all(cases(), examples, holds)
+
+
+@each_profile
+def test_denormalising_what_was_normalised_gives_it_back(examples: int) -> None:
+    """A state that is read back from the network's input in other numbers is judged as another motion.
+
+    Bound: z is stored as float32, off by u|z|; times the deviation this is u|value - mean|; the mean and the result add their own
+    roundings: 8u of both sizes. Nothing is squashed: an inverse of tanh has no bound near its ends.
+    """
+
+    def holds(case: Case) -> None:
+        normaliser = StateNormaliser(
+            case.contract.with_conventions({"rootvel_squash": "none", "angvel_squash": "none"})
+        )
+        x_raw = clip_rows(case.clip, case.contract).x_raw.astype(np.float64)
+        yaw = case.contract.state["RootYaw"].range
+        x_raw[:, yaw] = np.mod(x_raw[:, yaw] + np.pi, 2 * np.pi) - np.pi  # a yaw comes back within half a turn
+        x_raw = x_raw.astype(np.float32)
+        back = normaliser.denormalise(normaliser.normalise(x_raw)).astype(np.float64)
+        size = np.abs(x_raw) + np.abs(case.contract.state_statistics.mean) * np.where(yaw_columns(case), np.pi, 1.0)
+        away = np.abs(np.abs(x_raw[:, yaw]) - np.pi) < 1e-3  # at half a turn, left and right are the same
+        off = np.abs(back - x_raw) / (8 * U * (size + 1e-30))
+        off[:, yaw][away] = 0.0
+        assert off.max() <= 1.0
+
+    for_all(cases(), examples, holds)
+
+
+def yaw_columns(case: Case) -> Any:
+    """Which channels of the state are the yaw, in half turns."""
+    found = np.zeros(case.contract.state.width, bool)
+    found[case.contract.state["RootYaw"].range] = True
+    return found
+
+
+@each_profile
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_the_next_frame_changes_no_input_of_this_one(mode: str, examples: int) -> None:
+    """A runtime cannot look ahead. A reference that does agrees with no engine, or worse: with a recording only."""
+
+    def holds(drawn: tuple[Case, int]) -> None:
+        case, now = drawn
+        later = {
+            each.name: _changed_after(rows, now)
+            for each in fields(case.clip)
+            if isinstance(rows := getattr(case.clip, each.name), np.ndarray)
+        }
+        answers = replace(case, y_norm=_changed_after(case.y_norm, now - 1))
+        source = case.contract.conventions.angvel_source
+        changes = {
+            "angvel_source": "aux_stats" if source == "rotations" else source
+        }  # a pair of frames looks ahead, on purpose
+        one, other = ran(case, mode, **changes), ran(answers, mode, clip=replace(case.clip, **later), **changes)
+        for name in INPUT_STAGES:
+            if name in one:
+                same_bits(one[name][: now + 1], other[name][: now + 1], f"{name} up to frame {now}")
+
+    for_all(st.tuples(cases(knobs=INPUT_KNOBS), st.integers(0, FRAMES - 1)), examples, holds)
+
+
+def _changed_after(rows: Any, now: int) -> Any:
+    """The rows, with others after a frame."""
+    made = rows.copy()
+    made[now + 1 :] = np.roll(made[now + 1 :], 1, axis=-1) + np.float32(0.25)
+    return made
+
+
+@each_profile
+@pytest.mark.parametrize("mode", ["teacher", "free"])
+def test_published_rotations_are_orthonormal(mode: str, examples: int) -> None:
+    """A pose that is no rotation shears the mesh, and its error grows each frame that feeds on it.
+
+    Bound: six float32 numbers of unit vectors are off by 2u a component, so their products by 8u.
+    """
+
+    def holds(case: Case) -> None:
+        published = ran(case, mode)["y_out"][:, case.contract.output[ROTATIONS].range].astype(np.float64)
+        six = published.reshape(FRAMES, -1, 6)
+        a, b = six[..., :3], six[..., 3:]
+        products = np.stack([(a * a).sum(-1) - 1, (b * b).sum(-1) - 1, (a * b).sum(-1)])
+        assert np.abs(products).max() <= 16 * U
+
+    for_all(cases(knobs=ROTATION_KNOBS), examples, holds)
+
+
+@each_profile
+def test_a_clip_in_one_go_is_its_frames(examples: int) -> None:
+    """The batch is what the gate judges, the frames are what a game runs: given the same answers, not one bit may differ."""
+
+    def holds(case: Case) -> None:
+        with np.errstate(all="ignore"):
+            at_once = evaluate_clip(case.contract, ReplayNetwork(case.y_norm), _cut(case.clip)).stages
+        for name, rows in ran(case, "teacher", clip=_cut(case.clip)).items():
+            same_bits(at_once[name], rows, name)
+
+    for_all(cases(knobs=ROTATION_KNOBS + INPUT_KNOBS), examples, holds)
+
+
+def _cut(clip: RawClip) -> RawClip:
+    """The clip with as many steps as there are answers."""
+    rows = {each.name: getattr(clip, each.name) for each in fields(clip)}
+    return replace(clip, **{name: each[: FRAMES + 1] for name, each in rows.items() if isinstance(each, np.ndarray)})
+
+
+class _Crowd:
+    """A network that gives every member of a crowd the drawn answer of the frame."""
+
+    name = "crowd"
+
+    def __init__(self, case: Case) -> None:
+        self.bound_widths = tuple(case.contract.input_widths[name] for name in INPUTS)
+        self._y_norm = case.y_norm
+
+    def run(self, inputs: Any, frame: int) -> Any:
+        return np.repeat(self._y_norm[frame : frame + 1], len(inputs[0]), axis=0)
+
+
+@each_profile
+def test_lockstep_is_the_loop_alone(examples: int) -> None:
+    """A crowd shares one network call: no member may feel another."""
+
+    def holds(case: Case) -> None:
+        alone = ran(case, "free")
+        with np.errstate(all="ignore"):
+            crowd = Lockstep(case.contract, _Crowd(case), [case.clip] * 3)
+            for frame in range(FRAMES):
+                stages = crowd.step()
+                for run in range(3):
+                    for name, rows in alone.items():
+                        same_bits(np.ascontiguousarray(stages[name][run]), rows[frame], f"{name} of run {run}")
+
+    for_all(cases(knobs=ROTATION_KNOBS + INPUT_KNOBS, history=4), examples, holds)
+
+
+@each_profile
+def test_the_compiled_loop_is_the_loop_to_rounding(examples: int) -> None:
+    """The loop that engines include reads a contract differently from the one that judges them."""
+    try:
+        library()
+    except UnusableInput as error:
+        pytest.skip(error.one_line())
+
+    def holds(case: Case) -> None:
+        expected = ran(case, "free")
+        with np.errstate(all="ignore"):
+            starts = clip_rows(case.clip, case.contract).x_raw[:1]
+            found = _native(case, starts).step()
+            bounds = stage_tolerances(
+                case.contract, {name: rows[:1] for name, rows in expected.items()}, given=("y_norm",)
+            )
+        for name, rows in expected.items():
+            ours, theirs = found[name][0].astype(np.float64), rows[0].astype(np.float64)
+            if name == "quat":  # q and -q are one rotation
+                theirs = theirs.reshape(-1, 4)
+                theirs = (theirs * np.where((theirs * ours.reshape(-1, 4)).sum(-1) < 0, -1.0, 1.0)[:, None]).ravel()
+            assert (np.abs(ours - theirs) - bounds[name][0]).max() <= 0.0, name
+
+    for_all(cases(knobs=(*ROTATION_KNOBS, *INPUT_KNOBS)), examples, holds)
+
+
+def _native(case: Case, starts: Any) -> Any:
+    from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd
+
+    return NativeCrowd(case.contract, ReplayNetwork(case.y_norm), [clip_rows(case.clip, case.contract)], starts)

@@ -1,0 +1,237 @@
+"""Runs that are ended, doubled or disturbed
+
+A build is cancelled, a job is started twice, an export is still writing. What was finished is kept, and nothing mixed is judged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import opened, read_bytes
+from rigpact.contract.inputs import inputs_remembered
+from rigpact.reference_runtime.recordings.trace import read_trace, write_trace
+from rigpact.reports.gate.run_gate import provenance_of
+from rigpact.reports.sweep.journal import JOURNAL, Journal
+from rigpact.reports.sweep.results import read_results
+
+from .recorded_demo import recorded
+from .tried import passes, refused
+
+pytest.importorskip("pyarrow", reason="a sweep writes parquet")
+ENDINGS = {"Control-C": (signal.SIGINT, 130), "SIGTERM": (signal.SIGTERM, -15), "SIGKILL": (signal.SIGKILL, -9)}
+"""How a run is ended, and its exit status; negative where the signal itself ends it."""
+SWEEP = ["sweep", "norm_template.json", "--onnx", "model.onnx", "--clip", "clips", "--mode", "both", "-o", "swept"]
+GATE = ["gate", "--report", "json=gate.json", "--report", "markdown=gate.md", "--archive", "gate.rigpact.zip"]
+WAITING = """
+import sys, time
+from pathlib import Path
+from rigpact.reports.command_line import main
+
+def replace(self, target):
+    print("written", flush=True)
+    time.sleep(120)
+
+Path.replace = replace
+main(sys.argv[1:])
+"""
+"""The command, which stops where a finished output would take its name."""
+
+
+@pytest.fixture
+def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the demo's files, the working directory of the test."""
+    for name in ("norm_template.json", "pretrain_template.json", "model.onnx"):
+        shutil.copy(demo_bundle / name, tmp_path / name)
+    (tmp_path / "clips").mkdir()
+    for clip in sorted((demo_bundle / "clips").glob("*.json"))[:3]:
+        shutil.copy(clip, tmp_path / "clips" / clip.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """A command that runs, with its errors kept."""
+    command = [sys.executable, "-m", "rigpact.reports", *words]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def finished(*words: str) -> None:
+    """A command that ends well: status 1 is findings."""
+    with started(*words) as process:
+        assert process.wait(timeout=240) in {0, 1}
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for it."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def whole_lines(journal: Path) -> list[bytes]:
+    """The finished cells of a journal that somebody may be writing."""
+    return [line for line in journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+@refused(
+    "Control-C, SIGTERM and SIGKILL to a sweep, in one process and in two",
+    "no pass; what is finished is kept, the rest follows next time",
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize(
+    ("name", "processes"), [("Control-C", "1"), ("Control-C", "2"), ("SIGTERM", "1"), ("SIGKILL", "2")]
+)
+def test_a_sweep_that_is_ended_goes_on_later(name: str, processes: str, here: Path) -> None:
+    """Nine hours of a night are lost, or a table that is half of one night and half of another is believed."""
+    number, status = ENDINGS[name]
+    journal = here / "swept" / JOURNAL
+    with started(*SWEEP, "--processes", processes) as sweep:
+        wait_for(lambda: journal.exists() and bool(whole_lines(journal)))
+        sweep.send_signal(number)
+        assert sweep.wait(timeout=60) == status
+    kept = whole_lines(journal)
+    assert kept
+    assert not list(here.rglob("*.part"))
+    finished(*SWEEP, "--processes", "1")
+    assert whole_lines(journal)[: len(kept)] == kept
+    cells = [json.loads(line)["cell"] for line in whole_lines(journal)]
+    assert len(cells) == len(set(cells)) == len(read_results(here / "swept"))
+
+
+@refused("Control-C, SIGTERM and SIGKILL to a gate that writes its reports", "no pass; the old reports stay whole")
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_gate_that_is_ended_leaves_the_old_reports(name: str, here: Path) -> None:
+    """The cancelled build leaves half a report, or a pass of the files of yesterday."""
+    number, status = ENDINGS[name]
+    asked = 'bundle = "norm_template.json"\nmodel = "model.onnx"\nclips = ["clips"]\n'
+    (here / "rigpact.toml").write_text(f"[gate]\n{asked}", encoding="utf-8")
+    outputs = ("gate.json", "gate.md", "gate.rigpact.zip")
+    for output in outputs:
+        (here / output).write_text("old", encoding="utf-8")
+    with subprocess.Popen([sys.executable, "-c", WAITING, *GATE], stdout=subprocess.PIPE, text=True) as gate:
+        assert gate.stdout is not None
+        assert gate.stdout.readline() == "written\n"
+        gate.send_signal(number)
+        assert gate.wait(timeout=60) == status
+    assert {output: (here / output).read_text(encoding="utf-8") for output in outputs} == dict.fromkeys(outputs, "old")
+
+
+@refused("a second sweep into the folder of one that runs", "exit 2; the first one loses nothing")
+def test_a_second_sweep_in_one_folder_is_refused(here: Path) -> None:
+    """Two processes write between each other's bytes: a line is torn, and the journal of a night is unreadable."""
+    with Journal(here / "swept"):
+        with started(*SWEEP) as second:
+            assert second.stderr is not None
+            said = second.stderr.read()
+        assert second.returncode == 2
+    assert said.startswith("rigpact: error: swept/journal.jsonl: found a journal that another process is writing")
+    finished(*SWEEP)
+    assert read_results(here / "swept")
+
+
+@passes("a sweep in the folder of one that was killed", "goes on: no lock is left behind")
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_a_killed_process_leaves_no_lock(here: Path) -> None:
+    """A lock that nobody can open is mended by hand, at night, by somebody who deletes the folder."""
+    code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.journal import Journal; "
+    code += "held = Journal(Path('swept')); print('held', flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(UnusableInput, match="another process"):
+            Journal(here / "swept")
+        holder.kill()
+    with Journal(here / "swept"):
+        pass
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b" "),
+    "shorter": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "other bytes": lambda path: _touched(path, path.read_bytes().replace(b"0", b"1", 1)),
+}
+
+
+def _touched(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    later = path.stat().st_mtime_ns + 1_000_000_000  # the clock of a file system may tick a hundred times a second
+    os.utime(path, ns=(later, later))
+
+
+@refused("a file that somebody writes while it is read", "exit 2, and says that it changed")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_is_written_while_it_is_read_is_refused(change: str, here: Path) -> None:
+    """Half of yesterday's statistics and half of today's: no engine ever loads such a contract."""
+    path = here / "norm_template.json"
+
+    def disturbed() -> None:
+        with opened(path) as stream:
+            stream.read(10)
+            CHANGES[change](path)
+
+    with pytest.raises(UnusableInput, match="changed while it was read"):
+        disturbed()
+
+
+@refused("a file that changes between two looks of one command", "exit 2, and says that it changed")
+@pytest.mark.parametrize("change", [*CHANGES, "replaced"])
+def test_a_file_that_changes_between_two_looks_is_refused(change: str, here: Path) -> None:
+    """The hash in the archive is of the new model, the verdict of the old one."""
+    path = here / "norm_template.json"
+    other = here / "other.json"
+    other.write_bytes(path.read_bytes())
+    with inputs_remembered():
+        read_bytes(path)
+        CHANGES[change](path) if change in CHANGES else other.replace(path)
+        with pytest.raises(UnusableInput, match="changed while it was read"):
+            provenance_of([path])
+
+
+@refused(
+    "a recording that its writer cuts or extends while it is read, in every format", "exit 2, and says that it changed"
+)
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "bin", "safetensors"])
+def test_a_recording_that_grows_meanwhile_is_refused(ending: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last frames of a recording are missing, and the comparison says that all frames agree."""
+    path = here / f"a.trace.{ending}"
+    write_trace(recorded(), path)
+    looked = Path.stat
+
+    def growing(self: Path, **options: Any) -> os.stat_result:
+        if self == path:  # just before the look that ends the reading
+            with path.open("ab") as stream:
+                stream.write(b"\n")
+        return looked(self, **options)
+
+    monkeypatch.setattr(Path, "stat", growing)
+    with pytest.raises(UnusableInput, match="changed while it was read"):
+        read_trace(path)
+
+
+@passes(
+    "a file that is replaced while it is read, as an export does that writes a new file first",
+    "reads the old one whole",
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file keeps its name there")
+def test_a_file_that_is_replaced_while_it_is_read_is_the_old_one(here: Path) -> None:
+    """An export that is careful must not be refused for it."""
+    path, new = here / "norm_template.json", here / "new.json"
+    old = path.read_bytes()
+    new.write_text("{}", encoding="utf-8")
+    with opened(path) as stream:
+        new.replace(path)
+        assert stream.read() == old

@@ -1,0 +1,100 @@
+"""Thousands of findings in one file
+
+A file of a megabyte can hold a mistake in each of its twenty thousand slices. The answer must come within seconds and fit a log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from rigpact.contract.documents import read_document
+from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.command_line.report_formats import print_rendered
+from rigpact.reports.terminal import print_report
+
+from ..contract_room import small_character
+from .tried import refused
+
+Slices = Callable[[int], dict[str, object]]
+SLICES: dict[str, Slices] = {
+    "behind the end": lambda number: {"start": 3 * number, "size": 3},
+    "all in one place": lambda number: {"start": 0, "size": 35},
+    "of another type": lambda number: {"start": number, "size": "three"},
+}
+SHOWN = 50
+"""Findings of one rule on the screen."""
+
+
+def bundle_with(slices: Slices, count: int, path: Path) -> Path:
+    """The small character's bundle with so many slices more."""
+    document = small_character.bundle_document()
+    document["meta"]["state_layout"] |= {f"S{number}": slices(number) for number in range(count)}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def work_of(answer: Callable[[], object]) -> int:
+    """How many lines of Python run, each round of a loop among them: the same on every machine."""
+    lines = 0
+
+    def count(_frame: FrameType, event: str, _what: object) -> object:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        answer()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@refused(
+    "20,000 mistakes of one kind in a bundle", "the first fifty, and how many more there are; `--format json` has all"
+)
+@pytest.mark.parametrize("kind", SLICES)
+def test_the_screen_shows_the_first_ones_and_counts_the_rest(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log of eighty thousand lines hides the one line that matters, and takes longer to print than the check took."""
+    report = check_files(CheckRequest([read_document(bundle_with(SLICES[kind], 2_000, tmp_path / "bundle.json"))]))
+    print_report(report)
+    text = capsys.readouterr().out
+    found = Counter(finding.rule.code for finding in report.findings)
+    shown = Counter(re.findall(r"^\S+: (RP\d+) ", text, re.MULTILINE))
+    more = {code: int(number) for number, code in re.findall(r"^(\d+) more of (RP\d+) ", text, re.MULTILINE)}
+    assert max(found.values()) >= 1_900
+    assert max(shown.values()) == SHOWN
+    assert {code: shown[code] + more.get(code, 0) for code in found} == dict(found)
+
+
+@refused("a bundle with twice as many mistakes", "at most twice the work, on the screen and in every report format")
+@pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github", "gitlab"])
+@pytest.mark.parametrize("kind", SLICES)
+def test_twice_the_mistakes_are_at_most_twice_the_work(kind: str, output: str, tmp_path: Path) -> None:
+    """Where work grows with the square, a file of a megabyte stops a build machine for minutes."""
+
+    def answer(count: int) -> Callable[[], object]:
+        path = bundle_with(SLICES[kind], count, tmp_path / f"{count}.json")
+
+        def printed() -> None:
+            report = check_files(CheckRequest([read_document(path)]))
+            if output == "text":
+                print_report(report)
+            else:
+                print_rendered(report, "check", "Files against the rules", output, strict=False)
+
+        return printed
+
+    answer(10)()  # what is read once and kept is no work of the file
+    assert work_of(answer(800)) <= 2 * work_of(answer(400))
