@@ -16,8 +16,10 @@ from rigpact.reports.terminal import stdout
 
 from ..scores.diagnosis_score import Figure, all_figures, evidence_of, print_figures
 from ..scores.mutation_score import mutation_page, run_benign, run_mutant
+from .performance_table import add_row
+from .timing import processor_seconds
 
-FRAMES = 87
+FRAMES, PAIRS_TARGET_S = 87, 3.0
 REQUIRED = {
     "single changes, generated clips": 0.99,
     "single changes, real clips": 0.99,
@@ -104,12 +106,19 @@ def test_time_with_pairs(benchmark: Any, long_scene: Scene) -> None:
 
 
 def test_time_with_pairs_from_poses_alone(benchmark: Any, long_scene: Scene) -> None:
-    """The longest search of all: every knob can be at fault, and each pair is a run of the whole loop. Under 20 s."""
+    """The longest search of all: every knob can be at fault, and each pair is a run of the whole loop."""
     pose = long_scene.record().stages["y_out"].copy()
     pose[:, 62] = 0.3
-    answer = benchmark.pedantic(_diagnosis, (long_scene, {"y_out": pose}), {"with_pairs": True}, rounds=1)
-    assert answer.verdict == "unexplained"
-    assert benchmark.stats.stats.min < 20.0
+
+    def search() -> None:
+        assert _diagnosis(long_scene, {"y_out": pose}, with_pairs=True).verdict == "unexplained"
+
+    took = benchmark.pedantic(processor_seconds, (search,), rounds=1)
+    add_row(
+        f"all pairs of conventions from y_out, clip and model, {FRAMES} frames", section="Comparing and diagnosing",
+        ours=f"{took:.1f} s of processor time", target=f"≤ {PAIRS_TARGET_S:g} s", met=took <= PAIRS_TARGET_S,
+    )  # fmt: skip
+    assert took < 20.0
 
 
 def _synthetic(scene: Scene) -> Any:

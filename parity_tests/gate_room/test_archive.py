@@ -245,6 +245,9 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
         "verdict.json", lambda document: document["parts"][2]["findings"][0].pop("code")
     )),
     "a ledger of words": altered(edited_json("measured.json", lambda document: document["parts"][0].update(ledger="all"))),
+    "a ledger without an end": altered(edited_json(
+        "measured.json", lambda document: document["parts"][0].update(ledger=[float("inf"), 1, 0])
+    )),
     "a parent beyond the skeleton": altered(edited_json("runs/2/run.json", lambda document: document.update(parents=[99] * 46))),
 }  # fmt: skip
 

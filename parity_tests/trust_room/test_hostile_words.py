@@ -96,6 +96,35 @@ def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, comm
     assert "defect of rigpact" not in answer.err
 
 
+@refused("a list where a contract of one's own has a word", "exit 1 or 2 with the word's place")
+@pytest.mark.parametrize(
+    "word", ['direction = "forward"', 'to = "rot6d"', 'writes = "columns"', 'measure = "squared"', 'side = "below"']
+)
+def test_a_list_in_place_of_a_word(here: Path, checkout: Path, command: Run, word: str) -> None:
+    """Somebody generates contracts, and a template leaves a list behind."""
+    text = (checkout / "fixtures/contracts/humanml3d.toml").read_text(encoding="utf-8")
+    key = word.partition(" ")[0]
+    for wrong in ("[1]", "{ a = 1 }"):
+        (here / "own.toml").write_text(text.replace(word, f"{key} = {wrong}", 1), encoding="utf-8")
+
+        answer = command("check", "own.toml")
+
+        assert answer.status in {1, 2}, answer
+        assert key in answer.out + answer.err
+        assert "defect of rigpact" not in answer.err
+
+
+@refused("an array whose name holds half a character, to be written as a .npz", "exit 2 with the name")
+def test_an_array_with_half_a_character_in_its_name(here: Path, command: Run) -> None:
+    """What would be written under another name is found under none."""
+    (here / "arrays.json").write_text('{"a\\ud800": [1.0, 2.0]}', encoding="utf-8")
+
+    answer = command("import", "arrays.json", "-o", "arrays.npz")
+
+    assert (answer.status, answer.out) == (2, "")
+    assert "an array named 'a\\ud800'" in answer.err
+
+
 @refused("a model with a name that is no text", "exit 2: a damaged file")
 def test_a_name_that_is_no_text_is_damage(here: Path, command: Run) -> None:
     """An exporter of a game wrote a name in the code page of its machine: which name it is nobody can say."""

@@ -7,7 +7,7 @@ parameters; `Operation.build` makes of it what a stage needs. To add one: see `r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -184,7 +184,7 @@ class Use:
         is_open = declared is None or key in self.table.get("left_open", ())
         if declared is None:
             declared = next(iter(effects))
-        if declared not in effects:
+        if not isinstance(declared, str) or declared not in effects:
             raise self.not_one_of(key, effects)
         choice = self.knob(key, {declared: effects[declared], **effects}, meaning, hints, shows=shows)
         if is_open and choice.knob is not None:

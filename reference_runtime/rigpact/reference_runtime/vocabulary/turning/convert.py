@@ -192,16 +192,16 @@ _SENSE = {"as_given": lambda matrix: matrix, "transposed": lambda matrix: matrix
 def build(use: Use) -> Built:
     """Every field of the input is one or several rotations of its kind; `to` names the other form."""
     source, wanted = use.inputs[0], use.table.get("to")
-    if wanted not in _WORDS:
+    if not isinstance(wanted, str) or wanted not in _WORDS:
         raise use.not_one_of("to", _WORDS)
     kind = _kind_of(use)
-    (size, readings), (new_size, writings) = FORMS[kind], FORMS[_WORDS[str(wanted)]]
+    (size, readings), (new_size, writings) = FORMS[kind], FORMS[_WORDS[wanted]]
     reading = use.choice(
         "reads", readings, f"how the numbers of {source.name} hold a rotation", default=_own(kind, readings)
     )
     written = {name: each for name, each in writings.items() if not each.only_reads}
     writing = use.choice(
-        "writes", written, "how the result holds a rotation", default=_own(_WORDS[str(wanted)], written),
+        "writes", written, "how the result holds a rotation", default=_own(_WORDS[wanted], written),
         shows=lambda variant: variant.from_matrix(_EXAMPLE),
     )  # fmt: skip
     sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
@@ -213,7 +213,7 @@ def build(use: Use) -> Built:
         matrices = sense.of(frames)(reading.of(frames).to_matrix(rows.reshape(len(rows), -1, size)))
         return stored(writing.of(frames).from_matrix(matrices).reshape(len(rows), -1))
 
-    is_quaternion = _WORDS[str(wanted)] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
+    is_quaternion = _WORDS[wanted] in {FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ}
 
     def bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """How far the result moves when numbers and matrix are moved by their roundings; then the result's own.
@@ -243,7 +243,7 @@ def build(use: Use) -> Built:
         words = turn, *read.words(written=False), *write.words(written=True)
         return Step("convert", (Read(source.name),), words, (read.factors[0], write.factors[1]))
 
-    layout = _resized(source.fields, size, new_size, _WORDS[str(wanted)])
+    layout = _resized(source.fields, size, new_size, _WORDS[wanted])
     return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW, planned=planned)
 
 

@@ -15,7 +15,7 @@ from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.kept_values import finding_to_plain, from_plain, plain_to_finding, to_plain
 from rigpact.reports.gate.measured import Measured
 
-_BROKEN = (TypeError, ValueError, KeyError, AttributeError)
+_BROKEN = (TypeError, ValueError, KeyError, AttributeError, OverflowError)
 
 
 def measured_to_plain(part: Measured) -> dict[str, Any]:

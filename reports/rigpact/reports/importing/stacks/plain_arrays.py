@@ -25,6 +25,9 @@ def arrays_in(path: Path, below: str) -> dict[str, FloatArray]:
     if not found:
         held = ", ".join(list(every)[:6]) or "no array of numbers"
         raise UnusableInput(path, held, f"arrays below {below!r}" if below else "an array of numbers")
+    unwritable = next((name for name in found if not name.isprintable()), None)
+    if unwritable is not None:
+        raise UnusableInput(path, f"an array named {unwritable!r}", "names of characters that can be shown")
     return found
 
 
