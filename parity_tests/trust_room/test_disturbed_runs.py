@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,14 @@ def here(demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         shutil.copy(clip, tmp_path / "clips" / clip.name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """A build server starts its jobs with Control-C ignored, and every process inherits that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def started(*words: str) -> subprocess.Popen[str]:
@@ -126,7 +134,10 @@ def test_a_gate_that_is_ended_leaves_the_old_reports(name: str, here: Path) -> N
         assert gate.stdout is not None
         assert gate.stdout.readline() == "written\n"
         gate.send_signal(number)
-        assert gate.wait(timeout=60) == status
+        try:
+            assert gate.wait(timeout=60) == status
+        finally:
+            gate.kill()
     assert {output: (here / output).read_text(encoding="utf-8") for output in outputs} == dict.fromkeys(outputs, "old")
 
 
