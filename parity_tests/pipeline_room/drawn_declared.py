@@ -1,4 +1,4 @@
-"""Declared contracts as hypothesis draws them: up to twelve operations of the vocabulary, with feedback in some, and their clip."""
+"""Declared contracts that hypothesis draws: up to twelve operations of the vocabulary, some with feedback, and their clip."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def _concatenate(graph: _Graph) -> None:
 
 def _history(graph: _Graph) -> None:
     source, length = graph.any_of(NUMBERS, RATE), graph.draw(st.integers(1, 3))
-    words = f', layout = "{_one_of(graph, "term_major", "frame_major")}", order = "{_one_of(graph, "oldest_first", "newest_first")}"'
-    start = _one_of(graph, "first", "zeros")
+    layout, order = _one_of(graph, "term_major", "frame_major"), _one_of(graph, "oldest_first", "newest_first")
+    words = f', length = {length}, layout = "{layout}", order = "{order}", start = "{_one_of(graph, "first", "zeros")}"'
     if source.size * length <= 2 * MOST_NUMBERS:
-        graph.add("history", [source], f', length = {length}{words}, start = "{start}"', NUMBERS, source.size * length)
+        graph.add("history", [source], words, NUMBERS, source.size * length)
 
 
 def _norm(graph: _Graph) -> None:
@@ -110,7 +110,8 @@ def _norm(graph: _Graph) -> None:
 def _compose(graph: _Graph) -> None:
     one, other = graph.any_of(QUATERNION), graph.any_of(QUATERNION)
     if one != other:
-        graph.add("compose", [one, other], f', product = "{_one_of(graph, "first_second", "second_first")}"', QUATERNION, 4)
+        words = f', product = "{_one_of(graph, "first_second", "second_first")}"'
+        graph.add("compose", [one, other], words, QUATERNION, 4)
 
 
 def _rotate(graph: _Graph) -> None:
@@ -194,7 +195,9 @@ def declared(draw: st.DrawFn, *, feedback: bool | None = None, fewest: int = 1) 
     """A contract of `fewest` to twelve operations; feedback: whether it feeds itself, None for either."""
     feeds_itself = draw(st.booleans()) if feedback is None else feedback
     graph = _Graph(draw, list(_DRIVEN) + [Vector("last", NUMBERS, 3)] * feeds_itself)
-    names = draw(st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=fewest, max_size=MOST_OPERATIONS - feeds_itself))
+    names = draw(
+        st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=fewest, max_size=MOST_OPERATIONS - feeds_itself)
+    )
     for name in names:
         OPERATIONS[name](graph)
     if not graph.lines:  # two equal vectors were drawn for the only operation

@@ -99,7 +99,11 @@ def test_a_wrong_convention_that_reaches_no_recorded_number_is_no_alarm(examples
     def holds(case: tuple[Declared, Mapping[str, Any], list[str]]) -> None:
         drawn, change, kept = case
         evidence, right = recorded(drawn, change, kept)
-        if kept and len(evidence.frame) and all(right[name].tobytes() == evidence.recorded[name].tobytes() for name in kept):
+        if (
+            kept
+            and len(evidence.frame)
+            and all(right[name].tobytes() == evidence.recorded[name].tobytes() for name in kept)
+        ):
             assert diagnose(evidence, drawn.contract).verdict in ("agrees", "undetermined")
 
     for_all(folded(), examples, holds)
