@@ -98,5 +98,5 @@ def test_the_page_counts_what_was_run() -> None:
     one, other, *_ = mutants_of((ROOT / path).read_text(encoding="utf-8"), path)
     text = page([Judged(one, "killed"), Judged(other, "survived")], 7, "command")
     assert "**Killed 1 of 2 mutants (50.0%); 0 more compute the same." in text
-    assert "2 of the 7 mutants" in text
+    assert "2 of the 7 mutants of these modules" in text
     assert f"- {other.place}" in text

@@ -179,7 +179,7 @@ def page(run: Sequence[Judged], total: int, how: str) -> str:
     lines = [
         _HEAD.format(how=how),
         f"**Killed {counts['killed']} of {tried} mutants ({share}); {counts['argued']} more compute the same. "
-        f"These are {len(judged)} of the {total} mutants that there are, drawn at random.**\n",
+        f"These are {len(judged)} of the {total} mutants of these modules, drawn at random.**\n",
         "| module | tried | killed | survived | argued |\n|---|---|---|---|---|",
     ]
     for path in dict.fromkeys(each.mutant.path for each in judged):
