@@ -18,9 +18,11 @@ from rigpact.testing import strategies
 
 MOST_BONES, MOST_HISTORY = 80, 8
 FRAMES = 4
-FEW, MANY = 15, 400
-"""Examples of the ordinary tests, always the same ones, and of the long ones, which draw others each time."""
+FEW, SOME, MANY = 15, 60, 400
+"""Examples of the ordinary tests, always the same ones (more where an example is quick), and of the long ones, which draw others
+each time."""
 each_profile = pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+each_quick_profile = pytest.mark.parametrize("examples", [SOME, pytest.param(MANY, marks=pytest.mark.slow)])
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def cases(draw: st.DrawFn, *, knobs: Sequence[str] = (), history: int = MOST_HIS
 def for_all(strategy: st.SearchStrategy[Any], examples: int, holds: Callable[[Any], None]) -> None:
     """Judge so many drawn values; a failure is shrunk and shown."""
     drawing = settings(
-        max_examples=examples, derandomize=examples == FEW, deadline=None, database=None,
+        max_examples=examples, derandomize=examples < MANY, deadline=None, database=None,
         suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
     )  # fmt: skip
     drawing(given(strategy)(holds))()

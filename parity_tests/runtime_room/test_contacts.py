@@ -204,6 +204,12 @@ def test_foot_is_out_of_reach_beyond_the_capsule_and_forty_centimetres(offset, r
     assert sample.reachable is reachable
 
 
+@pytest.mark.parametrize(("offset", "reachable"), [(74.0, True), (74.01, False)])
+def test_a_capsule_of_no_said_radius_has_34_centimetres(offset, reachable):
+    """The default character's capsule: with another one, a foot at the end of a long step keeps or loses its contact."""
+    assert measured((100.0, 50.0 - offset, 2.0)).reachable is reachable
+
+
 def test_no_walkable_floor_is_out_of_reach():
     """In a jump over a gap nothing is below the feet."""
     assert measured((100.0, 50.0, 2.0), floor_height_cm=None).reachable is False

@@ -1,0 +1,229 @@
+"""Declared contracts that hypothesis draws: up to twelve operations of the vocabulary, some with feedback, and their clip."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
+
+MOST_OPERATIONS, FRAMES, MOST_NUMBERS = 12, 6, 6
+NUMBERS, QUATERNION, POSITION, RATE, SIX = "numbers", "quaternion_wxyz", "position", "angular_rate", "rot6d"
+SIZES = {QUATERNION: 4, POSITION: 3, RATE: 3, SIX: 6}
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A stage: what its numbers are, how many, and how many frames of the clip ahead it is known."""
+
+    name: str
+    kind: str
+    size: int
+    ahead: int = 0
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A drawn contract, the rows of its clip, and of every stage how many frames it looks ahead."""
+
+    contract: Any
+    clip: dict[str, Any]
+    ahead: dict[str, int]
+    feeds_itself: bool
+
+
+@dataclass
+class _Graph:
+    """A contract while it is drawn: its vectors and the lines of its stages."""
+
+    draw: Callable[[Any], Any]
+    vectors: list[Vector] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def any_of(self, *kinds: str, size: int | None = None, ahead: bool = True) -> Vector:
+        """One of the vectors so far, of these kinds; the givens have one of each."""
+        found = [
+            each
+            for each in self.vectors
+            if each.kind in kinds and size in (None, each.size) and (ahead or not each.ahead)
+        ]
+        return self.draw(st.sampled_from(found))  # type: ignore[no-any-return]
+
+    def add(self, operation: str, sources: Sequence[Vector], words: str, kind: str, size: int, ahead: int = 0) -> None:
+        """One more stage; it looks as far ahead as what it is computed from."""
+        name, of = f"s{len(self.lines)}", ", ".join(f'"{each.name}"' for each in sources)
+        self.lines.append(f'{{ name = "{name}", operation = "{operation}", of = [{of}]{words} }}')
+        self.vectors.append(Vector(name, kind, size, ahead + max(each.ahead for each in sources)))
+
+
+def _one_of(graph: _Graph, *words: str) -> str:
+    return str(graph.draw(st.sampled_from(words)))
+
+
+def _number(graph: _Graph) -> float:
+    return float(graph.draw(st.sampled_from([0.25, -0.5, 0.75, 1.5, -2.0])))
+
+
+def _like(operation: str, words: Callable[[_Graph], str]) -> Callable[[_Graph], None]:
+    """An operation of one vector of numbers that gives as many."""
+
+    def add(graph: _Graph) -> None:
+        source = graph.any_of(NUMBERS)
+        graph.add(operation, [source], words(graph), NUMBERS, source.size)
+
+    return add
+
+
+def _blend(graph: _Graph) -> None:
+    one = graph.any_of(NUMBERS)
+    other = graph.any_of(NUMBERS, size=one.size)
+    if one != other:
+        graph.add("blend", [one, other], f", weights = [{_number(graph)}, {_number(graph)}]", NUMBERS, one.size)
+
+
+def _concatenate(graph: _Graph) -> None:
+    one, other = graph.any_of(NUMBERS), graph.any_of(NUMBERS, RATE)
+    if one != other and one.size + other.size <= MOST_NUMBERS:
+        graph.add("concatenate", [one, other], "", NUMBERS, one.size + other.size)
+
+
+def _history(graph: _Graph) -> None:
+    source, length = graph.any_of(NUMBERS, RATE), graph.draw(st.integers(1, 3))
+    layout, order = _one_of(graph, "term_major", "frame_major"), _one_of(graph, "oldest_first", "newest_first")
+    words = f', length = {length}, layout = "{layout}", order = "{order}", start = "{_one_of(graph, "first", "zeros")}"'
+    if source.size * length <= 2 * MOST_NUMBERS:
+        graph.add("history", [source], words, NUMBERS, source.size * length)
+
+
+def _norm(graph: _Graph) -> None:
+    measure = _one_of(graph, "euclidean", "squared", "largest")
+    graph.add("norm", [graph.any_of(POSITION, RATE)], f', measure = "{measure}"', NUMBERS, 1)
+
+
+def _compose(graph: _Graph) -> None:
+    one, other = graph.any_of(QUATERNION), graph.any_of(QUATERNION)
+    if one != other:
+        words = f', product = "{_one_of(graph, "first_second", "second_first")}"'
+        graph.add("compose", [one, other], words, QUATERNION, 4)
+
+
+def _rotate(graph: _Graph) -> None:
+    words = f', vector = [0, 0.5, -1], direction = "{_one_of(graph, "inverse", "forward")}"'
+    graph.add("rotate", [graph.any_of(QUATERNION)], words, NUMBERS, 3)
+
+
+def _relative(graph: _Graph) -> None:
+    one, other = graph.any_of(POSITION), graph.any_of(POSITION)
+    if one != other:
+        words = f', direction = "{_one_of(graph, "into_frame", "out_of_frame")}"'
+        graph.add("relative", [one, other, graph.any_of(QUATERNION)], words, POSITION, 3)
+
+
+def _written_as_six(graph: _Graph) -> None:
+    words = f', to = "rot6d", writes = "{_one_of(graph, "columns", "interleaved")}"'
+    graph.add("convert", [graph.any_of(QUATERNION)], words, SIX, 6)
+
+
+def _read_from_six(graph: _Graph) -> None:
+    words = f', to = "quaternion_wxyz", reads = "{_one_of(graph, "columns", "interleaved")}"'
+    graph.add("convert", [graph.any_of(SIX)], words, QUATERNION, 4)
+
+
+def _turned(graph: _Graph) -> None:
+    words = f', side = "{_one_of(graph, "left", "right")}"'
+    graph.add("integrate_rotation", [graph.any_of(QUATERNION), graph.any_of(RATE)], words, QUATERNION, 4)
+
+
+def _difference(graph: _Graph) -> None:
+    """Forward takes the next frame; that is known of the clip only."""
+    span = _one_of(graph, "backward", "forward")
+    source = next(each for each in graph.vectors if each.name == "v") if span == "forward" else graph.any_of(NUMBERS)
+    words = f', span = "{span}", rate = "{_one_of(graph, "per_second", "per_frame")}"'
+    graph.add("difference", [source], words, NUMBERS, source.size, ahead=int(span == "forward"))
+
+
+def _shift(graph: _Graph) -> None:
+    frames = graph.draw(st.integers(-2, 1))
+    source = next(each for each in graph.vectors if each.name == "v") if frames > 0 else graph.any_of(NUMBERS, RATE)
+    graph.add("shift", [source], f", frames = {frames}", source.kind, source.size, ahead=max(frames, 0))
+
+
+def _constant(graph: _Graph) -> None:
+    source = next(each for each in graph.vectors if each.name == "v")
+    graph.add("constant", [source], f", value = {[_number(graph)] * source.size}", NUMBERS, source.size)
+
+
+def _select(graph: _Graph) -> None:
+    taken = graph.draw(st.permutations(["hip", "knee", "toe"]))
+    source = next(each for each in graph.vectors if each.name == "v")
+    names = ", ".join(f'"{name}"' for name in taken[: graph.draw(st.integers(1, 3))])
+    graph.add("select", [source], f", take = [{names}]", NUMBERS, names.count(",") + 1)
+
+
+OPERATIONS: dict[str, Callable[[_Graph], None]] = {
+    "affine": _like("affine", lambda graph: f", scale = {_number(graph)}, offset = {_number(graph)}"),
+    "normalise": _like("normalise", lambda graph: f", mean = {_number(graph)}, std = 2, epsilon = 0.01"),
+    "denormalise": _like("denormalise", lambda graph: f", mean = {_number(graph)}, std = 2"),
+    "clip": _like("clip", lambda graph: ", lowest = -0.75, highest = 1.25"),
+    "squash": _like("squash", lambda graph: f', function = "{_one_of(graph, "tanh", "sigmoid", "relu")}", scale = 2'),
+    "threshold": _like("threshold", lambda graph: f", limit = {_number(graph)}, side = \"{_one_of(graph, 'above', 'below')}\""),
+    "wrap": _like("wrap", lambda graph: f', unit_of_angle = "rad", range = "{_one_of(graph, "symmetric", "positive")}"'),
+    "blend": _blend, "concatenate": _concatenate, "history": _history, "norm": _norm, "compose": _compose,
+    "rotate": _rotate, "relative": _relative, "six": _written_as_six, "quaternion": _read_from_six,
+    "integrate_rotation": _turned, "difference": _difference, "shift": _shift, "constant": _constant, "select": _select,
+}  # fmt: skip
+"""Of each operation: what draws a use of it. The sides of `integrate` are in every contract that feeds itself."""
+_GIVEN = (
+    '{ name = "v", names = ["hip", "knee", "toe"] }', '{ name = "q", kind = "quaternion_wxyz" }',
+    '{ name = "p", kind = "position" }', '{ name = "root", kind = "position" }', '{ name = "w", kind = "angular_rate" }',
+    '{ name = "six", kind = "rot6d" }',
+)  # fmt: skip
+_LAST = '{ name = "last", names = ["x", "y", "z"], carried = "place", start = "zeros" }'
+_DRIVEN = (Vector("v", NUMBERS, 3), Vector("q", QUATERNION, 4), Vector("p", POSITION, 3), Vector("root", POSITION, 3),
+           Vector("w", RATE, 3), Vector("six", SIX, 6))  # fmt: skip
+
+
+@st.composite
+def declared(draw: st.DrawFn, *, feedback: bool | None = None, fewest: int = 1) -> Declared:
+    """A contract of `fewest` to twelve operations; feedback: whether it feeds itself, None for either."""
+    feeds_itself = draw(st.booleans()) if feedback is None else feedback
+    graph = _Graph(draw, list(_DRIVEN) + [Vector("last", NUMBERS, 3)] * feeds_itself)
+    names = draw(
+        st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=fewest, max_size=MOST_OPERATIONS - feeds_itself)
+    )
+    for name in names:
+        OPERATIONS[name](graph)
+    if not graph.lines:  # two equal vectors were drawn for the only operation
+        OPERATIONS["affine"](graph)
+    ahead = {each.name: each.ahead for each in graph.vectors}
+    if feeds_itself:
+        wish = graph.any_of(NUMBERS, RATE, size=3)
+        graph.lines.append(f'{{ name = "place", operation = "integrate", of = ["last", "{wish.name}"] }}')
+        ahead["place"] = wish.ahead
+    given = [*_GIVEN, *[_LAST] * feeds_itself]
+    contract = _opened(f"given = [{', '.join(given)}]\nstages = [{', '.join(graph.lines)}]\n")
+    return Declared(contract, _clip(contract, draw(st.integers(0, 2**16))), ahead, feeds_itself)
+
+
+@lru_cache(maxsize=64)
+def _opened(text: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "contract.toml"
+        path.write_text(f'format = "rigpact-contract"\nversion = 1\nname = "drawn"\nfps = 50\n{text}', encoding="utf-8")
+        return open_contract(ContractFiles(path))
+
+
+def _clip(contract: Any, seed: int) -> dict[str, Any]:
+    """Rows of what comes from outside; quaternions are units, and nothing is near a limit of an operation."""
+    rng, rows = np.random.default_rng(seed), {}
+    for name in contract.system.graph.given:
+        rows[name] = rng.normal(0.0, 0.6, (FRAMES, contract.fields(name).width))
+    rows["q"] /= np.linalg.norm(rows["q"], axis=1, keepdims=True)
+    return {name: values.astype(np.float32) for name, values in rows.items()}

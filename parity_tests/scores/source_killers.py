@@ -1,0 +1,69 @@
+"""Which modules are mutated, which tests must notice it, and why the mutants that no test can notice are no defects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_OPERATIONS = "reference_runtime/rigpact/reference_runtime/operations"
+_GRAPH = "reference_runtime/rigpact/reference_runtime/graph"
+_RECORDINGS = "reference_runtime/rigpact/reference_runtime/recordings"
+_FILES = "contract/rigpact/contract/files"
+_COMPARING = "reports/rigpact/reports/comparing"
+_LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
+_TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
+_BOUNDS = ("runtime_room/test_tolerances.py", "diagnosis_room/test_partial_traces.py")
+_COMPARED = (
+    "reports_room/test_comparison_rules.py", "reports_room/test_diff.py", "trust_room/test_answers_compared.py",
+    "trust_room/test_lost_axes.py", "reports_room/test_long_comparisons.py",
+)  # fmt: skip
+_TABLES = ("trust_room/test_recordings_in_other_formats.py", "trust_room/test_damaged_recordings.py")
+_TURNING = ("declared_room/test_operations_turning.py", "declared_room/test_operations_converting.py")
+
+KILLERS: Mapping[str, tuple[str, ...]] = {
+    f"{_OPERATIONS}/angular_velocity.py": ("runtime_room/test_angular_velocity.py", *_LOOP),
+    f"{_OPERATIONS}/bound_rotations.py": (*_BOUNDS, *_TURNING),
+    f"{_OPERATIONS}/condition.py": ("runtime_room/test_condition.py", *_LOOP),
+    f"{_OPERATIONS}/contacts.py": ("runtime_room/test_contacts.py", *_LOOP),
+    f"{_OPERATIONS}/geometry.py": ("runtime_room/test_geometry.py", *_TURNING),
+    f"{_OPERATIONS}/lanes.py": ("runtime_room/test_geometry.py", *_LOOP),
+    f"{_OPERATIONS}/normalisation.py": ("runtime_room/test_normalisation.py", *_LOOP),
+    f"{_OPERATIONS}/pose_history.py": ("runtime_room/test_pose_history.py", *_LOOP),
+    f"{_OPERATIONS}/rot6d.py": ("runtime_room/test_rot6d_conventions.py", "runtime_room/test_geometry.py", *_LOOP),
+    f"{_OPERATIONS}/rotation_bounds.py": (*_BOUNDS, *_TURNING),
+    f"{_OPERATIONS}/six_numbers.py": ("runtime_room/test_rot6d_conventions.py", *_TURNING),
+    f"{_OPERATIONS}/writeback.py": ("runtime_room/test_output.py", *_LOOP),
+    f"{_OPERATIONS}/definitions/euler.py": ("declared_room/test_operations_converting.py",),
+    f"{_OPERATIONS}/definitions/history.py": ("declared_room/test_operations_timing.py",),
+    f"{_OPERATIONS}/definitions/quaternions.py": ("runtime_room/test_geometry.py", *_TURNING),
+    f"{_OPERATIONS}/definitions/scaling.py": ("declared_room/test_operations_scaling.py", "runtime_room/test_normalisation.py"),
+    f"{_GRAPH}/bounds.py": (*_BOUNDS, "declared_room/test_operations_scaling.py"),
+    "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/tolerances.py": (*_BOUNDS,),
+    "contract/rigpact/contract/findings.py": (
+        "reports_room/test_comparison_rules.py", "contract_room/test_check_command.py", "contract_room/test_report_schema.py",
+    ),
+    f"{_COMPARING}/judgement.py": _COMPARED,
+    f"{_COMPARING}/stage_comparison.py": _COMPARED,
+    f"{_COMPARING}/allowance.py": _COMPARED,
+    "reports/rigpact/reports/gate/judging.py": ("gate_room/test_gate_rules.py", "gate_room/test_archive.py"),
+    f"{_FILES}/json_text.py": (
+        "contract_room/test_damage.py", "contract_room/test_structure.py", "contract_room/test_json_census.py",
+    ),
+    f"{_FILES}/reading.py": ("contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py"),
+    f"{_RECORDINGS}/clip.py": ("runtime_room/test_loop.py", "contract_room/test_check_command.py"),
+    f"{_RECORDINGS}/json_tables.py": _TABLES,
+    f"{_RECORDINGS}/named_columns.py": (*_TABLES, "declared_room/test_importing_real_files.py"),
+    f"{_RECORDINGS}/number_rows.py": _TABLES,
+    f"{_RECORDINGS}/precision.py": ("trust_room/test_written_numbers.py",),
+    f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
+    f"{_RECORDINGS}/recorded_bones.py": ("diagnosis_room/test_some_bones.py", "reports_room/test_some_bones.py"),
+    f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES),
+    f"{_RECORDINGS}/tables.py": _TABLES,
+    f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
+    f"{_RECORDINGS}/trace_json_lines.py": _TRACES,
+    f"{_RECORDINGS}/trace_model.py": _TRACES,
+    f"{_RECORDINGS}/trace_safetensors.py": ("runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py"),
+}  # fmt: skip
+"""Of each module: the test files, under parity_tests, that must fail when it is changed; the fastest and nearest first."""
+
+ARGUED: Mapping[tuple[str, str, str], str] = {}
+"""Module, function and change of mutants that compute the same, and why no test can tell them apart."""
