@@ -110,6 +110,13 @@ def _drop_what_stderr_refused() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def _say_aside(line: str) -> None:
+    """Print a line on stderr. What draws tables is loaded only where there is something to say."""
+    from rigpact.reports.terminal import say_aside
+
+    say_aside(line)
+
+
 class _StandardOutput(io.RawIOBase):
     """Standard output that may end before the answer does.
 
@@ -125,11 +132,10 @@ class _StandardOutput(io.RawIOBase):
         """The exit status of the command, once all was written."""
         from rigpact.contract.errors import disk_refusal
         from rigpact.contract.findings import EXIT_CANNOT_JUDGE
-        from rigpact.reports.terminal import say_aside
 
         if self._refused is None:
             return status
-        say_aside(f"rigpact: error: {disk_refusal('standard output', self._refused).one_line()}")
+        _say_aside(f"rigpact: error: {disk_refusal('standard output', self._refused).one_line()}")
         return status or EXIT_CANNOT_JUDGE
 
     def writable(self) -> bool:
@@ -164,7 +170,6 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL, EXIT_PASS
     from rigpact.contract.inputs import inputs_remembered
-    from rigpact.reports.terminal import say_aside
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
@@ -175,15 +180,15 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:
-        say_aside(f"rigpact: error: {error.one_line()}")
+        _say_aside(f"rigpact: error: {error.one_line()}")
         return EXIT_CANNOT_JUDGE
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_REFUSES:
-            say_aside(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}")
+            _say_aside(f"rigpact: error: {disk_refusal(error.filename or 'output', error).one_line()}")
             return EXIT_CANNOT_JUDGE
         if os.environ.get("RIGPACT_DEBUG"):
             raise
-        say_aside(f"rigpact: internal error: {error_text(error)}")
-        say_aside("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
+        _say_aside(f"rigpact: internal error: {error_text(error)}")
+        _say_aside("  this is a defect of rigpact; run again with RIGPACT_DEBUG=1 for the traceback")
         return EXIT_INTERNAL
     return EXIT_PASS
