@@ -134,7 +134,7 @@ def test_comparing_in_a_process_that_is_warm_beside_polygraphy(benchmark: Any, r
     rival = polygraphy("--load-outputs", recorded / "a.json", recorded / "b.json")
     times = benchmark.pedantic(in_turns, (library, rival, 3), rounds=1)
     what = f"two recorded runs of {FRAMES} frames compared, 15 stages, by a call"
-    assert row(what, times, "Polygraphy's command line, 1 output") >= TARGET_RATIO
+    assert row(what, times, "Polygraphy's command line, 1 output") > 10.0
 
 
 @pytest.mark.slow
