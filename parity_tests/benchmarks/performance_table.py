@@ -51,11 +51,11 @@ share in float64 and a tenth in float32. What would be left is another core. Tim
 the calling thread. Given the same network output, numpy gives the same bits in every arrangement, and so does C++; the
 network's own sums depend on how many rows it gets.
 
-`rigpact diff` from a cold start is not twenty times faster than Polygraphy's command line; called in a process that is already
-running, the same comparison nearly is. What is left is starting up: Python, numpy, the library of the command line, and the
-rules that every bundle is held against before it is trusted. Tried: frames in pieces that stay in the cache, which halved the comparison;
-importing the runtime and the canary only where they are needed; comparing only the stage that Polygraphy compares. Ours
-compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
+`rigpact diff` from a cold start is not twenty times faster than Polygraphy's command line; called in a process that is
+already running, the same comparison nearly is. What is left is starting up: Python, numpy, the library of the command line,
+and the rules that every bundle is held against before it is trusted. Tried: frames in pieces that stay in the cache, which
+halved the comparison; importing the runtime and the canary only where they are needed; comparing only the stage that
+Polygraphy compares. Ours compares fifteen stages and the poses in degrees and centimetres meanwhile, Polygraphy one output.
 
 A long comparison keeps degrees and centimetres of every frame and bone, in float32: about two and a half kilobytes a frame.
 Tried for its speed: measuring one piece in a second thread while the next one's tolerances are derived, which gains nothing
