@@ -61,13 +61,13 @@ A long comparison keeps degrees and centimetres of every frame and bone, in floa
 Tried for its speed: measuring one piece in a second thread while the next one's tolerances are derived, which gains nothing
 on two cores.
 
-Of a gate on the demo bundle a third is starting up, a third the free run of 600 frames from seventeen starts, the rest the
-files and what the clips can show. Tried: judging a file by itself once, in however many checks it is; ending at a thousand
+A gate on the demo bundle starts up, runs 600 free frames from seventeen starts, judges the files, and measures what the clips
+can show. Tried: judging a file by itself once, in however many checks it is; ending at a thousand
 tolerances what the clips can show; fewer frames at which the starts are measured; the output stages without what the probe
 of the input order does not need. The self-test keeps what a defect does not touch, brings back only the files that it
 touched, and shares the defects among processes, each of which must start and read the files first.
 
-The search for pairs from poses alone evaluates some two thousand changed loops. Tried: no bound of its own for what is
+The search for pairs from poses alone evaluates the loop under every pair of conventions. Tried: no bound of its own for what is
 clearly off, a few frames first, the clip's rows kept for all hypotheses, stages kept by the conventions that matter to them.
 
 Where two runs differ, the stages of both are evaluated as well, to tell the stage that makes a difference from those that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
-from rigpact.contract.documents import Kind
+from rigpact.contract.documents import Document, Kind, documents_remembered, read_document
 from rigpact.contract.files import bytes_to_json
 from rigpact.contract.rules.files.structure import check_against_schema, load_schema
 
@@ -144,3 +145,22 @@ def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, par
     sample.bundle["meta"]["skeleton"]["parents"] = parents
 
     assert load_contract(sample.write("bundle").path).skeleton is None
+
+
+def test_a_file_is_remembered_by_what_it_holds(tmp_path: Path) -> None:
+    """A file that changed between two parts of a gate must be judged again."""
+    path, seen = tmp_path / "clip.json", []
+
+    def judged(document: Document) -> int:
+        seen.append(document)
+        return len(document.data["Frames"])
+
+    path.write_text('{"Frames": []}', encoding="utf-8")
+    with documents_remembered():
+        assert [read_document(path).once(judged) for _ in range(2)] == [0, 0]
+        path.write_text('{"Frames": [1]}', encoding="utf-8")
+        assert read_document(path).once(judged) == 1
+        with pytest.raises(UnusableInput, match="bundle"):
+            read_document(path, Kind.BUNDLE)
+    assert len(seen) == 2
+    assert read_document(path) is not read_document(path)

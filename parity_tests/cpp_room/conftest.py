@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract import load_contract
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.native.library import library
 from rigpact.reports.engine.codegen import contract_header, headers_folder
 
 from .cpp_side import CppLoop
@@ -26,6 +29,16 @@ def missing(what: str) -> None:
     if os.environ.get("CI", "").lower() in {"1", "true"}:
         pytest.fail(f"no {what}: CI must have one")
     pytest.skip(f"no {what} on this machine: the C++ side is not tested here")
+
+
+@pytest.fixture(scope="session")
+def installed_library() -> ctypes.CDLL:
+    """The library that the install compiled."""
+    try:
+        return library()
+    except UnusableInput:
+        missing("compiled loop")
+        raise
 
 
 def ran(*words: object) -> subprocess.CompletedProcess[str]:

@@ -8,13 +8,12 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.native import geometry as native
-from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS, enemy_conventions
 
-from .conftest import missing
 from .libraries import LANES, library_of_lanes, spoilt_library
 
+pytestmark = pytest.mark.usefixtures("installed_library")
 BONES = native.LEAST_BONES + 5  # no whole number of groups of any width
 VALUES = [
     {"rot6d_packing": packing, "rot6d_columns": columns, "derived_axis": derived}
@@ -23,15 +22,6 @@ VALUES = [
     for derived in KNOBS["derived_axis"].values
 ]
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """The library that the install compiled."""
-    try:
-        return loading.library()
-    except UnusableInput:
-        missing("compiled loop")
 
 
 @pytest.fixture(autouse=True)
@@ -134,9 +124,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("header", WRONG)
-def test_a_library_with_a_wrong_sign_is_not_used(compiled, monkeypatch, tmp_path, header):
+def test_a_library_with_a_wrong_sign_is_not_used(installed_library, monkeypatch, tmp_path, header):
     """The numbers are numpy's then, and right."""
-    if not compiled.rigpact_native_wide():
+    if not installed_library.rigpact_native_wide():
         pytest.skip("this processor has no AVX2")
     library = spoilt_library(tmp_path, header, *WRONG[header], "-march=x86-64-v3")
     monkeypatch.setattr(native, "library", lambda: library)

@@ -29,23 +29,14 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reports.engine.conformance import made_up_clip
 
-from .conftest import missing
 from .drawn_contracts import small_contract
 from .libraries import built, library_of_lanes, spoilt_library
 from .test_stage_parity import OUTPUTS, VALUES
 
+pytestmark = pytest.mark.usefixtures("installed_library")
 FRAMES = 20
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "hatch_build.py"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """The library that the install compiled."""
-    try:
-        return loading.library()
-    except UnusableInput:
-        missing("compiled loop")
 
 
 @pytest.fixture(scope="module")

@@ -31,22 +31,14 @@ from ..declared_room import test_operations_timing as timing
 from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
 from ..pages.operations_page import SAMPLES, sample_contract
-from .conftest import missing, ran
+from .conftest import ran
 from .libraries import library_of, library_of_lanes, spoilt_library
 
+pytestmark = pytest.mark.usefixtures("installed_library")
 ROOT = Path(__file__).resolve().parents[2]
 SUBJECTS = (*scaling.SUBJECTS, *turning.SUBJECTS, *timing.SUBJECTS)
 CONTRACTS = sorted((ROOT / "fixtures/contracts").glob("*.toml"))
 FRAMES = 40
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """The library that the install compiled."""
-    try:
-        return loading.library()
-    except UnusableInput:
-        missing("compiled loop")
 
 
 def drawn_clip(contract, frames, seed=0):

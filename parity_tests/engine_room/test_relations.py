@@ -17,6 +17,7 @@ from rigpact.reference_runtime import OnnxNetwork, read_clip, run_frames, start_
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.relations.subject import Subject
 
 Stages = Mapping[str, np.ndarray]
 Spoil = Callable[[Stages], np.ndarray]
@@ -210,6 +211,17 @@ def test_a_simple_relation_is_said_with_its_fit(name):
 def test_what_is_no_simple_relation_gets_none(name):
     """A relation that is not true sends people to the wrong line with a figure that looks like a proof."""
     assert _relations(*NOTHING[name]) == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["doubled angular velocity", "one bone too early", "a ring read from its start", "a gain that drifts"]
+)
+def test_what_cannot_fit_is_left_out_without_loss(name, monkeypatch):
+    """A shortcut that skips a slice too many would hide the relation it is there to find sooner."""
+    stage, spoil = {**NAMED, **NOTHING}[name][:2]
+    shortened = _relations(stage, spoil)
+    monkeypatch.setattr(Subject, "can_mend", lambda *_: True)
+    assert [relation.sentence for relation in _relations(stage, spoil)] == [each.sentence for each in shortened]
 
 
 def test_a_written_back_pose_that_is_scaled_is_read_as_a_wrong_input():

@@ -13,8 +13,9 @@ import pytest
 from rigpact.fixtures.mutants.conventions import single_changes
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
-from rigpact.reports.gate.selftest import plants
+from rigpact.reports.gate.selftest import plants, selftest
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
+from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS
 from rigpact.reports.gate.selftest.slips import SLIPS
@@ -122,6 +123,45 @@ def test_a_project_without_its_files_is_one_clear_line(project: Path, command: C
 
     assert status == 2
     assert "gone.onnx" in answer["error"]
+
+
+def test_processes_give_the_answers_of_one_process(
+    project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many processors a build server has must not change what the self-test says."""
+    monkeypatch.setattr(selftest, "_FEW", 1)
+    answers = []
+    for processors in (1, 3):
+        monkeypatch.setattr(selftest, "processors", lambda count=processors: count)
+        answers.append(told(command, project, FILES, "model"))
+
+    assert answers[0] == answers[1]
+    assert answers[0][1]["planted"] == len(MODEL_EDITS)
+
+
+def test_a_damaged_copy_is_the_sound_folder_again(tmp_path: Path) -> None:
+    """What one defect leaves behind would be noticed as the next one's."""
+    sound = tmp_path / "sound"
+    (sound / "clips").mkdir(parents=True)
+    files = {"bundle.json": b"bundle", "clips/walk.json": b"walk", "model.onnx": b"model", "notes.txt": b"kept"}
+    for name, content in files.items():
+        (sound / name).write_bytes(content)
+    copy = RestoredCopy(sound, tmp_path / "copy")
+    untouched = (copy.folder / "notes.txt").stat().st_ino
+
+    for _ in range(2):  # what was restored once can be damaged again
+        (copy.folder / "bundle.json").write_bytes(b"BUNDLE")  # in place, of the same length
+        (copy.folder / "clips/walk.json").unlink()
+        (copy.folder / "new").write_bytes(b"model 2")
+        (copy.folder / "new").replace(copy.folder / "model.onnx")
+        (copy.folder / "clips/added.json").write_bytes(b"added")
+        copy.restore()
+
+        found = {path.relative_to(copy.folder).as_posix(): path for path in copy.folder.rglob("*") if path.is_file()}
+        assert {name: path.read_bytes() for name, path in found.items()} == files
+
+    assert (copy.folder / "notes.txt").stat().st_ino == untouched
+    assert {name: (sound / name).read_bytes() for name in files} == files
 
 
 def test_every_kind_is_read_by_some_part() -> None:

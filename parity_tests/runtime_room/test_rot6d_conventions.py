@@ -210,3 +210,10 @@ def test_decode_paths_fall_back_on_coordinate_axes_under_both_policies(columns, 
     """Previous pose, delta and seed have no frame before them: the engine takes (1,0,0) and (0,0,1) there."""
     got = codec(columns, degenerate=policy).decode(np.zeros(6))[0]
     assert got.tolist() == oracle.EYE
+
+
+def test_a_product_is_not_written_into_a_copy():
+    """An array in another order is copied to make rows of it: the caller's would stay as it was, without a word."""
+    rot6d, rows = codec(), np.tile([1.0, 0.0, 0.0, 0.0, 1.0, 0.0], (3, 2))
+    with pytest.raises(ValueError, match="order"):
+        rot6d.compose(rows, rows, out=np.empty((12, 3)).T)

@@ -18,9 +18,7 @@ def processors() -> int:
 def process_pool(processes: int, begin: Callable[..., None] | None = None, *arguments: Any) -> ProcessPoolExecutor:
     """Processes that share nothing with this one; each calls `begin` first. A fork would copy onnxruntime's threads in an unknown
     state."""
-    os.environ.setdefault(
-        "OMP_NUM_THREADS", "1"
-    )  # of each process, which reads it when it starts: together they use all
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # each process reads it when it starts: together they use all
     spawn = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(processes, spawn, initializer=_begin, initargs=(begin, arguments))
 

@@ -74,7 +74,12 @@ class Rot6d(SixNumbers):
 
     @QUIETLY
     def compose(self, delta: FloatArray, previous: FloatArray, out: FloatArray | None = None) -> FloatArray:
-        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded; into `out`, an array like the delta, if given."""
+        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded; into `out`, an array like the delta, if given.
+
+        Raises ValueError for an `out` that is not in C's order: its rows would be a copy.
+        """
+        if out is not None and not out.flags.c_contiguous:
+            raise ValueError("out must be an array in C's order")
         rows, before = _rows(delta), _rows(np.broadcast_to(previous, delta.shape))
         result = np.empty(rows.shape, rows.dtype) if out is None else _rows(out)
         if not native.computed("compose", self.native_form, (rows, before), result, self._composed):

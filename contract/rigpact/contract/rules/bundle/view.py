@@ -165,7 +165,9 @@ class FileView:
     def numbers(self, key: str) -> FloatArray | None:
         """A flat array at the root, read-only."""
         if key not in self._numbers:
-            self._numbers[key] = json_to_numbers(self.root.get(key))
+            values = self._numbers[key] = json_to_numbers(self.root.get(key))
+            if values is not None:
+                values.setflags(write=False)  # every rule gets the same array
         return self._numbers[key]
 
     @cached_property
