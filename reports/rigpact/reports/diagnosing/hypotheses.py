@@ -18,7 +18,7 @@ from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
 from rigpact.reports.diagnosing.matching import matched_order
-from rigpact.reports.diagnosing.stage_error import StageError, error_between, stage_error
+from rigpact.reports.diagnosing.stage_error import Fit, StageError, error_between, stage_error
 
 Changes = dict[str, Any]
 ENOUGH = 0.5
@@ -36,6 +36,7 @@ class Hypotheses:
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
+        self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], Fit | None] = {}
         paths = {name: path_of(self.graph, name, evidence.recorded) for name in self.graph.names}
         self._knob_stages = {
             name: self.graph.stages_of(name) for name, knob in contract.system.knobs.items() if not knob.is_benign
@@ -71,13 +72,24 @@ class Hypotheses:
 
         Only results of at most one change are stored: all pairs of a search would fill the memory.
         """
-        key = frozenset((knob, value) for knob, value in changes.items() if self.matters(knob, stage))
+        key = self._that_matter(changes, stage)
         if (stage, key) in self._errors:
             return self._errors[stage, key]
         error = self._replayed_error(stage, key)
         if len(key) <= 1:
             self._errors[stage, key] = error
         return error
+
+    def fit(self, stage: str, changes: Mapping[str, Any]) -> Fit | None:
+        """How well a stage fits some changes, stored for all of them; None where the stage cannot be replayed."""
+        key = self._that_matter(changes, stage)
+        if (stage, key) not in self._fits:
+            error = self.error(stage, changes)
+            self._fits[stage, key] = None if error is None else error.fit
+        return self._fits[stage, key]
+
+    def _that_matter(self, changes: Mapping[str, Any], stage: str) -> frozenset[tuple[str, Any]]:
+        return frozenset((knob, value) for knob, value in changes.items() if self.matters(knob, stage))
 
     def _replayed_error(self, stage: str, key: frozenset[tuple[str, Any]]) -> StageError | None:
         """Also None for a value that this contract cannot have, such as whitened contacts without their slice."""
@@ -128,13 +140,13 @@ class Hypotheses:
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
         """Worst error of a stage in tolerances; infinite where the stage cannot be replayed under the changes."""
-        error = self.error(stage, changes)
-        return np.inf if error is None else error.worst_finite_excess
+        fit = self.fit(stage, changes)
+        return np.inf if fit is None else fit.worst_finite_excess
 
     def frames_within(self, stage: str, changes: Mapping[str, Any]) -> int:
         """Number of frames in which a stage is within its tolerance."""
-        error = self.error(stage, changes)
-        return 0 if error is None else error.frames_within
+        fit = self.fit(stage, changes)
+        return 0 if fit is None else fit.frames_within
 
     def may_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether every judged value of a stage fits the changes; a few frames show most that do not."""
@@ -146,8 +158,8 @@ class Hypotheses:
     def may_nearly_fit(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a few frames leave it possible that most frames fit: half of them must."""
         few = self.few_frames
-        error = None if few is None or stage not in few.judged else few.error(stage, changes)
-        return error is None or 2 * error.frames_within >= error.frames_judged
+        fit = None if few is None or stage not in few.judged else few.fit(stage, changes)
+        return fit is None or 2 * fit.frames_within >= fit.frames_judged
 
     def fits(self, stage: str, changes: Mapping[str, Any]) -> bool:
         """Whether a stage is within its tolerance under the changes, and enough of its values can be judged.
@@ -156,10 +168,10 @@ class Hypotheses:
         """
         if not self.may_fit(stage, changes):
             return False
-        error, before = self.error(stage, changes), self.error(stage, {})
-        if error is None:
+        fit, before = self.fit(stage, changes), self.fit(stage, {})
+        if fit is None:
             return False
-        return before is None or (error.judged >= ENOUGH * before.judged and error.undetermined <= before.undetermined)
+        return before is None or (fit.judged >= ENOUGH * before.judged and fit.undetermined <= before.undetermined)
 
     def failing(self, changes: Mapping[str, Any]) -> list[str]:
         """The judged stages that are beyond their tolerance, in loop order."""

@@ -42,10 +42,11 @@ def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) 
     """The replayed part for each recorded part; None when no permutation fits. Arrays (B, T, k)."""
     if recorded.shape[1] == 0:
         return None
-    fits = [
-        (np.abs(part[None] - replayed) <= allowed[None] + tolerance).all(axis=(1, 2))
-        for part, allowed in zip(recorded, tolerance, strict=True)
-    ]
+    fits = []
+    for part, allowed in zip(recorded, tolerance, strict=True):
+        fits.append((np.abs(part[None] - replayed) <= allowed[None] + tolerance).all(axis=(1, 2)))
+        if not fits[-1].any():
+            return None
     taken: dict[int, int] = {}
     for part in range(len(fits)):
         if not _augment(part, fits, taken, set()):

@@ -29,6 +29,16 @@ class WorstChannel(NamedTuple):
     ratio: float | None
 
 
+class Fit(NamedTuple):
+    """A `StageError` in five numbers: a search keeps it for each of thousands of hypotheses."""
+
+    worst_finite_excess: float
+    judged: int
+    undetermined: int
+    frames_judged: int
+    frames_within: int
+
+
 @dataclass(frozen=True, eq=False)
 class StageError:
     """Recorded and replayed values of one stage. excess (T, width) is the error in tolerances.
@@ -81,6 +91,11 @@ class StageError:
         with np.errstate(invalid="ignore"):
             within = ~(self.excess > 1.0).any(axis=1)
         return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
+
+    @property
+    def fit(self) -> Fit:
+        """How well the stage fits."""
+        return Fit(self.worst_finite_excess, self.judged, self.undetermined, self.frames_judged, self.frames_within)
 
     @property
     def rows_over(self) -> NDArray[np.intp]:

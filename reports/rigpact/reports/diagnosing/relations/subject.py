@@ -168,7 +168,7 @@ class Subject:
             return None
         frames = ReplayedFrames(evidence, contract)
         rows = self._rows(frames)
-        if rows is None or not self._fits_roughly(rows, slice(None)):
+        if rows is None or not self._explains_roughly(rows):
             return None
         written = (frames.with_recorded({**each.evidence.recorded, **_stored(change(each))}) for each in self._moved)
         bound = replay_bound(frames, self.stage.name, rows, written) + self.lost_in_writing(self.recorded)
@@ -236,6 +236,12 @@ class Subject:
 
     def _fits_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> bool:
         return self._are_few(self._apart_roughly(rows, few))
+
+    def _explains_roughly(self, rows: FloatArray) -> bool:
+        """Whether rows fit, and bring near what differed: else they are no reading, and need no bound."""
+        apart = self._apart_roughly(rows, slice(None))
+        left, failing = np.count_nonzero(apart & self.failing), np.count_nonzero(self.failing)
+        return self._are_few(apart) and bool(left <= (1.0 - NEARLY) * failing)
 
     @staticmethod
     def _are_few(apart: NDArray[np.bool_]) -> bool:
