@@ -10,15 +10,18 @@ from typing import Any
 
 import pytest
 
+from rigpact.contract import ContractRefused, load_contract
 from rigpact.fixtures.mutants.conventions import single_changes
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS
 from rigpact.fixtures.mutants.teacher_files import TEACHER_EDITS
+from rigpact.reports import processes
 from rigpact.reports.gate.selftest import plants, selftest
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
 from rigpact.reports.gate.selftest.plants import READERS
 from rigpact.reports.gate.selftest.slips import SLIPS
+from rigpact.reports.processes import process_pool
 
 from ..engine_recordings import as_engine
 from .conftest import FILES, Command
@@ -132,11 +135,22 @@ def test_processes_give_the_answers_of_one_process(
     monkeypatch.setattr(selftest, "_FEW", 1)
     answers = []
     for processors in (1, 3):
-        monkeypatch.setattr(selftest, "processors", lambda count=processors: count)
+        monkeypatch.setattr(processes, "processors", lambda count=processors: count)
         answers.append(told(command, project, FILES, "model"))
 
     assert answers[0] == answers[1]
     assert answers[0][1]["planted"] == len(MODEL_EDITS)
+
+
+def test_a_process_hands_its_error_to_the_one_that_waits(project: Path) -> None:
+    """A part that cannot be judged in another process is one clear line too, with its findings."""
+    (project / "norm_template.json").write_text('{"MuX": [], "MuY": []}', encoding="utf-8")
+    with pytest.raises(ContractRefused) as here:
+        load_contract(project / "norm_template.json")
+    with process_pool(1) as pool, pytest.raises(ContractRefused) as there:
+        pool.submit(load_contract, project / "norm_template.json").result()
+    assert (str(there.value), there.value.hint) == (str(here.value), here.value.hint)
+    assert [str(found) for found in there.value.findings] == [str(found) for found in here.value.findings]
 
 
 def test_a_damaged_copy_is_the_sound_folder_again(tmp_path: Path) -> None:

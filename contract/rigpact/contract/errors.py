@@ -11,11 +11,12 @@ Anything else that escapes is a defect of rigpact (exit 3).
 
 from __future__ import annotations
 
+import copyreg
 import errno
 from collections.abc import Sequence
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import Finding
@@ -31,6 +32,10 @@ class UnusableInput(Exception):
         """Keep the four fields; `place` is a path, a path with a JSON pointer, or an argument's name."""
         self.place, self.found, self.expected, self.hint = str(place), found, expected, hint
         super().__init__(self.one_line())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a process hands to the one that waits for it: a subclass may be made of other words than it keeps."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def one_line(self) -> str:
         """Render the error on one line, control characters of hostile names escaped."""

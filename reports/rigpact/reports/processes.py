@@ -9,10 +9,17 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
+from rigpact.contract.declared.vocabulary import files_of_operations
+
 
 def processors() -> int:
     """How many processors this process may use, at least 1."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def other_processes(most: int) -> int:
+    """How many processes may work beside this one; none where operations of one's own are known to this one only."""
+    return 0 if files_of_operations() else min(most, processors() - 1)
 
 
 def process_pool(processes: int, begin: Callable[..., None] | None = None, *arguments: Any) -> ProcessPoolExecutor:

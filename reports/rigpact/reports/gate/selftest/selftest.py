@@ -19,7 +19,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rigpact.contract.declared.vocabulary import files_of_operations
 from rigpact.contract.documents import Document, documents_remembered
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Severity
@@ -34,7 +33,7 @@ from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy, copied_project
 from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, NotApplicable, Plant, numbers_of, plants
-from rigpact.reports.processes import process_pool, processors
+from rigpact.reports.processes import other_processes, process_pool
 from rigpact.reports.terminal import counted, plain, sum_up, table
 
 DOES_NOT_RUN = "the gate does not run"
@@ -166,12 +165,9 @@ _own_trials: list[Trials] = []
 
 
 def _outcomes(trials: Trials) -> Iterator[Planted]:
-    """Every defect's outcome in order. Where there are many, other processes take them from the end until both meet.
-
-    Operations of one's own are known to this process only.
-    """
+    """Every defect's outcome in order. Where there are many, other processes take them from the end until both meet."""
     count = len(trials.plants)
-    others = 0 if files_of_operations() else min(processors(), count // _FEW) - 1
+    others = other_processes(count // _FEW - 1)
     if others < 1:
         yield from (trials.outcome(number, trials.known) for number in range(count))
         return
