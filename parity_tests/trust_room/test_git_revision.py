@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.git_revision import known_revision, read_bytes_at
+from rigpact.reports.git_revision import is_at, read_bytes_at
 
 from .tried import passes, refused
 
@@ -113,8 +113,9 @@ def test_the_users_own_repository_is_read(repository: Path) -> None:
     (repository / BUNDLE).write_text(json.dumps({"changed": True}), encoding="utf-8")
     assert read_bytes_at(Path(BUNDLE), "HEAD") == committed
     assert read_bytes_at(repository / BUNDLE, "main") == committed
-    assert known_revision("main")
-    assert not known_revision("no-such-branch")
+    assert is_at(repository / BUNDLE, "main")
+    assert not is_at(repository / BUNDLE, "no-such-branch")
+    assert not is_at(repository / "new_character.json", "main")
 
 
 @refused("a bundle of a repository in which rigpact was not started", "exit 2: run rigpact in the repository")

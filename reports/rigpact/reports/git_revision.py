@@ -63,11 +63,10 @@ def read_bytes_at(path: Path, revision: str) -> bytes:
     return content
 
 
-def known_revision(revision: str) -> bool:
-    """Whether the repository of the working directory has a revision; False without a repository or without git."""
-    root = _own_repository()
+def is_at(path: Path, revision: str) -> bool:
+    """Whether a file can be read at a revision; False without a repository or without git."""
     try:
-        return root is not None and bool(_commit(root, revision))
+        return bool(read_bytes_at(path, revision))
     except UnusableInput:
         return False
 

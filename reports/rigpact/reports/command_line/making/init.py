@@ -42,7 +42,7 @@ def init(
     from rigpact.reports.gate.setup.doctor import print_examination
     from rigpact.reports.gate.setup.found_files import find_files, project_files
     from rigpact.reports.gate.setup.written_settings import budget_text, settings_text
-    from rigpact.reports.git_revision import known_revision
+    from rigpact.reports.git_revision import is_at
     from rigpact.reports.terminal import say, show
 
     path = folder / FILE_NAME
@@ -52,7 +52,8 @@ def init(
     found = project_files(folder)
     found.notes[:0] = started
     revisions = ("origin/main", "origin/master") if found.has_revisions else ()
-    base = next((name for name in revisions if known_revision(name)), None)
+    compared = [folder / path for path in (*found.bundles[:1], *found.companions[:1])]
+    base = next((name for name in revisions if all(is_at(path, name) for path in compared)), None)
     budget = budget_text(*_figures(folder, found))
     text = settings_text(found, base=base, year=datetime.now(UTC).year + 1, budget=budget)
     write_bytes(path, text.encode("utf-8"))
