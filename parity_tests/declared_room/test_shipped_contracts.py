@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.systems.network import OnnxSystemNetwork, bound_part
-from rigpact.reports.diagnosing.diagnose import diagnose
+from rigpact.reports.diagnosing.diagnose import diagnose, first_divergence
 
 from ..scores.declared import gated_controller
 from ..scores.declared.benign import MATHS, benign_variants
@@ -157,7 +157,9 @@ def test_the_golden_frames_of_a_robot_agree(name: str, real_data: Path) -> None:
     assert diagnosis.verdict == "agrees", diagnosis
     assert {each.stage for each in diagnosis.stages if each.ok} == {"obs", "action", "motor_q"}
     scaled = dict(evidence.recorded) | {"obs": evidence.recorded["obs"] * np.float32(1.01)}
-    assert diagnose(_evidence(contract, scaled, network), contract, with_pairs=False).verdict != "agrees"
+    found = first_divergence(_evidence(contract, scaled, network), contract)
+    assert found is not None
+    assert found.stage == "obs"
 
 
 def test_the_golden_frames_of_learned_motion_matching_agree(real_data: Path, tmp_path: Path) -> None:

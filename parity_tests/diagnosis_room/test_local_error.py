@@ -10,7 +10,7 @@ import pytest
 from rigpact.fixtures.mutants import SLIPS, slip
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
-from ..scores.defects import random_defects
+from ..scores.defects import KINDS, random_defects
 from .conftest import Doctor
 
 FOLLOWERS = {
@@ -58,7 +58,7 @@ def test_a_slip_is_located_and_not_explained_away(entry: Any, scene: Any, honest
 
 def test_random_defects_get_no_cause(scene: Any, honest: Any, doctor: Doctor) -> None:
     """Perturbed weights, offsets, noise, lost frames, flipped bits: none of them is a convention."""
-    for defect in random_defects(scene, 27, seed=20):
+    for defect in random_defects(scene, len(KINDS), seed=20):
         diagnosis = doctor(defect.stages)
         assert diagnosis.causes == (), defect.name
         if diagnosis.verdict == "agrees":  # sound only if just the last bits differ

@@ -118,8 +118,10 @@ JUDGING: dict[str, tuple[object, ...]] = {
 @pytest.mark.parametrize("name", JUDGING)
 def test_a_quiet_command_says_its_verdict_and_nothing_else(command: Command, demo: Path, name: str) -> None:
     """A script that runs fifty of them wants fifty lines."""
-    assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
-    assert command("init").status == 0
+    if "kept.trace.bin" in JUDGING[name]:
+        assert command("run", *CONTRACT, *DRIVEN, "-o", "kept.trace.bin").status == 0
+    if name in ("doctor", "gate"):
+        assert command("init").status == 0
     loud, quiet = command(*JUDGING[name]), command(*JUDGING[name], "-q")
     assert quiet.status == loud.status
     assert re.fullmatch(r"[A-Z]{4,}: .*\n", quiet.out)

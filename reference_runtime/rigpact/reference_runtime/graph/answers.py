@@ -7,7 +7,8 @@ arrangement is the stage's own, in every system.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,8 @@ def exact_answer(stage: Stage, frames: Any) -> FloatArray | None:
 
 def other_answers(
     stage: Stage, frames: Any, chosen: Container[str] | None = None
-) -> Iterator[tuple[str, FloatArray, FloatArray]]:
-    """The stage's rows and their bound by the model with other activations, each with what was changed, in words.
+) -> Iterator[tuple[str, FloatArray, Callable[[], FloatArray]]]:
+    """The stage's rows by the model with other activations, each with what was changed, in words, and what derives its bound.
 
     chosen: only those; every one if it is None.
     """
@@ -82,9 +83,13 @@ def other_answers(
         for words, other in network.variants():
             if chosen is None or words in chosen:
                 answer: Answer = other.bounded(inputs, moved)
-                yield words, _rows(stage, frames, answer.exact), _rows(stage, frames, answer.bound)
+                yield words, _rows(stage, frames, answer.exact), partial(_bound_rows, stage, frames, answer)
     except NotKnown:
         return
+
+
+def _bound_rows(stage: Stage, frames: Any, answer: Answer) -> FloatArray:
+    return _rows(stage, frames, answer.bound)
 
 
 def _answer(stage: Stage, frames: Any, upstream: Bounds) -> Answer | None:

@@ -68,11 +68,7 @@ class BoundedModel:
         if count > 1 and self._takes_one_row and not self.rounding.is_row_by_row():
             rows = [slice(row, row + 1) for row in range(count)]
             answers = [self._answer([each[row] for each in inputs], [each[row] for each in moved]) for row in rows]
-            exact, bound = (
-                tuple(np.concatenate(parts) for parts in zip(*every, strict=True))
-                for every in ([each.exact for each in answers], [each.bound for each in answers])
-            )
-            return Answer(exact, bound)
+            return Answer.joined(answers)
         return self.rounding.answer(inputs, moved) or self._measured(inputs, moved)
 
     def _measured(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Answer:
@@ -82,7 +78,9 @@ class BoundedModel:
         of the model is such is an assumption here, so this bound is measured, not derived.
         """
         exact = [np.asarray(each, np.float64) for each in self._run(inputs)]
-        answers = []
+        return Answer(exact, lambda: bounded(exact, list(self._disturbed(inputs, moved))))
+
+    def _disturbed(self, inputs: Sequence[Array], moved: Sequence[Array]) -> Iterator[list[Array]]:
         rng = np.random.default_rng(0)
         for _ in range(PROBES):
             shifted = []
@@ -90,5 +88,4 @@ class BoundedModel:
                 size = np.hypot(by, STEPS * UNIT_ROUNDOFF * np.maximum(np.abs(each), 1.0))
                 signs = 2.0 * rng.integers(0, 2, (1, *each.shape[1:])) - 1.0
                 shifted.append((each + signs * size).astype(np.float32))
-            answers.append([np.asarray(each, np.float64) for each in self._run(shifted)])
-        return bounded(exact, answers)
+            yield [np.asarray(each, np.float64) for each in self._run(shifted)]

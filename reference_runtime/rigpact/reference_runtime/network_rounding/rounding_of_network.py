@@ -18,9 +18,8 @@ multiply-adds and the fused kernels of onnxruntime are all orders of the same ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,12 +47,33 @@ _NO_INPUT = np.array(None, object)
 _REDUCTIONS = ("ReduceMean",)
 
 
-@dataclass(frozen=True, eq=False)
 class Answer:
     """The outputs of a model in float64, and the bound of each number; infinite where a disturbance ends in no number."""
 
-    exact: tuple[Array, ...]
-    bound: tuple[Array, ...]
+    def __init__(self, exact: Sequence[Array], bound: Callable[[], Sequence[Array]]) -> None:
+        """bound: derives the bounds; it takes several times as long as the outputs, and not every answer is asked for them."""
+        self.exact = tuple(exact)
+        self._derive: Callable[[], Sequence[Array]] | None = bound
+        self._bound: tuple[Array, ...] = ()
+
+    @property
+    def bound(self) -> tuple[Array, ...]:
+        """The bound of each number, derived when first asked for."""
+        if self._derive is not None:
+            with np.errstate(all="ignore"):
+                self._bound = tuple(self._derive())
+            self._derive = None  # it holds what every operation may lose
+        return self._bound
+
+    @classmethod
+    def joined(cls, answers: Sequence[Answer]) -> Answer:
+        """The answers to consecutive rows as one."""
+        exact, bounds = ((getattr(each, name) for each in answers) for name in ("exact", "bound"))
+        return cls(_joined(exact), lambda: _joined(bounds))
+
+
+def _joined(parts: Iterable[Sequence[Array]]) -> list[Array]:
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
 
 class NetworkRounding:
@@ -107,6 +127,19 @@ def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *
     given = [np.asarray(each, np.float64) for each in inputs]
     recorder = Recorder()
     exact = evaluate(program, given, recorder)
+    return Answer(exact, lambda: _bound(program, given, moved, recorder, exact, is_apart=is_apart))
+
+
+def _bound(
+    program: Program,
+    given: Sequence[Array],
+    moved: Sequence[Array],
+    recorder: Recorder,
+    exact: Sequence[Array],
+    *,
+    is_apart: bool,
+) -> list[Array]:
+    """How far the outputs may be off: from the program evaluated with disturbances of the size of every rounding."""
     rows = len(given[0])
     if is_apart and all(each.ndim > 1 and each.shape[0] == rows for each in (*recorder.deviations, *exact)):
         stacked = StackedDisturbance(recorder.deviations, rows, PROBES)
@@ -129,14 +162,14 @@ def _answer(program: Program, inputs: Sequence[Array], moved: Sequence[Array], *
     return bounded(exact, answers)
 
 
-def bounded(exact: Sequence[Array], disturbed: Sequence[Sequence[Array]]) -> Answer:
-    """The outputs with the bound that their disturbed versions show."""
+def bounded(exact: Sequence[Array], disturbed: Sequence[Sequence[Array]]) -> list[Array]:
+    """The bounds of outputs that their disturbed versions show."""
     bounds = []
     for place, one in enumerate(exact):
         square = np.mean([(outputs[place] - one) ** 2 for outputs in disturbed], axis=0)
         bound = SIGMAS * np.sqrt(square) + gamma(STORED) * np.abs(one)
         bounds.append(np.where(np.isnan(bound), np.inf, bound))
-    return Answer(tuple(exact), tuple(bounds))
+    return bounds
 
 
 def evaluate(program: Program, inputs: Sequence[Array], rounded: Rounded) -> list[Array]:

@@ -112,11 +112,7 @@ class OnnxSystemNetwork:
             return self._bounded_rows(inputs, moved)
         rows = [slice(row, row + 1) for row in range(len(inputs[0]))]
         answers = [self._bounded_rows([each[row] for each in inputs], [each[row] for each in moved]) for row in rows]
-        exact, bound = (
-            tuple(np.concatenate(parts) for parts in zip(*every, strict=True))
-            for every in ([each.exact for each in answers], [each.bound for each in answers])
-        )
-        return Answer(exact, bound)
+        return Answer.joined(answers)
 
     def variants(self) -> Iterator[tuple[str, OnnxSystemNetwork]]:
         """The model with other activations, each with what was changed, in words. They have only `bounded`."""
@@ -131,10 +127,11 @@ class OnnxSystemNetwork:
         found = self._bounded.answer(self._own(inputs), self._own(moved))
         own = [entry.name for entry in self.signature.outputs]
         places = [own.index(name) for name in self._outputs]
-        exact, bound = ([each[place] for place in places] for each in (found.exact, found.bound))
-        return Answer(
-            tuple(self._flat(each, count) for each in exact), tuple(self._flat(each, count) for each in bound)
-        )
+
+        def flat(outputs: Sequence[FloatArray]) -> list[FloatArray]:
+            return [self._flat(outputs[place], count) for place in places]
+
+        return Answer(flat(found.exact), lambda: flat(found.bound))
 
     def _own(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
         """The vectors as the model's own inputs: its order, its axes."""

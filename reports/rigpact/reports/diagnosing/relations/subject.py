@@ -202,8 +202,9 @@ class Subject:
             trial = ReplayedFrames(self.evidence.at_rows(self._few), self.contract)
             every = other_answers(self.stage, trial)
             near = {words for words, rows, _ in every if self._fits_roughly(rows, self._few)}
-        if near is None or near:
-            yield from other_answers(self.stage, self.frames, near)
+        for words, rows, bound in () if near == set() else other_answers(self.stage, self.frames, near):
+            if self._explains_roughly(rows):
+                yield words, rows, bound()
 
     def can_mend(self, name: str, group: Group) -> bool:
         """Whether other numbers in a slice of an input may bring enough of the stage near to what was recorded.
