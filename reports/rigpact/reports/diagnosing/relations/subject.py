@@ -222,11 +222,16 @@ class Subject:
             if trial is None:
                 return True
             left[:, np.any(trial != self.replayed[few], axis=0)] = False
-        return self._are_few(left)
+        return self._may_explain(left, few)
 
     def _is_near(self, evidence: Evidence, contract: Any, few: Sequence[int]) -> bool:
         rows = self._rows(ReplayedFrames(evidence.at_rows(few), contract))
-        return rows is None or self._fits_roughly(rows, few)
+        return rows is None or self._may_explain(self._apart_roughly(rows, few), few)
+
+    def _may_explain(self, apart: NDArray[np.bool_], few: Sequence[int] | slice) -> bool:
+        """Whether a reading may fit by these frames: few values are apart, and not all of those that differed."""
+        failing = self.failing[few]
+        return self._are_few(apart) and not (failing.any() and apart[failing].all())
 
     def _rows(self, frames: ReplayedFrames) -> FloatArray | None:
         try:
