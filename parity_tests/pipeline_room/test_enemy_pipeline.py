@@ -18,6 +18,7 @@ from rigpact.reference_runtime.operations.normalisation import StateNormaliser
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.batch import evaluate_clip
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
@@ -136,10 +137,12 @@ def test_the_next_frame_changes_no_input_of_this_one(mode: str, examples: int) -
             if isinstance(rows := getattr(case.clip, each.name), np.ndarray)
         }
         answers = replace(case, y_norm=_changed_after(case.y_norm, now - 1))
-        source = case.contract.conventions.angvel_source
+        conventions = case.contract.conventions
+        ahead = {"angvel_source": "rotations", "pose_history_start": "first_target"}  # these look ahead, on purpose
         changes = {
-            "angvel_source": "aux_stats" if source == "rotations" else source
-        }  # a pair of frames looks ahead, on purpose
+            name: KNOBS[name].default if conventions[name] == value else conventions[name]
+            for name, value in ahead.items()
+        }
         one, other = ran(case, mode, **changes), ran(answers, mode, clip=replace(case.clip, **later), **changes)
         for name in INPUT_STAGES:
             if name in one:
