@@ -282,3 +282,13 @@ def test_leading_axes_broadcast_as_a_loop_over_frames():
     assert against_one.shape == (2, 5, 4)
     wanted = oracle.length(oracle.log_map(matrices[1, 2, 3].tolist()))
     assert against_one[1, 2, 3] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_each_quaternion_takes_the_sign_nearest_to_its_own():
+    """One sign for all bones of a frame would report every other bone as turned by a whole turn."""
+    chance = np.random.default_rng(6)
+    quats = chance.normal(size=(5, 3, 4))
+    signs = chance.choice((-1.0, 1.0), (5, 3, 1))
+    near = quats + 0.01 * chance.normal(size=quats.shape)
+    got = geometry.same_hemisphere(quats.reshape(5, 12), (signs * near).reshape(5, 12))
+    np.testing.assert_array_equal(got, near.reshape(5, 12))
