@@ -103,8 +103,6 @@ WAYS = {
     "xdist by file": ("importlib", ("-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider")),
     "last failed": ("prepend", ("--lf",)),
 }
-WITH_A_MODEL = ("prepend", "xdist")
-"""The ways in which a model runs too; in the others the rules' tests stand for all of ours."""
 
 
 def judged(ran: Ran) -> tuple[int, bool, bool]:
@@ -124,8 +122,7 @@ def test_their_tests_and_ours_run_side_by_side(hostile: Any, demo_words: list[st
     if "-n" in words:
         pytest.importorskip("xdist")
 
-    files = demo_words if way in WITH_A_MODEL else demo_words[:2]
-    ran = run_in(hostile(mode), [*PLUGIN, *words, *files], {})
+    ran = run_in(hostile(mode), [*PLUGIN, *words, *demo_words], {})
 
     assert judged(ran) == (0, True, True), ran.out[-3000:]
     assert ours(ran) > 100
