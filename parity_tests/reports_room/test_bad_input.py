@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 BAD_FILES: dict[str, tuple[bytes, str]] = {
@@ -90,6 +93,17 @@ def test_a_number_beyond_float64_is_refused_with_its_place(command: Any, demo_bu
     assert (answer.status, f"{path}#/MuX/0" in answer.err) == (2, True)
     checked = command("check", path)
     assert (checked.status, f"{path}#/MuX/0" in checked.out) == (1, True)
+
+
+def test_numbers_beyond_float32_bring_no_lines_of_rigpacts_own_source(demo_bundle: Path, tmp_path: Path) -> None:
+    """numpy warns of them with a line of rigpact's source, which tells a reader nothing: the finding does."""
+    np.savez(tmp_path / "engine.npz", y_out=np.full((6, 276), 2.0**130), frame=np.arange(6))
+    words = [sys.executable, "-m", "rigpact.reports", "explain", str(tmp_path / "engine.npz")]
+    done = subprocess.run(
+        [*words, "--bundle", str(demo_bundle / "norm_template.json")], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert "a value that is not finite" in done.stdout
 
 
 def test_arrays_that_are_strings_are_refused_with_their_place(command: Any, demo_bundle: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -32,6 +33,7 @@ def process_pool(processes: int, begin: Callable[..., None] | None = None, *argu
 
 def _begin(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     """Let the process end with its command, however that ends: SIGTERM and SIGKILL leave nobody who could tell it."""
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"rigpact\.")  # as in the command itself
     command = multiprocessing.parent_process()
     if command is not None:
         threading.Thread(target=_end_after, args=(command,), daemon=True).start()

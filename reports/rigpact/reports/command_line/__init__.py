@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
@@ -175,7 +176,10 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate
             stream.reconfigure(errors="replace")
     try:
-        with inputs_remembered():
+        with inputs_remembered(), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", category=RuntimeWarning, module=r"rigpact\."
+            )  # numpy's: findings say it better
             app(args=arguments, prog_name="rigpact")
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
