@@ -60,8 +60,8 @@ def differences(a, b):
         yield name, np.abs(rows - other)
 
 
-def alarms(contract, a, b):
-    bounds = stage_tolerances(contract, a)
+def alarms(contract, a, b, bounds=None):
+    bounds = bounds or stage_tolerances(contract, a)
     return {name for name, error in differences(a, b) if (error > bounds[name]).any()}
 
 
@@ -70,13 +70,33 @@ def alarms(contract, a, b):
 VALUES = [(name, value) for name, knob in KNOBS.items() for value in knob.values]
 
 
+SMALL = {
+    "x_raw": 1e-4, "state": 1e-3, "cond_raw": 1e-6, "cond": 1e-6, "contacts": 1e-6, "angvel": 1e-5, "pose_hist_raw": 1e-5,
+    "pose_hist": 2e-3, "y_norm": 2e-4, "y_raw": 1e-4, "delta6d": 2e-4, "next6d": 2e-4, "y_out": 2e-4, "quat": 2e-4,
+    "x_raw_next": 2e-4,
+}  # fmt: skip
+"""Defects that show in every channel and frame: a tenth of a millimetre, a hundredth of a degree, a thousandth of a deviation."""
+HARDER_TO_SEE = {
+    ("angvel_squash", "tanh_after_zscore"): {"x_raw", "x_raw_next"},  # near the ends of tanh many speeds are one number
+    ("condition_speed_unit", "cm_s"): {"cond_raw", "cond"},  # a hundred times the number
+    ("condition_norm", "zscore"): {"cond"},  # over a window in which a component may stand still
+    ("angvel_source", "rotations"): {"angvel"},  # the difference of two poses, times the frame rate
+    ("angvel_frame", "local"): {"angvel"},  # turned by the pose
+    ("pose_history_start", "zeros"): {"pose_hist_raw", "pose_hist"},  # a pose that is none
+    ("rot6d_packing", "interleaved"): {"pose_hist_raw", "pose_hist"},  # the clip's columns read as rows
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(("knob", "value"), VALUES)
-def test_float32_maths_never_alarms_on_the_demo(demo, knob, value):
-    """UE 4 and UE 5 compute in different precision; false alarms for that teach people to ignore alarms."""
+def test_float32_maths_never_alarms_on_the_demo_and_a_small_defect_does(demo, knob, value):
+    """UE 4 and UE 5 compute in different precision; a gate that alarms for that is switched off, one that sees nothing is none."""
     contract = demo.contract.with_conventions({knob: value})
     wide = demo.run(contract.with_conventions({"math": "f64"}))
     narrow = demo.run(contract.with_conventions({"math": "f32"}))
-    assert alarms(contract, wide, narrow) == set()
+    bounds = stage_tolerances(contract, wide)
+    assert alarms(contract, wide, narrow, bounds) == set()
+    unseen = {name for name in wide if not (bounds[name] < SMALL[name]).all()}
+    assert unseen <= HARDER_TO_SEE.get((knob, value), set())
 
 
 states = st.lists(st.floats(-3.0, 3.0, width=32, allow_subnormal=False), min_size=33, max_size=33)
