@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import ContractRefused
@@ -108,18 +106,6 @@ def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Itera
     if is_data_set and not any(each.rule is system_data.NOT_FINITE for each in found_in_rows):
         for problem in system.data_problems(contract, trace.stages):
             yield system_data.problem_to_finding(problem, path)
-
-
-def first_not_finite(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
-    """Yield a finding for each stage of a run that holds a value that is not finite."""
-    for name, rows in trace.stages.items():
-        bad = np.argwhere(~np.isfinite(rows))
-        if len(bad):
-            row, channel = (int(index) for index in bad[0])
-            yield comparison_rules.NOT_FINITE.at(
-                path, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
-                frame=int(trace.frame[row]), count=len(bad), address=contract.fields(name).address(channel),
-            )  # fmt: skip
 
 
 def _before_the_model(system: System) -> set[str]:
