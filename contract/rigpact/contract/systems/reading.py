@@ -106,12 +106,8 @@ def contract_to_bytes(document: Mapping[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def contract_in_memory(
-    system: System, constants: Mapping[str, Any], conventions: Mapping[str, Any] | None = None
-) -> SystemContract:
+def contract_in_memory(system: System, constants: Mapping[str, Any]) -> SystemContract:
     """A contract without a file, for exporters and tests: the same as if `contract_to_json` were read."""
-    document = contract_to_json(system, constants, conventions)
-    digest = hashlib.sha256(contract_to_bytes(document)).hexdigest()
-    changed = system.conventions(conventions)
-    path = Path(f"{system.name}.json")
-    return _with_meaning(SystemContract(system, path, digest, system.vectors, changed, constants, system.fps))
+    digest = hashlib.sha256(contract_to_bytes(contract_to_json(system, constants))).hexdigest()
+    conventions, path = system.conventions(), Path(f"{system.name}.json")
+    return _with_meaning(SystemContract(system, path, digest, system.vectors, conventions, constants, system.fps))
