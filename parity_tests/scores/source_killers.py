@@ -61,6 +61,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/tables.py": _TABLES,
     f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
     f"{_RECORDINGS}/trace_json_lines.py": _TRACES,
+    f"{_RECORDINGS}/json_lines.py": (*_TRACES, *_TABLES),
     f"{_RECORDINGS}/trace_model.py": _TRACES,
     f"{_RECORDINGS}/trace_safetensors.py": ("runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py"),
 }  # fmt: skip
