@@ -86,9 +86,7 @@ def _with_meaning(contract: SystemContract) -> SystemContract:
     return replace(contract, meaning=Meaning(values))
 
 
-def contract_to_json(
-    system: System, constants: Mapping[str, Any], conventions: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def contract_to_json(system: System, constants: Mapping[str, Any]) -> dict[str, Any]:
     """What an exporter writes: the system's vectors with their hashes, conventions, constants."""
     return {
         "format": FORMAT,
@@ -96,7 +94,7 @@ def contract_to_json(
         "system": system.name,
         "fps": system.fps,
         "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
-        "conventions": dict(system.conventions(conventions)),
+        "conventions": dict(system.conventions()),
         "constants": dict(constants),
     }
 
