@@ -22,8 +22,8 @@ from rigpact.contract.findings import Ledger, Severity
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.renderers import FORMATS, render
+from rigpact.reports.renderers.judged import rules_run
 from rigpact.reports.renderers.places import file_uri, path_within
-from rigpact.reports.renderers.rules_run import rules_run
 
 from .gates import finding, gate, hostile_gate, part, unjudged_part
 

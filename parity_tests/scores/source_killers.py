@@ -37,6 +37,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_OPERATIONS}/definitions/quaternions.py": ("runtime_room/test_geometry.py", *_TURNING),
     f"{_OPERATIONS}/definitions/scaling.py": ("declared_room/test_operations_scaling.py", "runtime_room/test_normalisation.py"),
     f"{_GRAPH}/bounds.py": (*_BOUNDS, "declared_room/test_operations_scaling.py"),
+    "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/input_tolerances.py": (*_BOUNDS,),
     "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/tolerances.py": (*_BOUNDS,),
     "contract/rigpact/contract/findings.py": (
         "reports_room/test_comparison_rules.py", "contract_room/test_check_command.py", "contract_room/test_report_schema.py",
@@ -60,6 +61,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/tables.py": _TABLES,
     f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
     f"{_RECORDINGS}/trace_json_lines.py": _TRACES,
+    f"{_RECORDINGS}/json_lines.py": (*_TRACES, *_TABLES),
     f"{_RECORDINGS}/trace_model.py": _TRACES,
     f"{_RECORDINGS}/trace_safetensors.py": ("runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py"),
 }  # fmt: skip

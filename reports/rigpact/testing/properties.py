@@ -56,13 +56,14 @@ def _run(test: Callable[..., None], *strategies: Any, examples: int, seed: int |
     drawn()
 
 
-def _numbers(rows: int, width: int, largest: float = LARGEST_Z) -> Any:
+def _row(width: int) -> Any:
+    """One row of z-scores."""
     import numpy as np
     from hypothesis import strategies as st
     from hypothesis.extra import numpy as st_numpy
 
-    elements = st.floats(-largest, largest, width=32, allow_subnormal=False)
-    return st_numpy.arrays(np.float32, (rows, width), elements=elements, fill=st.just(0.0))
+    elements = st.floats(-LARGEST_Z, LARGEST_Z, width=32, allow_subnormal=False)
+    return st_numpy.arrays(np.float32, (1, width), elements=elements, fill=st.just(0.0))
 
 
 def _published(files: UserFiles, y_norm: FloatArray, previous: FloatArray, before: FloatArray) -> FloatArray:
@@ -103,7 +104,7 @@ def composition_stays_a_rotation(files: UserFiles, run: Callable[..., None]) -> 
         published = _published(files, y_norm, previous, previous)
         _refute_unless_rotations(files, published, "the composed pose is no rotation")
 
-    run(test, _numbers(1, files.contract.output.width), strategies.poses(files.contract))
+    run(test, _row(files.contract.output.width), strategies.poses(files.contract))
 
 
 def degenerate_output_is_replaced(files: UserFiles, run: Callable[..., None]) -> None:
@@ -186,7 +187,7 @@ def the_network_stays_finite(files: UserFiles, run: Callable[..., None]) -> None
         if not all(map(np.array_equal, first, second)):
             raise Refuted("the same input gives another output the second time")
 
-    run(test, st.tuples(*(_numbers(1, width) for width in widths.values())))
+    run(test, st.tuples(*(_row(width) for width in widths.values())))
 
 
 POSE_PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {

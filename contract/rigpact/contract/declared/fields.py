@@ -10,7 +10,6 @@ from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 
 Names = Mapping[str, tuple[str, ...]]
-_SHARED = ("kind", "unit", "space", "low", "high")
 
 
 def declared_fields(table: Mapping[str, Any], place: tuple[Token, ...], names: Names) -> FieldLayout | None:

@@ -1,4 +1,4 @@
-"""What a graph does by constants right behind an input and right before an output: x · scale + offset.
+"""By which factors a graph scales right behind an input and right before an output, and with which operators.
 
 Exporters put normalisers and factors there; then a side that applies them outside applies them twice.
 """
@@ -24,10 +24,9 @@ _DEEPEST = 8
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """x · scale + offset, one number each or one for all; operators: what computes it, in the order of the graph."""
+    """scale: a factor for each number, or one for all; operators: all with a constant, in the order of the graph."""
 
     scale: FloatArray
-    offset: FloatArray
     operators: tuple[str, ...]
 
     @property
@@ -36,32 +35,29 @@ class Edge:
         return {"Sub", "Add"}.intersection(self.operators) != set() != {"Div", "Mul"}.intersection(self.operators)
 
 
-Step = tuple[FloatArray, FloatArray]
-
-
 def behind_input(graph: ModelGraph, name: str) -> Edge:
-    """The constants that an input meets before anything else."""
-    scale, offset, operators = np.ones(1), np.zeros(1), list[str]()
+    """What an input meets before anything else."""
+    scale, operators = np.ones(1), list[str]()
     while True:
         users = [node for node in graph.nodes if name in (*node.inputs, *node.captured)]
-        step = _step(graph, users[0], name) if len(users) == 1 else None
-        if step is None or not _fits(scale, step):
-            return Edge(scale, offset, tuple(operators))
-        scale, offset = scale * step[0], offset * step[0] + step[1]
+        factor = _factor(graph, users[0], name) if len(users) == 1 else None
+        if factor is None or not _fits(scale, factor):
+            return Edge(scale, tuple(operators))
+        scale = scale * factor
         operators += [users[0].op] if users[0].op not in _PASSED else []
         name = users[0].outputs[0]
 
 
 def before_output(graph: ModelGraph, name: str) -> Edge:
-    """The constants that an output met last. The offset may hold the bias of a layer before them."""
-    scale, offset, operators = np.ones(1), np.zeros(1), list[str]()
+    """What an output met last. The bias of a layer before it may be among the operators."""
+    scale, operators = np.ones(1), list[str]()
     while True:
         node = next((each for each in graph.nodes if name in each.outputs), None)
         entry = None if node is None else _variable(graph, node)
-        step = None if node is None or entry is None else _step(graph, node, entry)
-        if node is None or entry is None or step is None or not _fits(scale, step):
-            return Edge(scale, offset, tuple(operators))
-        scale, offset = scale * step[0], scale * step[1] + offset
+        factor = None if node is None or entry is None else _factor(graph, node, entry)
+        if node is None or entry is None or factor is None or not _fits(scale, factor):
+            return Edge(scale, tuple(operators))
+        scale = scale * factor
         operators = [*([node.op] if node.op not in _PASSED else []), *operators]
         name = entry
 
@@ -74,26 +70,23 @@ def _variable(graph: ModelGraph, node: Node) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _fits(known: FloatArray, step: Step) -> bool:
-    return len({size for size in (known.size, step[0].size, step[1].size) if size > 1}) <= 1
+def _fits(known: FloatArray, factor: FloatArray) -> bool:
+    return len({size for size in (known.size, factor.size) if size > 1}) <= 1
 
 
-def _step(graph: ModelGraph, node: Node, name: str) -> Step | None:
-    """What a node makes of one of its inputs by a constant; None where it does something else."""
+def _factor(graph: ModelGraph, node: Node, name: str) -> FloatArray | None:
+    """By what a node that knows nothing but a constant scales one of its inputs; None for any other node."""
     if node.op in _PASSED and node.inputs[0] == name:
-        return np.ones(1), np.zeros(1)
+        return np.ones(1)
     if node.op not in ("Add", "Sub", "Mul", "Div") or len(node.inputs) != 2:
         return None
     is_first = node.inputs[0] == name
     constant = _constant(graph, node.inputs[1] if is_first else node.inputs[0])
     if constant is None or (node.op == "Div" and (not is_first or not constant.all())):
         return None
-    sign = 1.0 if is_first else -1.0
-    table: Mapping[str, Callable[[FloatArray], Step]] = {
-        "Add": lambda c: (np.ones(1), c), "Sub": lambda c: (np.array([sign]), -sign * c),
-        "Mul": lambda c: (c, np.zeros(1)), "Div": lambda c: (1.0 / c, np.zeros(1)),
-    }  # fmt: skip
-    return table[node.op](constant)
+    if node.op in ("Add", "Sub"):
+        return np.ones(1) if is_first or node.op == "Add" else -np.ones(1)
+    return constant if node.op == "Mul" else 1.0 / constant
 
 
 def _constant(graph: ModelGraph, name: str, depth: int = 0) -> FloatArray | None:

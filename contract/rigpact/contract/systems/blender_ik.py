@@ -14,8 +14,6 @@ GROUNDED_BELOW_M = 0.1
 LAYER_WIDTHS = (50, 128, 96, 69)
 PARAMETER_COUNT = 25_605
 """The document says about 23,000: that is an ancestor's, with 36 inputs."""
-LOSS_WEIGHTS = {"effector": 1.0, "pose": 0.3, "contact": 0.5, "limit": 0.1, "slip": 0.2}
-"""The document's."""
 _WORLD, _LOCAL = "world, z up", "bone, from its rest"
 
 CONTEXT = tiled(

@@ -44,15 +44,15 @@ _POSITION, _QUATERNION, _DIRECTION, _FLAG = (
 )  # fmt: skip
 
 
-def _bones(unit: str) -> Iterator[tuple[str, int, FieldKind, str, str]]:
-    yield "pelvis_pos", 3, _POSITION, unit, _WORLD
+def _bones() -> Iterator[tuple[str, int, FieldKind, str, str]]:
+    yield "pelvis_pos", 3, _POSITION, "cm", _WORLD
     yield "pelvis_quat", 4, _QUATERNION, "", _WORLD
     for bone in BONES:
-        yield f"{bone}_pos", 3, _POSITION, unit, _LOCAL
+        yield f"{bone}_pos", 3, _POSITION, "cm", _LOCAL
         yield f"{bone}_quat", 4, _QUATERNION, "", _LOCAL
 
 
-def frame_fields(unit: str, space: str) -> FieldLayout:
+def _frame_fields(space: str) -> FieldLayout:
     """The 63 numbers: pelvis, bones, what is under the feet, where the feet shall be (normals and targets in `space`)."""
     ground = [
         entry
@@ -62,23 +62,23 @@ def frame_fields(unit: str, space: str) -> FieldLayout:
             (f"has_hit_{side}", 1, _FLAG, "", "", 0.0, 1.0),
         )
     ]
-    targets = [(f"foot_{side}_target", 3, _POSITION, unit, space) for side in SIDES]
-    return tiled(*_bones(unit), *ground, *targets)
+    targets = [(f"foot_{side}_target", 3, _POSITION, "cm", space) for side in SIDES]
+    return tiled(*_bones(), *ground, *targets)
 
 
 def _rotations(kind: FieldKind) -> FieldLayout:
     return tiled(*((f"{bone}_quat", 4, kind, "", _LOCAL) for bone in BONES))
 
 
+ENGINE_POSE, PACKET = _frame_fields(_WORLD), _frame_fields(_PELVIS)
 MODEL_INPUT = FieldLayout(
     tuple(
         Field(
             field.name, field.start, field.size, FieldKind.RAW, "m" if field.unit == "cm" else field.unit, field.space
         )
-        for field in frame_fields("cm", _PELVIS)
+        for field in PACKET
     )
 )
-ENGINE_POSE, PACKET = frame_fields("cm", _WORLD), frame_fields("cm", _PELVIS)
 RAW_ROTATIONS, ROTATIONS = _rotations(FieldKind.RAW), _rotations(FieldKind.QUATERNION_XYZW)
 LEG_JOINTS = tiled(*((joint, 3, _POSITION, "cm", _WORLD) for joint in JOINTS))
 FOOT_ERROR = tiled(*((f"foot_{side}", 1, FieldKind.SCALAR, "cm", "") for side in SIDES))

@@ -86,9 +86,7 @@ def _with_meaning(contract: SystemContract) -> SystemContract:
     return replace(contract, meaning=Meaning(values))
 
 
-def contract_to_json(
-    system: System, constants: Mapping[str, Any], conventions: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def contract_to_json(system: System, constants: Mapping[str, Any]) -> dict[str, Any]:
     """What an exporter writes: the system's vectors with their hashes, conventions, constants."""
     return {
         "format": FORMAT,
@@ -96,7 +94,7 @@ def contract_to_json(
         "system": system.name,
         "fps": system.fps,
         "vectors": {name: layout.to_json() for name, layout in system.vectors.items()},
-        "conventions": dict(system.conventions(conventions)),
+        "conventions": dict(system.conventions()),
         "constants": dict(constants),
     }
 
@@ -106,12 +104,8 @@ def contract_to_bytes(document: Mapping[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def contract_in_memory(
-    system: System, constants: Mapping[str, Any], conventions: Mapping[str, Any] | None = None
-) -> SystemContract:
+def contract_in_memory(system: System, constants: Mapping[str, Any]) -> SystemContract:
     """A contract without a file, for exporters and tests: the same as if `contract_to_json` were read."""
-    document = contract_to_json(system, constants, conventions)
-    digest = hashlib.sha256(contract_to_bytes(document)).hexdigest()
-    changed = system.conventions(conventions)
-    path = Path(f"{system.name}.json")
-    return _with_meaning(SystemContract(system, path, digest, system.vectors, changed, constants, system.fps))
+    digest = hashlib.sha256(contract_to_bytes(contract_to_json(system, constants))).hexdigest()
+    conventions, path = system.conventions(), Path(f"{system.name}.json")
+    return _with_meaning(SystemContract(system, path, digest, system.vectors, conventions, constants, system.fps))

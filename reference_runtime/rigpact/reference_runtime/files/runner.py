@@ -15,9 +15,6 @@ from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
 
 Stages = dict[str, FloatArray]
-MODES = ("teacher", "free", "playback")
-"""`teacher`: every frame's input comes from the clip. `free`: the system feeds itself. `playback`: recorded answers are
-published without a network."""
 
 
 class Runner(Protocol):

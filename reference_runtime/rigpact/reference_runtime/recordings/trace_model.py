@@ -18,6 +18,8 @@ from rigpact.reference_runtime.recordings.precision import Precision, precision_
 
 FORMAT, VERSION = "rigpact-trace", 1
 MODES = ("teacher", "free", "playback")
+"""`teacher`: every frame's input comes from the clip. `free`: the system feeds itself. `playback`: recorded answers are
+published without a network."""
 OWN_PRODUCER = "rigpact"
 """The producer of what rigpact recorded itself. No engine has that name."""
 OPTIONAL_HASHES = ("companion_sha256", "meaning_sha256", "conventions_sha256", "model_sha256")

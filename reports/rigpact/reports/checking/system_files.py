@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from rigpact.contract.declared.declaration import Declaration
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import ContractRefused
@@ -59,15 +58,7 @@ def check_system_files(
         files.append(_listed(path, "model", signature.sha256))
         declared += _tensors(signature) + bool(signature.graph_not_read)
         if part is not None:
-            findings += systems.check_system_model(signature, part)
-            findings += [] if contract is None else check_stamp(signature, contract.sha256)
-            findings += [] if contract is None else systems.check_architecture(signature, part, contract.constants)
-            findings += [] if declaration is None else check_declared_model(document, declaration, part, signature)
-            subject = Subject(model=signature)
-            of_graph = [
-                each for each in model_graph.check_graph(subject) if each.rule not in model_graph.ABOUT_THE_EXPORTER
-            ]
-            findings += [*of_graph, *model_weights.check_weights(subject)]
+            findings += _about_model(signature, part, contract, declaration, document)
             compared += _tensors(signature)
     for path in recordings:
         trace = read_trace(path) if contract is None else files_of(contract).recording(path, contract).trace
@@ -78,6 +69,25 @@ def check_system_files(
             findings += found
             compared += 0 if any(each.rule is system_data.OTHER_SYSTEM for each in found) else len(trace.stages)
     return FindingsReport(tuple(findings), Ledger(declared, compared), {"files": files})
+
+
+def _about_model(
+    model: ModelSignature,
+    part: System,
+    contract: SystemContract | None,
+    declaration: Declaration | None,
+    document: Document,
+) -> Iterator[Finding]:
+    """Yield every finding about a model. part: the system with the model's network alone."""
+    yield from systems.check_system_model(model, part)
+    if contract is not None:
+        yield from check_stamp(model, contract.sha256)
+        yield from systems.check_architecture(model, part, contract.constants)
+    if declaration is not None:
+        yield from check_declared_model(document, declaration, part, model)
+    subject = Subject(model=model)
+    yield from (each for each in model_graph.check_graph(subject) if each.rule not in model_graph.ABOUT_THE_EXPORTER)
+    yield from model_weights.check_weights(subject)
 
 
 def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
@@ -108,18 +118,6 @@ def check_recording(contract: SystemContract, trace: Trace, path: Path) -> Itera
     if is_data_set and not any(each.rule is system_data.NOT_FINITE for each in found_in_rows):
         for problem in system.data_problems(contract, trace.stages):
             yield system_data.problem_to_finding(problem, path)
-
-
-def first_not_finite(contract: SystemContract, trace: Trace, path: Path) -> Iterator[Finding]:
-    """Yield a finding for each stage of a run that holds a value that is not finite."""
-    for name, rows in trace.stages.items():
-        bad = np.argwhere(~np.isfinite(rows))
-        if len(bad):
-            row, channel = (int(index) for index in bad[0])
-            yield comparison_rules.NOT_FINITE.at(
-                path, f"/stages/{name}/{channel}", stage=name, holder="the run", value=str(rows[row, channel]),
-                frame=int(trace.frame[row]), count=len(bad), address=contract.fields(name).address(channel),
-            )  # fmt: skip
 
 
 def _before_the_model(system: System) -> set[str]:

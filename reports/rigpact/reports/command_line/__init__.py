@@ -42,8 +42,7 @@ from rigpact.reports.command_line.making.schema import schema
 from rigpact.reports.command_line.making.stamp import stamp
 from rigpact.reports.command_line.making.sweep import sweep
 from rigpact.reports.command_line.making.systems import systems
-from rigpact.reports.command_line.own_operations import with_operations
-from rigpact.reports.command_line.quiet import with_quiet
+from rigpact.reports.command_line.shared_options import with_operations, with_quiet
 
 _HELP_WIDTH = 120
 """Widest help; a narrower terminal gets narrower help."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.contract.skeleton import Skeleton
-from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import check_widths
@@ -28,8 +26,9 @@ from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.address import Address, channel_address
 from rigpact.reports.comparing.allowance import Allowance
+from rigpact.reports.comparing.pairs import Pairs, pairs_of
 from rigpact.reports.comparing.pose_error import PoseError
-from rigpact.reports.comparing.pose_meter import Baseline, PoseMeter, Targets, targets_of
+from rigpact.reports.comparing.pose_meter import Baseline, PoseMeter
 from rigpact.reports.comparing.stage_comparison import StageComparison, StageMeter
 from rigpact.reports.terminal import tracked
 
@@ -145,37 +144,32 @@ def compare(
     teacher: holds the clip's own poses, which both sides should reach.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
-    skeleton = skeleton or getattr(contract, "skeleton", None)
-    frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
-    union, shared = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames)
-    if "free" in (a.trace.header.mode, b.trace.header.mode):
-        judged = before_a_gap(frames)
-        frames, rows_a, rows_b = frames[judged], rows_a[judged], rows_b[judged]
-    held = [name for name in _system_of(contract).graph.names if name in a.trace.stages or name in b.trace.stages]
+    skeleton, graph = skeleton or getattr(contract, "skeleton", None), _system_of(contract).graph
+    pairs = pairs_of(a, b, teacher)
+    held = [name for name in graph.names if name in a.trace.stages or name in b.trace.stages]
     for name in only:
         if name not in held:
             raise UnusableInput(f"--stage {name}", "a stage that neither side recorded", f"one of {', '.join(held)}")
     waived = dict(_waived(a, b, held, only, contract))
     missing = dict(_missing(a, b, [name for name in held if name not in waived]))
-    chosen = [name for name in held if name not in waived and name not in missing and len(frames)]
+    chosen = [name for name in held if name not in waived and name not in missing and len(pairs.frames)]
     if contract is not None:
         check_widths(contract, {name: a.trace.stages[name] for name in chosen}, a.path)
     # the other stages, of one side alone too, show what the asked ones inherit
     known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
-    pairs = _Pairs(a, b, rows_a, rows_b, known, _system_of(contract), teacher)
     precisions = a.trace.precision, b.trace.precision
-    allowance = Allowance(contract, frames, is_free=pairs.is_free, precisions=precisions, network=network)
-    stages, pose, baseline = _measure(pairs, frames, chosen, contract, skeleton, allowance)
-    answers = [name for name in _system_of(contract).graph.answers if name in stages]
+    allowance = Allowance(contract, pairs.frames, is_free=pairs.is_free, precisions=precisions, network=network)
+    stages, pose, baseline = _measure(pairs, known, chosen, contract, skeleton, allowance)
+    answers = [name for name in graph.answers if name in stages]
     for name, reason in list(_wholly_unjudged(stages, answers)):
         waived[name] = reason
         del stages[name]
     bones = _bone_names(a, b, contract)
-    ledger = ledger_of(a, b, held, stages, waived, union, answers)
+    ledger = ledger_of(a, b, held, stages, waived, pairs.union, answers)
     return Comparison(
-        a, b, contract, bones, frames, stages, waived,
+        a, b, contract, bones, pairs.frames, stages, waived,
         {name: result.left_out for name, result in stages.items() if result.left_out},
-        missing, pose, baseline, ledger, allowance.inheriting, union, shared - len(frames),
+        missing, pose, baseline, ledger, allowance.inheriting, pairs.union, pairs.behind_a_gap,
     )  # fmt: skip
 
 
@@ -185,64 +179,6 @@ def _wholly_unjudged(stages: Mapping[str, StageComparison], answers: Collection[
             yield name, NEXT_NOT_RECORDED
         elif name in answers and result.unknown and result.unknown == result.judged_total:
             yield name, "what the network was given differs"
-
-
-def before_a_gap(frames: NDArray[np.int64]) -> slice:
-    """The first frames, up to one that is missing: a free run feeds itself, so later frames cannot be judged from here."""
-    gaps = np.flatnonzero(np.diff(frames) != 1)
-    return slice(0, int(gaps[0]) + 1 if len(gaps) else len(frames))
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """The frames that both sides have."""
-
-    a: Recording
-    b: Recording
-    rows_a: NDArray[np.int64]
-    rows_b: NDArray[np.int64]
-    stages: Sequence[str]
-    system: System
-    teacher: Recording | None = None
-
-    def values(self, part: slice) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-        """Each side's values by stage, for some shared frames."""
-        sides = (self.a, self.rows_a[part]), (self.b, self.rows_b[part])
-        of_a, of_b = (
-            {name: side.trace.stages[name][rows] for name in self.stages if name in side.trace.stages}
-            for side, rows in sides
-        )
-        return of_a, of_b
-
-    @property
-    def is_free(self) -> bool:
-        """Whether at least one side is a free run."""
-        return "free" in (self.a.trace.header.mode, self.b.trace.header.mode)
-
-    @cached_property
-    def left_out(self) -> Mapping[str, NDArray[np.bool_]]:
-        """For some stages: the shared frames at which they depend on a later frame that is not shared, (T,)."""
-        frames = self.a.trace.frame[self.rows_a]
-        found = {
-            stage.name: ~np.isin(frames + stage.driven_ahead, frames)
-            for stage in self.system.graph
-            if stage.driven_ahead and not self.is_free
-        }
-        return {name: rows for name, rows in found.items() if rows.any() and name in self.stages}
-
-    def targets(self) -> Targets:
-        """The clip's own poses: of the teacher, else of the side that holds them."""
-        if self.teacher is not None:
-            sides = (self.a, self.rows_a), (self.b, self.rows_b)
-            own = [Targets(side, rows) for side, rows in sides if side.poses6d is not None]
-            return targets_of(self.teacher, self.a.trace.frame[self.rows_a], own)
-        holder, rows = (self.a, self.rows_a) if self.a.poses6d is not None else (self.b, self.rows_b)
-        return Targets(holder, rows)
-
-    def release(self) -> None:
-        """Free the memory of the rows that were read."""
-        self.a.trace.release()
-        self.b.trace.release()
 
 
 def _waived(
@@ -279,25 +215,26 @@ def _missing(a: Recording, b: Recording, names: Sequence[str]) -> Iterator[tuple
 
 
 def _measure(
-    pairs: _Pairs,
-    frames: NDArray[np.int64],
+    pairs: Pairs,
+    known: Sequence[str],
     chosen: Sequence[str],
     contract: Any,
     skeleton: Skeleton | None,
     allowance: Allowance,
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
-    system = _system_of(contract)
+    system, frames = _system_of(contract), pairs.frames
+    left_out = pairs.left_out(system)
     meters = {name: StageMeter(name, pairs.a.trace.widths[name], system.graph[name].measure) for name in chosen}
     poses = _pose_meter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
     starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
     for start in tracked(starts, "frames, some hundred at a time"):
         part = slice(start, start + FRAMES_AT_ONCE)
         around = slice(max(start - allowance.back, 0), start + FRAMES_AT_ONCE + allowance.ahead)
-        of_a, of_b = pairs.values(around)
+        of_a, of_b = pairs.values(around, known)
         allowed = allowance.of(of_a, of_b, around, part)
         inside = slice(part.start - around.start, part.start - around.start + FRAMES_AT_ONCE)
         for name, meter in meters.items():
-            sides, unknown = (of_a[name][inside], of_b[name][inside]), pairs.left_out.get(name)
+            sides, unknown = (of_a[name][inside], of_b[name][inside]), left_out.get(name)
             meter.add(*sides, allowed[name], None if unknown is None else unknown[part])
         if poses is not None:
             poses.add(part, of_a[system.posed][inside], of_b[system.posed][inside])
@@ -306,7 +243,7 @@ def _measure(
     return stages, *(poses.result(frames) if poses else (None, None))
 
 
-def _pose_meter(pairs: _Pairs, contract: Any, skeleton: Skeleton | None) -> PoseMeter:
+def _pose_meter(pairs: Pairs, contract: Any, skeleton: Skeleton | None) -> PoseMeter:
     codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
     place = contract.output[ROTATIONS].range if contract else slice(None)
     six = len(range(pairs.a.trace.widths["y_out"])[place])

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, check_widths
 from rigpact.reference_runtime.recordings.recorded_bones import cut_to
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract, with_all_bones
 from rigpact.reports.comparing.clock import about_clock
-from rigpact.reports.comparing.compare import before_a_gap
+from rigpact.reports.comparing.pairs import before_a_gap
 from rigpact.reports.comparing.recorded_with import about_contract, about_precision
 from rigpact.reports.diagnosing.unrecorded_feedback import with_unrecorded_feedback
 

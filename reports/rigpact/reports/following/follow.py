@@ -7,7 +7,7 @@ recording.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,14 +47,13 @@ class Followed:
     frames: int
 
 
-def follow(request: FollowRequest, say: Callable[[int], None] = lambda _: None) -> Followed:
+def follow(request: FollowRequest) -> Followed:
     """Judge frames as they come, until one differs, nothing comes any more, or the user ends it (Control-C)."""
     judge, frames = _Judge(request), 0
     try:
         for trace in _pieces(request):
             first = judge.look(trace)
             frames += len(trace.frame)
-            say(frames)
             if first is not None:
                 return Followed(first, frames)
     except KeyboardInterrupt:

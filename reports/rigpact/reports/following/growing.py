@@ -10,8 +10,9 @@ from typing import Protocol
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened
+from rigpact.reference_runtime.recordings.json_lines import json_line
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from
-from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, json_line
+from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, json_to_header
 
 GROWING = (".trace.jsonl", ".trace.bin")

@@ -95,11 +95,6 @@ class Question:
     opens: Callable[[], object]
 
     @property
-    def kind(self) -> str:
-        """The part's name without its recording."""
-        return self.name.partition("/")[0]
-
-    @property
     def lacks(self) -> str:
         """Why it cannot be judged here, found without measuring; empty if it can."""
         try:
@@ -114,11 +109,6 @@ class Question:
             with np.errstate(all="ignore"):
                 return self.measure()
         except UnusableInput as error:
-            return _not_judged(self.name, self.title, self.place, error)
-
-
-def _not_judged(name: str, title: str, place: object, error: UnusableInput) -> Measured:
-    """A part that was asked for but has no answer."""
-    reason = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
-    finding = rules.PART_NOT_JUDGED.at(place, "", part=title, reason=reason)
-    return Measured(name, title, (finding,), Ledger(1, 0), {"not_judged": reason})
+            reason = "the engine would not load the bundle" if isinstance(error, ContractRefused) else error.one_line()
+            finding = rules.PART_NOT_JUDGED.at(self.place, "", part=self.title, reason=reason)
+            return Measured(self.name, self.title, (finding,), Ledger(1, 0), {"not_judged": reason})

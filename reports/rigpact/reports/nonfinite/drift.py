@@ -35,8 +35,6 @@ from rigpact.reports.nonfinite.lanes import (
 from rigpact.reports.nonfinite.leaving import Leaving, Left
 from rigpact.reports.terminal import plain, sum_up, tracked
 
-SAMPLES = 200
-"""Number of frames at which the spread is measured; in a shorter run, all frames."""
 PARTED_DEG = 1.0
 """Two runs have diverged when a bone is off by this: one degree moves a hand by more than half a centimetre."""
 Trend = Literal["contraction", "neutral", "divergence"]
@@ -121,7 +119,7 @@ def judge_drift(subject: Subject, frames: int, against: Path | Recording | None 
     subject = replace(subject, contract=subject.start(frames).contract)
     stage = published_stage(subject.contract)
     with np.errstate(all="ignore"):
-        spread = spread_of(subject, tracked(range(frames), "lockstep"), frames, SAMPLES)
+        spread = spread_of(subject, tracked(range(frames), "lockstep"), frames)
         facts, lines = subject.files.drift_notes(subject, spread.published, spread.stages)
     allowed, beside = spread.allowed, spread.benign_apart
     growth = growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))

@@ -22,6 +22,8 @@ SIZES: tuple[float, ...] = (2.0**-23, 1e-7, 3e-7, 1e-6)
 RUNS_PER_SIZE = 4
 STEP_ERROR = gamma(32)
 """Rounding that one frame of a correct engine adds to numbers of size 1 (see tolerances)."""
+SAMPLES = 200
+"""Number of frames at which the spread is measured; in a shorter run, all frames."""
 _ROTATIONS = {FieldKind.ROT6D, FieldKind.QUATERNION_XYZW}
 _LARGEST_DEG = 180.0
 
@@ -113,7 +115,7 @@ class Spread:
         return np.asarray(np.minimum(STEP_ERROR * total, self.largest))
 
 
-def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, samples: int) -> Spread:
+def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Spread:
     """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
     starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
@@ -124,7 +126,7 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int, sampl
         )
         for changes in _benign_changes(contract)
     ]
-    stage, stride = published_stage(contract), max(1, count // samples)
+    stage, stride = published_stage(contract), max(1, count // SAMPLES)
     published, kept, sampled, poses, others_poses = [], {}, [], [], []
     for frame in frames:
         stages, others = lockstep.step(), [each.step() for each in benign]

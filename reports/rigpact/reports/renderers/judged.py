@@ -7,14 +7,13 @@ that is waived or left out by the configuration is skipped, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.reports.gate.answer.part import Part
-from rigpact.reports.renderers.rules_run import rules_run
 from rigpact.reports.renderers.wording import is_failing, message_text, part_text, unjudged_text
 from rigpact.reports.terminal import account_text, plain
 
@@ -103,6 +102,20 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
 def _rules_run(summary: Mapping[str, Any]) -> tuple[Rule, ...]:
     kinds = {str(entry.get("kind")) for entry in _mappings(summary.get("files"))}
     return rules_run(kinds) if kinds else ()
+
+
+def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
+    """The rules of all families that `check` runs on files of these kinds.
+
+    None if a file has another kind, because then the rules of another system ran.
+    """
+    from rigpact.contract.rules.catalogue import FAMILIES
+    from rigpact.contract.rules.family import GIVES
+
+    given = set(kinds)
+    if not given <= GIVES.keys():
+        return ()
+    return tuple(rule for family in FAMILIES if family.is_run_on(given) for rule in family.rules)
 
 
 def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:

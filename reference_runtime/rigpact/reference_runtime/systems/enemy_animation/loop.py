@@ -34,7 +34,6 @@ from rigpact.reference_runtime.systems.enemy_animation.output import OutputRun, 
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 Mode = Literal["teacher", "free", "playback"]
-MODES: tuple[Mode, ...] = ("teacher", "free", "playback")
 
 
 class Inputs(Protocol):

@@ -26,7 +26,7 @@ from rigpact.reference_runtime.operations.pose_history import PoseHistory, free_
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import ROTATION_RANGE
 from rigpact.reference_runtime.operations.writeback import WriteBack
-from rigpact.reference_runtime.systems.enemy_animation import knobs, layouts, tolerances
+from rigpact.reference_runtime.systems.enemy_animation import input_tolerances, knobs, layouts, tolerances
 from rigpact.reference_runtime.systems.enemy_animation.output import OutputStages, published_before
 
 _CLIP = "--clip with the raw clip that drove the run"
@@ -228,35 +228,36 @@ def _stage(name: str, layout: Any, compute: Any, bound: Any, **said: Any) -> Sta
 
 
 STAGES = (
-    _stage("x_raw", layouts.raw_state, x_raw, tolerances.raw_state, reach=(1, 0), carried="x_raw_next", source=_CLIP),
+    _stage("x_raw", layouts.raw_state, x_raw, input_tolerances.raw_state, reach=(1, 0), carried="x_raw_next", source=_CLIP),
     _stage(
-        "state", layouts.state, state, tolerances.state, needs=("x_raw",), measure=Z_SCORE,
+        "state", layouts.state, state, input_tolerances.state, needs=("x_raw",), measure=Z_SCORE,
         knobs=(knobs.ROOTVEL_SQUASH, knobs.ANGVEL_SQUASH, knobs.YAW_ENCODING),
     ),
     _stage(
-        "cond_raw", layouts.condition, lambda frames: frames.driven("cond_raw"), tolerances.raw_condition, source=_CLIP,
+        "cond_raw", layouts.condition, lambda frames: frames.driven("cond_raw"), input_tolerances.raw_condition, source=_CLIP,
         knobs=(knobs.CONDITION_DIRECTION, knobs.CONDITION_SPEED_UNIT),
     ),
     _stage(
-        "cond", layouts.condition, condition, tolerances.condition, needs=("cond_raw",), measure=Z_SCORE, reach=_window,
+        "cond", layouts.condition, condition, input_tolerances.condition, needs=("cond_raw",), measure=Z_SCORE, reach=_window,
         knobs=(knobs.CONDITION_NORM,),
     ),
     _stage(
-        "contacts", layouts.contacts, lambda frames: frames.driven("contacts"), tolerances.copied, source=_CLIP,
+        "contacts", layouts.contacts, lambda frames: frames.driven("contacts"), input_tolerances.copied, source=_CLIP,
         knobs=(knobs.CONTACTS_SOURCE,),
     ),
     _stage(
-        "angvel", layouts.angular_velocities, angvel, tolerances.angvel, needs=("x_raw", "state"), measure=Z_SCORE, reach=(1, 2),
+        "angvel", layouts.angular_velocities, angvel, input_tolerances.angvel, needs=("x_raw", "state"), measure=Z_SCORE,
+        reach=(1, 2),
         knobs=(
             *knobs.CODEC, knobs.ANGVEL_SQUASH, knobs.ANGVEL_SOURCE, knobs.ANGVEL_ANGLE, knobs.ANGVEL_FRAME, knobs.ANGVEL_LAG,
         ),
     ),
     _stage(
-        "pose_hist_raw", layouts.pose_history, pose_history_raw, tolerances.raw_history, needs=("x_raw",), reach=_history,
+        "pose_hist_raw", layouts.pose_history, pose_history_raw, input_tolerances.raw_history, needs=("x_raw",), reach=_history,
         knobs=(*knobs.CODEC, knobs.HISTORY_ORDER, knobs.HISTORY_PHASE, knobs.HISTORY_START),
     ),
     _stage(
-        "pose_hist", layouts.pose_history, pose_history, tolerances.history, needs=("pose_hist_raw",), measure=Z_SCORE,
+        "pose_hist", layouts.pose_history, pose_history, input_tolerances.history, needs=("pose_hist_raw",), measure=Z_SCORE,
         knobs=(knobs.HISTORY_NORM,),
     ),
     _stage(

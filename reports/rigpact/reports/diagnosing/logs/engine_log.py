@@ -80,7 +80,6 @@ class Condition(NamedTuple):
 class EngineLog:
     """The content of a log. published: every `y_reproj` line with the width of the output; cut_off: lines by mark."""
 
-    path: Path
     compositions: list[Composition] = field(default_factory=list)
     published: list[tuple[Printed, int]] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
@@ -123,7 +122,7 @@ def is_engine_log(path: str | Path) -> bool:
 
 def read_engine_log(path: str | Path) -> EngineLog:
     """Read the lines of the engine's motion model; skip all other lines."""
-    log, step = EngineLog(Path(path)), _Step()
+    log, step = EngineLog(), _Step()
     for line in _text(path).splitlines(keepends=True):
         for mark, read in _READERS.items():
             if mark in line and not read(log, step, line):

@@ -8,6 +8,9 @@ from typing import Any
 
 from rigpact.contract.statistics import FloatArray
 
+_FRAMES_LISTED = 6
+"""More frames than these are counted, not listed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -57,9 +60,9 @@ class Relation:
         return {**vars(self), "sentence": self.sentence}
 
 
-def frames_words(frames: Sequence[int], most: int = 6) -> str:
+def frames_words(frames: Sequence[int]) -> str:
     """Some frame numbers in words: `frames 3, 4 and 5`, or `12 frames, the first 43`."""
-    if len(frames) > most:
+    if len(frames) > _FRAMES_LISTED:
         return f"{len(frames)} frames, the first of them {frames[0]}"
     words = [str(frame) for frame in frames]
     return f"frame {words[0]}" if len(words) == 1 else f"frames {', '.join(words[:-1])} and {words[-1]}"

@@ -50,10 +50,8 @@ _UNIX, _READABLE = 3, 0o100644 << 16
 class Archive:
     """The content of an archive."""
 
-    path: Path
     measurement: GateMeasurement
     report: GateReport
-    rigpact: str
 
     @property
     def runs(self) -> tuple[ComparedRun, ...]:
@@ -138,7 +136,7 @@ def read_archive(path: str | Path) -> Archive:
         _refuse_other_severities(parts, path)
     questions = from_plain(plain.get("questions"))
     measurement = GateMeasurement(manifest["system"], parts, not_asked, manifest["provenance"], questions)
-    return Archive(Path(path), measurement, plain_to_gate(_document(members, _VERDICT, path)), manifest["rigpact"])
+    return Archive(measurement, plain_to_gate(_document(members, _VERDICT, path)))
 
 
 def _refuse_other_severities(parts: Sequence[Measured], path: str | Path) -> None:

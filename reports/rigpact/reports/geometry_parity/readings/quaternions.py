@@ -40,10 +40,13 @@ def order_findings(declared: Conventions, found: str) -> list[Named]:
     return [] if found == own else [(rules.QUATERNION_ORDER, {"found": found, "declared": own})]
 
 
-def _conversion(declared: Conventions, verb: str, make: Callable[[str, bool], Compute]) -> Iterator[Reading]:
+_CONJUGATED = {"verb": "gives", "evidence": "it is the conjugate's"}
+
+
+def _conversion(declared: Conventions, make: Callable[[str, bool], Compute]) -> Iterator[Reading]:
     """Component order, and conjugate or not."""
     for order, inverse in product(orders(declared), (False, True)):
-        turned: list[Named] = [(rules.INVERSE, {"verb": verb, "evidence": "it is the conjugate's"})] if inverse else []
+        turned: list[Named] = [(rules.INVERSE, _CONJUGATED)] if inverse else []
         words = f"{order}{', conjugated' if inverse else ''}"
         yield Reading(words, make(order, inverse), [*order_findings(declared, order), *turned])
 
@@ -54,14 +57,12 @@ def _turned(matrix: FloatArray, inverse: object) -> FloatArray:
 
 def quat_to_matrix(declared: Conventions) -> Iterator[Reading]:
     """Component order, and conjugate or not."""
-    return _conversion(declared, "gives", lambda order, inverse: lambda quat: _turned(as_matrix(quat, order), inverse))
+    return _conversion(declared, lambda order, inverse: lambda quat: _turned(as_matrix(quat, order), inverse))
 
 
 def matrix_to_quat(declared: Conventions) -> Iterator[Reading]:
     """Component order, and conjugate or not."""
-    return _conversion(
-        declared, "gives", lambda order, inverse: lambda matrix: as_quat(_turned(matrix, inverse), order)
-    )
+    return _conversion(declared, lambda order, inverse: lambda matrix: as_quat(_turned(matrix, inverse), order))
 
 
 def rot6d_to_quat(declared: Conventions) -> Iterator[Reading]:

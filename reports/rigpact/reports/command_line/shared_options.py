@@ -1,0 +1,72 @@
+"""Options that many commands have alike, and whose functions do not see: `-q` and `--operations FILE.py`.
+
+Only the words of `--operations` name a module with operations that contracts may name. A declaration, a rigpact.toml and a
+recording are data: none can have one loaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+Command = Callable[..., None]
+
+
+def _use(context: typer.Context, files: list[str] | None) -> list[str] | None:
+    """Load the modules, for this command only."""
+    if files:
+        from rigpact.contract.declared.vocabulary import forget_operations
+        from rigpact.reports.own_module import use_operations
+
+        context.call_on_close(forget_operations)
+        use_operations(files)
+    return files
+
+
+_OPERATIONS = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--operations", metavar="FILE.py", callback=_use,
+        help="Module with operations that a contract may name; may be repeated. It is imported, that is: it runs.",
+    ),
+]  # fmt: skip
+_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict; nothing where there is none.")]
+
+
+def with_operations(command: Command) -> Command:
+    """A command of all who read contracts, with `--operations`: its callback does the work."""
+
+    @wraps(command)
+    def wrapped(*arguments: Any, own_operations: list[str] | None = None, **options: Any) -> None:  # noqa: ARG001
+        command(*arguments, **options)
+
+    return _declared(command, wrapped, "own_operations", _OPERATIONS, default=None)
+
+
+def with_quiet(command: Command) -> Command:
+    """A command that judges or writes, with `-q`: the verdict and nothing else."""
+
+    @wraps(command)
+    def wrapped(*arguments: Any, is_quiet: bool = False, **options: Any) -> None:
+        if not is_quiet:
+            command(*arguments, **options)
+            return
+        from rigpact.reports.terminal import quietly
+
+        with quietly():
+            command(*arguments, **options)
+
+    return _declared(command, wrapped, "is_quiet", _QUIET, default=False)
+
+
+def _declared(command: Command, wrapped: Command, name: str, annotation: Any, *, default: object) -> Command:
+    """The wrapped command with the command's signature and the option: typer reads the options from there."""
+    own = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    wrapped.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {**command.__annotations__, name: annotation}
+    return wrapped
