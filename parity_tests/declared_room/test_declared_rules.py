@@ -114,6 +114,14 @@ def test_a_normaliser_inside_is_seen_however_it_was_exported(tmp_path: Path, how
     assert [each["code"] for each in found] == ["RP765"]
 
 
+def test_constants_that_do_not_fit_one_another_are_no_normaliser(tmp_path: Path) -> None:
+    """A graph may add a row and multiply by a column: a check that ends there has judged nothing."""
+    mean = np.array(whole(_list("mean"), 0.0))
+    found = findings_of(tmp_path, FOUR, inside(("Sub", mean), ("Mul", np.full((5, 1), 2.0))))
+
+    assert "RP765" not in [each["code"] for each in found]
+
+
 @pytest.mark.parametrize(("layout", "starts"), [("term_major", (6, 10)), ("frame_major", (3, 10))])
 def test_a_normaliser_inside_is_seen_through_a_history(tmp_path: Path, layout: str, starts: tuple[int, int]) -> None:
     """The statistics of a history repeat those of its terms; the input of the network is wider than any stage."""

@@ -95,6 +95,19 @@ def test_a_number_beyond_float64_is_refused_with_its_place(command: Any, demo_bu
     assert (checked.status, f"{path}#/MuX/0" in checked.out) == (1, True)
 
 
+def test_a_clip_of_infinite_frames_a_second_is_refused(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """Every speed of such a run would be infinite, and the run a pass."""
+    clip = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))
+    del clip["FPS"]
+    text = json.dumps(clip)
+    (tmp_path / "clip.json").write_text(f'{{"FPS": 1e999, {text[1:]}', encoding="utf-8")
+    answer = command(
+        "run", demo_bundle / "norm_template.json", "--clip", tmp_path / "clip.json", "--mode", "playback",
+        "-o", tmp_path / "run.trace.bin",
+    )  # fmt: skip
+    assert (answer.status, "fps" in answer.err) == (2, True)
+
+
 def test_numbers_beyond_float32_bring_no_lines_of_rigpacts_own_source(demo_bundle: Path, tmp_path: Path) -> None:
     """numpy warns of them with a line of rigpact's source, which tells a reader nothing: the finding does."""
     np.savez(tmp_path / "engine.npz", y_out=np.full((6, 276), 2.0**130), frame=np.arange(6))

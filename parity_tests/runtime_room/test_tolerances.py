@@ -75,7 +75,7 @@ SMALL = {
     "pose_hist": 2e-3, "y_norm": 2e-4, "y_raw": 1e-4, "delta6d": 2e-4, "next6d": 2e-4, "y_out": 2e-4, "quat": 2e-4,
     "x_raw_next": 2e-4,
 }  # fmt: skip
-"""Defects that show in every channel and frame: a tenth of a millimetre, a hundredth of a degree, a thousandth of a deviation."""
+"""What shows in every channel and frame: a tenth of a millimetre, a hundredth of a degree, a thousandth of a deviation."""
 HARDER_TO_SEE = {
     ("angvel_squash", "tanh_after_zscore"): {"x_raw", "x_raw_next"},  # near the ends of tanh many speeds are one number
     ("condition_speed_unit", "cm_s"): {"cond_raw", "cond"},  # a hundred times the number
@@ -89,7 +89,7 @@ HARDER_TO_SEE = {
 
 @pytest.mark.parametrize(("knob", "value"), VALUES)
 def test_float32_maths_never_alarms_on_the_demo_and_a_small_defect_does(demo, knob, value):
-    """UE 4 and UE 5 compute in different precision; a gate that alarms for that is switched off, one that sees nothing is none."""
+    """UE 4 and UE 5 compute in different precision: a gate that alarms for that is switched off. One that is blind is none."""
     contract = demo.contract.with_conventions({knob: value})
     wide = demo.run(contract.with_conventions({"math": "f64"}))
     narrow = demo.run(contract.with_conventions({"math": "f32"}))

@@ -320,6 +320,6 @@ def _fps(document: Document) -> float:
     """Frame rate of a clip: root `fps` or `FPS`, as in the engine."""
     for key in ("fps", "FPS"):
         value = document.data.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf:
             return float(value)
     raise UnusableInput(f"{document.path}#", "no fps", "a positive root `fps` or `FPS`")

@@ -51,7 +51,7 @@ def wrong_rows(stage: str, frames: int) -> dict[str, Damage]:
         "a frame in the middle not recorded": written(rows_kept(np.arange(frames) != middle)),
         "one frame recorded": written(rows_kept(slice(0, 1))),
         "frames numbered from 1": written(lambda trace: replace(trace, frame=trace.frame + 1)),
-        "two frames exchanged": edited(lambda lines: _exchange(lines, 2, middle + 1)),
+        "two frames exchanged": edited(lambda lines: _exchange(lines, 1, middle + 1)),
         "rows in reversed order": written(_each(lambda rows: rows[::-1].copy())),
         "every row one frame late": written(_each(lambda rows: np.concatenate((rows[:1], rows[:-1])))),
         "a stale frame": written(_each(lambda rows: _with_row(rows, middle, rows[middle - 1]))),
