@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,12 @@ def compiled(folder: Path = PACKAGE) -> list[Path]:
     known = runpy.run_path(str(PACKAGE / "sources.py"))  # the loader's own module; it imports nothing of rigpact
     sources, stem = known["sources_sha256"](CPP), known["STEM"]
     wanted = {stem: ()} | ({f"{stem}_wide": WIDE} if platform.machine() in {"x86_64", "AMD64"} else {})
-    made = []
-    for name, own in wanted.items():
-        out = folder / f"{name}{known['ENDING']}"
-        words = [compiler, *FLAGS, *own, "-shared", "-fPIC", *LINKED, f'-DRIGPACT_SOURCES="{sources}"']
-        if _ran([*words, f"-I{CPP / 'include'}", *map(str, known["sources"](CPP))], out):
-            made.append(out)
-    return made
+    outs = [folder / f"{name}{known['ENDING']}" for name in wanted]
+    linked = ("-shared", "-fPIC", *LINKED, f'-DRIGPACT_SOURCES="{sources}"', f"-I{CPP / 'include'}")
+    words = [[compiler, *FLAGS, *own, *linked, *map(str, known["sources"](CPP))] for own in wanted.values()]
+    with ThreadPoolExecutor() as side_by_side:
+        made = list(side_by_side.map(_ran, words, outs))
+    return [out for out, is_made in zip(outs, made, strict=True) if is_made]
 
 
 def _ran(words: list[str], out: Path) -> bool:
