@@ -25,7 +25,7 @@ NAMES = (
     "ONNX model", "archive", "configuration", "conventions", "known findings", "declared contract", "importers", "datagrams",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
-EXECUTIONS, SEED = 120, 20
+EXECUTIONS, SEED = 60, 20
 """Together ten seconds; another seed than that of the page."""
 
 

@@ -97,4 +97,4 @@ def test_twice_the_mistakes_are_at_most_twice_the_work(kind: str, output: str, t
         return printed
 
     answer(10)()  # what is read once and kept is no work of the file
-    assert work_of(answer(800)) <= 2 * work_of(answer(400))
+    assert work_of(answer(400)) <= 2 * work_of(answer(200))
