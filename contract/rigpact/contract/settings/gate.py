@@ -74,6 +74,7 @@ KEYS: Mapping[str, Mapping[str, str]] = {
 }
 """Every key by table, in words."""
 FREE_RUN_FRAMES = 600
+"""Ten seconds at 60 frames per second, for a free run without a number of frames."""
 ADEQUACY_MARGIN = 10.0
 INFERENCE_MARGIN = 3.0
 MODES = ("teacher", "free", "playback")

@@ -14,12 +14,13 @@ from rich.text import Text
 
 from rigpact.contract import read_document
 from rigpact.contract.findings import FindingsReport, Ledger
+from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.files.contracts import ContractFiles
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
 from rigpact.reports.comparing.diff import DiffRequest, diff
-from rigpact.reports.running.run import FREE_RUN_FRAMES, RunRequest, print_run, run
+from rigpact.reports.running.run import RunRequest, print_run, run
 from rigpact.reports.terminal import print_report, print_verdict, stdout
 
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"

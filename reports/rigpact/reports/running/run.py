@@ -14,6 +14,7 @@ from rich.text import Text
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import comparison as rules
+from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.reference_runtime.files.contracts import ContractFiles, open_contract
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.files.runner import Runner, RunOptions, run_frames
@@ -22,9 +23,6 @@ from rigpact.reference_runtime.recordings.trace import Trace, is_trace_path, wri
 from rigpact.reports.comparing.address import channel_address
 from rigpact.reports.running.measured import measured_findings
 from rigpact.reports.terminal import plain, print_report, tracked
-
-FREE_RUN_FRAMES = 600
-"""Ten seconds at 60 frames per second, for a run without an end and without a number of frames."""
 
 
 @dataclass(frozen=True)
