@@ -121,6 +121,8 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
     "source_key_unknown": ('at = "/std"', 'at = "/sdt"', "RP740", "/numbers/spread/at", "/sdt", "std"),
     "source_key_missing": (', at = "/std"', "", "RP745", "/numbers/spread", "nothing", "mean"),
     "source_of_words": ('at = "/std"', 'at = "/words"', "RP744", "/numbers/spread", "a", "number"),
+    "source_inside_a_number": ('at = "/std"', 'at = "/std/0/x"', "RP745", "/numbers/spread/at", "/std/0/x", "a path inside"),
+    "source_beyond_a_list": ('at = "/std"', 'at = "/std/2"', "RP745", "/numbers/spread/at", "/std/2", "2 is not there"),
     "source_with_a_typo": ('{ file = "stats.json"', '{ fiel = "stats.json"', "RP023", "/numbers/spread", "object", "file"),
     "network_without_inputs": ('inputs = ["obs"]\n', "", "RP021", "/networks/policy", "inputs", "missing"),
     "network_takes_nothing": ('inputs = ["obs"]', "inputs = []", "RP023", "/networks/policy/inputs", "array of 0", "stages"),
