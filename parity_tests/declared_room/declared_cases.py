@@ -137,6 +137,8 @@ DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
         'inputs = ["obs"]', 'file = "no.onnx"\ninputs = ["obs"]', "RP745", "/networks/policy/file", "no.onnx", "file",
     ),
     "recording_of_a_stranger": ('q = "joint_q"', 'qq = "joint_q"', "RP740", "/recordings/qq", "qq", "q"),
+    "names_taken_from_nowhere": ('take = "policy"', "take = 5", "RP741", "/stages/1/take", "5", "a list of names"),
+    "number_without_value": ("scale = 0.5", "scale = { wrong = { two = 1 } }", "RP741", "/stages/2/scale", "value", "NUMBERS"),
     "given_without_name": ('name = "q"\n', "", "RP021", "/given/0", "name", "missing"),
     "given_without_fields": ('names = "motors"\n', "", "RP741", "/given/0", "q", "size"),
     "given_names_unknown": ('names = "motors"', 'names = "motor"', "RP740", "/given/0/names", "motor", "motors"),
