@@ -22,7 +22,7 @@ from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.archive.against import FigureChange, Progress, print_progress, progress_between
-from rigpact.reports.gate.archive.archive import archive_bytes, read_archive, write_archive
+from rigpact.reports.gate.archive.archive import MAX_MEMBERS, archive_bytes, read_archive, write_archive
 from rigpact.reports.gate.archive.kept_arrays import array_to_bytes
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
@@ -216,6 +216,9 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "bytes changed": rewritten(lambda content: content.replace(b"compose_order", b"compose_0rder")),
     "a member changed": lambda source, target: zipped(
         target, members_of(source) | {"measured.json": b"{}"}, rehash=False
+    ),
+    "more members than there are": lambda source, target: zipped(
+        target, members_of(source) | {f"parts/{number}/x.npy": b"" for number in range(MAX_MEMBERS)}
     ),
     "a path out of the folder": altered(lambda members: members | {"../evil.json": b"{}"}),
     "an absolute path": altered(lambda members: members | {"/etc/evil.json": b"{}"}),

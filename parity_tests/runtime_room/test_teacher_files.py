@@ -10,7 +10,15 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, read_clip, read_recording, run_frames, start_run, write_trace
+from rigpact.reference_runtime.recordings.clip import RecordedInputs
 from rigpact.reference_runtime.recordings.prediction import write_prediction
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
+from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
+    clip_columns,
+    with_columns,
+    write_clip,
+)
+from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import scalar_oracle as oracle
@@ -214,3 +222,46 @@ def test_a_recording_without_poses_has_no_next_pose(session):
     for ask in (recording.targets_at, recording.copied_at):
         with pytest.raises(UnusableInput, match="no poses of the clip"):
             ask(np.arange(2))
+
+
+def test_what_holds_no_poses_is_not_played_back(session):
+    """Playback of nothing is a character that stands still, and looks like a run."""
+    stages = session.trace.stages
+    driven = [stages[name] for name in ("x_raw", "cond_raw", "contacts")]
+    for published in (None, stages["y_out"]):
+        recorded = RecordedInputs(session.path, 30.0, *driven, y_out=published)
+        if published is None:
+            with pytest.raises(UnusableInput, match="no y_out"):
+                recorded_poses(recorded, session.contract)
+        else:
+            assert recorded_poses(recorded, session.contract) is published
+    document = json.loads(session.path.read_text())
+    teacher = {name: document["teacher"][name] for name in ("state_norm", "cond")}
+    bare = session.changed(teacher=teacher, prediction={}, aux_inputs=None)
+    with pytest.raises(UnusableInput, match="no prediction and no target_norm"):
+        recorded_poses(read_clip(bare), session.contract)
+
+
+def test_a_teacher_file_has_no_columns_to_take_apart(session):
+    """Its columns follow from each other: with one changed, the file would be of no motion at all."""
+    teacher = read_clip(session.path)
+    assert clip_columns(teacher) == {}
+    with pytest.raises(UnusableInput, match="expected a raw clip"):
+        with_columns(teacher, {}, slice(None))
+
+
+def test_a_written_clip_is_the_clip(session):
+    """A failure that is handed over in a file of its own must fail there too; nobody recorded contacts of this one."""
+    for evidence in (True, False):
+        clip = replace(session.clip, contact_scores=session.clip.contact_scores if evidence else None)
+        write_clip(clip, session.folder / "written.json")
+        again = read_clip(session.folder / "written.json")
+        assert (again.contact_scores is None) is not evidence
+        for name, rows in clip_columns(clip).items():
+            np.testing.assert_array_equal(clip_columns(again)[name], rows, err_msg=name)
+
+
+def test_feet_need_a_skeleton_that_has_them(session):
+    """Contacts of a character without feet would be those of another one."""
+    with pytest.raises(UnusableInput, match="no skeleton with ball_l and ball_r"):
+        FeetInWorld(session.contract)
