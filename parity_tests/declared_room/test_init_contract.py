@@ -60,6 +60,28 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
     assert "AGREES" in answer.out
 
 
+def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Command) -> None:
+    """Who has put the recorder into the engine first has a trace, and no arrays: its header must not stop the draft."""
+    folder = _project(tmp_path)
+    arrays = dict(np.load(folder / "engine.npz"))
+    of_arrays, _ = _drafted(command, folder)
+    for name in ("engine.npz", "contract.toml"):
+        (folder / name).unlink()
+    times = arrays.pop("time").tolist()
+    widths = {name: rows.shape[1] for name, rows in arrays.items()}
+    entries: list[dict[str, Any]] = [
+        {"format": "rigpact-trace", "version": 1, "fps": 50, "mode": "teacher", "system": "net", "stages": widths}
+    ]
+    for frame, time in enumerate(times):
+        stages = {name: rows[frame].tolist() for name, rows in arrays.items()}
+        entries.append({"frame": frame, "time": time, "stages": stages})
+    (folder / "engine.trace.jsonl").write_text("\n".join(map(json.dumps, entries)) + "\n", encoding="utf-8")
+    of_trace, text = _drafted(command, folder)
+
+    assert "engine.trace.jsonl" in text.splitlines()[0]
+    assert of_trace == of_arrays
+
+
 def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) -> None:
     """Without a recording nothing is known of the input; the draft must not pretend."""
     write_model(tmp_path / "net.onnx", 9, 2)

@@ -168,6 +168,16 @@ def test_a_condition_that_says_another_width_than_it_prints_is_a_contradiction(c
     assert "[BuildCondVector] line 1 says Dim=7 and prints 6 numbers" in " ".join(answer.out.split())
 
 
+def test_orders_that_look_alike_here_are_all_said(command: Any, paste: Any) -> None:
+    """Who mends the first of two that this log cannot tell apart may mend the wrong one."""
+    document = explained(command, paste("\n".join(lines(reverse=True))))
+    others = document["causes"][0]["equivalents"]
+    text = " ".join(command("explain", paste("\n".join(lines(reverse=True)))).out.split())
+    assert bool(others) == ("the same on this data: " in text)
+    for changes in others[:6]:
+        assert all(name in text for name in changes)
+
+
 def test_widths_without_a_bundle_are_said_to_be_unjudged(command: Any, paste: Any) -> None:
     """A pass over widths that nothing was held against would be read as a check of them."""
     head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
