@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
-from rigpact.reference_runtime import read_trace, write_trace
+from rigpact.reference_runtime import write_trace
 from rigpact.reports.commenting.comment import Comment, to_html, to_markdown
 from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
 from rigpact.reports.commenting.of_run import comment_on_drift, comment_on_run
@@ -29,6 +29,8 @@ from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.precursors import Precursor
 from rigpact.reports.nonfinite.text import print_investigation
+
+from ..trust_room.recorded_demo import recorded
 
 SCREEN = 25
 HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"
@@ -204,13 +206,16 @@ def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
     assert "no known convention explains it" in comment_on_diagnosis(supposed, ()).headline
 
 
-def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(command: Any, answers: Any, tmp_path: Path) -> None:
+def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
+    command: Any, demo_bundle: Path, tmp_path: Path
+) -> None:
     """A green mark over a comparison of nothing is the worst answer of all."""
-    _, diff, run, _, *files = answers["diff"]
-    same = command(diff, run, run, *files, "--format", "markdown")
+    run, few = tmp_path / "run.trace.jsonl", tmp_path / "few.trace.jsonl"
+    write_trace(recorded(), run)
+    write_trace(replace(recorded(), stages={"cond": recorded().stages["cond"]}), few)
+    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    same = command("diff", run, run, *bundle, "--format", "markdown")
     assert (same.status, b"The recordings agree within rounding, over" in same.out) == (0, True)
-    few = read_trace(run)
-    write_trace(replace(few, stages={"cond": few.stages["cond"]}), tmp_path / "few.trace.jsonl")
-    answer = command(diff, run, tmp_path / "few.trace.jsonl", *files, "--strict", "--format", "markdown")
+    answer = command("diff", run, few, *bundle, "--strict", "--format", "markdown")
     assert answer.status != 0
     assert b"agree within rounding" not in answer.out

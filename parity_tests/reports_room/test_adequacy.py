@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from rigpact.contract import load_contract
 from rigpact.fixtures.probe import probe_clip
 from rigpact.reports.diagnosing.adequacy import ClipAdequacy, weigh
+from rigpact.reports.diagnosing.adequacy_text import print_adequacy
 
 
 def _adequacy(command: Any, demo_bundle: Path, *words: object) -> tuple[int, Any]:
@@ -47,6 +50,9 @@ def test_the_smallest_set_is_found_among_many_clips() -> None:
     many = [*few, *(clip(f"copy {number}", number % 3) for number in range(12))]
     assert sorted(weigh(many, probe).smallest_set) == ["c", "d"]
     assert weigh(many, probe).missed == (("knob", 5),)
+    shown = io.StringIO()
+    print_adequacy(weigh(many, probe, {"knob": "add a turn"}), Console(file=shown, width=200))
+    assert "not shown by any clip: knob=5; add a turn" in shown.getvalue()
 
 
 def test_a_probe_separates_everything_by_ten_tolerances(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
