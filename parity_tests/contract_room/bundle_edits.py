@@ -223,6 +223,8 @@ PAIRS = (
     Pair("bones reordered", with_bones(P, R, L), "bones-reordered", "ERT"),
     Pair("bone labels swapped", with_bones(P, ("thigh_r", 1), ("thigh_l", 2), names_only=True),
          "bones-relabelled", "ET"),
+    Pair("repeated names in another order", put(["thigh", "thigh", "pelvis"], "meta", "bone_names"), "bones-reordered", "ERT"),
+    Pair("repeated names, and another rate", put(30, "fps"), "frame-rate-changed", "MRT"),
     Pair("bone renamed", with_bones(("hips", 0), L, R), "bone-renamed", "E"),
     Pair("two bones renamed", with_bones(P, ("leg_l", 1), ("leg_r", 2)), "bone-renamed bone-renamed", "E"),
     Pair("bone renamed and moved", with_bones(P, ("leg_r", 2), L), "bone-renamed bones-reordered", "ERT"),
@@ -383,6 +385,8 @@ def base() -> Bundle:
 
 _ABSOLUTE = put("absolute", *SPEC, "output_mode")
 BEFORE: dict[str, Edit] = {
+    "repeated names in another order": put(["pelvis", "thigh", "thigh"], "meta", "bone_names"),
+    "repeated names, and another rate": put(["pelvis", "thigh", "thigh"], "meta", "bone_names"),
     "MuY moved, delta": put("delta", *SPEC, "output_mode"),
     "MuY a hundredth of a deviation off, absolute": _ABSOLUTE,
     "MuY one float32 step off, absolute": _ABSOLUTE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import pytest
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.model.clamps import bound_clamps
 from rigpact.contract.model.file import read_model
 from rigpact.contract.model.graph import escapes_folder, read_model_graph
+from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.rules import Subject, check
 
 onnx = pytest.importorskip("onnx")
@@ -118,6 +121,10 @@ def branch(model: Any) -> None:
     weight("which", True, bool)(model)
 
 
+def constant(name: str, value: float) -> Edit:
+    return node("Constant", [], [name], value=onnx.numpy_helper.from_array(np.array([value], np.float32)))
+
+
 DEFECTS: dict[str, tuple[str, str, Edit]] = {
     "old opset": ("RP421", "/opset_import", opset(6)),
     "new opset": ("RP422", "/opset_import", opset(21)),
@@ -138,7 +145,28 @@ DEFECTS: dict[str, tuple[str, str, Edit]] = {
     "default": ("RP442", "/graph/input/2", weight("contacts", np.zeros((1, 2)))),
     "zeros": ("RP444", "/graph/initializer/0", zeros),
     "branch": ("RP445", "/graph/node/1", branch),
+    "infinite constant": ("RP429", "/graph/node/3",
+                          both(node("Constant", [], ["one"], value_float=1.0), constant("inf", np.inf))),
 }  # fmt: skip
+
+
+NEAR_MISSES: dict[str, tuple[str, Edit]] = {
+    "a clamp of what the model computed": (
+        "RP430", both(weight("lo", -2), weight("hi", 2), node("Clip", ["all", "lo", "hi"], ["c"])),
+    ),
+    "a dropout that an exporter left in": ("RP426", both(weight("r", 0.5), node("Dropout", ["all", "r"], ["d"]))),
+    "a dropout that says that it does not train": (
+        "RP426", both(weight("r", 0.5), weight("t", False, bool), node("Dropout", ["all", "r", "t"], ["d"])),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "edit"), NEAR_MISSES.values(), ids=NEAR_MISSES.keys())
+def test_what_is_meant_so_is_not_reported(tmp_path: Path, code: str, edit: Edit) -> None:
+    """A rule that reports sound exports is switched off, and then misses the others."""
+    model = honest_model()
+    edit(model)
+    assert code not in codes(save(model, tmp_path / "model.onnx"))
 
 
 @pytest.mark.parametrize(("code", "pointer", "edit"), DEFECTS.values(), ids=DEFECTS.keys())
@@ -284,3 +312,80 @@ def test_batch_axes_and_sizes_are_read(demo_bundle: Path) -> None:
 
     assert [entry.shape for entry in graph.inputs][:2] == [("B", 422), ("B", 7)]
     assert graph.parameters == 48 * 829 + 512 * 618 + 276 * 651 + 2
+
+
+def test_the_narrowest_clamp_of_each_input_is_known(tmp_path: Path) -> None:
+    """A training row outside the clamp never reaches the network: what it would learn from it is lost, and nothing says so."""
+    model = honest_model()
+    low, high = weight("lo", -2), weight("hi", 3)
+    both(low, high, weight("wide", 9), weight("low9", -9))(model)
+    for edit in (
+        node("Identity", ["state"], ["same"]),
+        node("Clip", ["same", "lo", "hi"], ["state_cut"]),  # cuts state, though it stands behind another operation
+        node("Clip", ["state", "low9", "wide"], ["state_wide"]),  # wider than the other: cuts nothing more
+        node("Clip", ["cond", "lo", ""], ["cond_cut"]),  # no upper bound
+        node("ReduceMax", ["state"], ["largest"], keepdims=0),
+        node("Clip", ["contacts", "lo", "largest"], ["contacts_cut"]),  # a bound that only the run knows
+        node("Clip", ["all", "lo", "hi"], ["all_cut"]),  # no input
+    ):
+        edit(model)
+    found = bound_clamps(read_model_graph(save(model, tmp_path / "model.onnx")))
+    assert {place: (clamp.low, clamp.high) for place, clamp in found.items()} == {0: (-2.0, 3.0), 1: (-2.0, math.inf)}
+
+
+def of_layers(*entries: tuple[str, tuple[str, ...], dict[str, Any]]) -> Any:
+    """A model of unconnected layers, enough to read their weights."""
+    nodes = [
+        helper.make_node(op, list(names), [f"y{place}"], **said) for place, (op, names, said) in enumerate(entries)
+    ]
+    return helper.make_model(helper.make_graph(nodes, "layers", [], []))
+
+
+SHAPES = {"gemm": (4, 6), "turned": (6, 4), "product": (4, 6), "kernel": (3, 4, 5), "w": (1, 9, 4), "r": (1, 9, 3)}
+CHANNEL = {"gemm": 1, "turned": 0, "product": 1, "kernel": 0, "w": 1, "r": 1}
+"""The axis of each layer's outputs: Gemm and MatMul take (in, out), Gemm with transB and Conv (out, in), a GRU (1, out, in)."""
+
+
+def test_an_int8_model_has_one_scale_for_each_output(tmp_path: Path) -> None:
+    """Scales along the other axis are another model: the deployed one would not be recognised by its answers."""
+    model, rng = (
+        of_layers(
+            ("Gemm", ("x", "gemm"), {}),
+            ("Gemm", ("x", "turned"), {"transB": 1}),
+            ("MatMul", ("x", "product"), {}),
+            ("MatMul", ("x", "y0"), {}),
+            ("Conv", ("x", "kernel"), {}),
+            ("GRU", ("x", "w", "r"), {"hidden_size": 3}),
+        ),
+        np.random.default_rng(0),
+    )
+    values = {name: rng.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
+    for name, numbers in values.items():
+        weight(name, numbers)(model)
+    found = dict(quantised_models(save(model, tmp_path / "model.onnx")))
+    (content,) = (content for words, content in found.items() if "each channel" in words)
+    for tensor in onnx.load_model_from_string(content).graph.initializer:
+        original = np.moveaxis(values[tensor.name].astype(np.float64), CHANNEL[tensor.name], 0)
+        written = np.moveaxis(onnx.numpy_helper.to_array(tensor), CHANNEL[tensor.name], 0)
+        for own, channel in zip(original, written, strict=True):
+            step = np.abs(own).max() / 127.0
+            np.testing.assert_allclose(channel, np.round(own / step) * step, rtol=1e-6)
+
+
+def test_a_model_without_another_number_is_no_quantised_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of ±1 are the same in every format: naming one would name a cause that changes nothing."""
+    model = of_layers(("MatMul", ("x", "w"), {}))
+    weight("w", [[1.0, -1.0], [-1.0, 1.0]])(model)
+    path = save(model, tmp_path / "model.onnx")
+    assert list(quantised_models(path)) == []
+    assert list(quantised_models(external(tmp_path / "apart.onnx", "weights.bin"))) == []
+    assert len(list(quantised_models(save(of_thirds(), tmp_path / "thirds.onnx")))) == 4
+    monkeypatch.setattr("rigpact.contract.model.quantised.onnx_is_installed", lambda: False)
+    assert list(quantised_models(tmp_path / "thirds.onnx")) == []
+
+
+def of_thirds() -> Any:
+    """Weights that no format holds exactly."""
+    model = of_layers(("MatMul", ("x", "w"), {}))
+    weight("w", [[1.0, -1.0 / 3.0], [-1.0 / 7.0, 1.0]])(model)
+    return model

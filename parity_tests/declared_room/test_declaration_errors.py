@@ -51,3 +51,56 @@ def test_a_damaged_contract_is_not_used(name: str, tmp_path: Path, command: Comm
     answer = command("explain", tmp_path / "run.csv", "--bundle", path)
     assert answer.status == 2
     assert answer.err.startswith("rigpact: error:")
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, command: Command) -> None:
+    """A contract from somebody else must not read a file of the build machine into its report."""
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"std": [0.25, 0.5]}', encoding="utf-8")
+    (tmp_path / "contracts").mkdir()
+    path = write_small(tmp_path / "contracts")
+    (path.parent / "stats.json").unlink()
+    try:
+        (path.parent / "stats.json").symlink_to(secret)
+    except OSError:
+        pytest.skip("no links here")
+    answer = command("check", path, "--format", "json")
+    assert answer.status == 1
+    assert "a link that leads out of the folder" in answer.out
+
+
+@pytest.mark.parametrize("content", ["[0.25, 0.5]", "- 0.25\n- 0.5\n", "!!python/tuple [0.25, 0.5]"])
+def test_a_file_that_is_the_numbers_needs_no_path(content: str, tmp_path: Path, command: Command) -> None:
+    """Statistics are often a bare list; training frameworks mark theirs as a tuple."""
+    name = "stats.json" if content.startswith("[") else "stats.yaml"
+    path = write_small(tmp_path, SMALL.replace('"stats.json", at = "/std"', f'"{name}"'))
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    answer = command("check", path)
+    assert answer.status == 0, answer.out
+
+
+DEEP = "[" * 70 + "0.5" + "]" * 70
+BOMB = "a: &a [0, 0, 0, 0, 0, 0, 0, 0]\n" + "".join(
+    f"{name}: &{name} [{', '.join(['*' + before] * 8)}]\n" for before, name in zip("abcdefg", "bcdefgh", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (DEEP, "more than 64 nested levels"),
+        (BOMB, "more than 1048576 values"),
+        ("# to be filled in\n", "std is not there"),
+        ("std: !robot {arm: [0.25, 0.5]}", "number"),
+        ("std: !robot arm", "number"),
+        ("#" * ((1 << 24) + 1), "bytes of YAML"),
+    ],
+    ids=["deep", "bomb", "empty", "tagged table", "tagged word", "long"],
+)
+def test_yaml_that_holds_no_numbers_is_refused(content: str, words: str, tmp_path: Path, command: Command) -> None:
+    """A file of a few lines can ask for all memory, and a tag can name code: it is data, or it is refused."""
+    path = write_small(tmp_path, SMALL.replace('"stats.json"', '"stats.yaml"'))
+    (tmp_path / "stats.yaml").write_text(content, encoding="utf-8")
+    answer = command("check", path, "--format", "json")
+    assert answer.status == 1
+    assert words in answer.out

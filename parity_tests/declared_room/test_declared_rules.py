@@ -37,6 +37,7 @@ from .declared_rule_cases import (
     findings_of,
     findings_of_damage,
     inside,
+    said,
     whole,
 )
 
@@ -177,3 +178,19 @@ def test_a_real_policy_without_metadata_raises_nothing_of_this(
     answer = command("check", checkout / "fixtures" / "contracts" / "unitree_rl_lab_g1.toml", model, "--format", "json")
 
     assert {each["code"] for each in json.loads(answer.out)["findings"]} == {"RP716"}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "says"),
+    [
+        ("joint_names", "left_hip_joint,right_hip_joint,left_knee_joint", "no right_knee"),
+        ("observation_names", "base_ang_vel,command,joint_pos", "3 terms"),
+        ("observation_names", "gyro,gravity,normal,command,last_action", "gyro, gravity, normal, command, last_action"),
+        ("observation_terms_history_length", "3.000,3.000,3.000,3.000,3.000", "3 frames"),
+    ],
+)
+def test_metadata_of_another_policy_is_found(tmp_path: Path, key: str, text: str, says: str) -> None:
+    """A model of last week's training beside this week's contract has the same widths, and another meaning."""
+    found = [each for each in findings_of(tmp_path, FOUR, said(**{key: text})) if each["code"] == "RP768"]
+
+    assert (f"/metadata/{key}", True) in [(each["pointer"], says in each["message"]) for each in found]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,7 +53,11 @@ def _refused(command: Command, source: Path, out: Path, *options: object) -> str
         (("actions", "JointPositionAction", "clip"), [[-1, 1]] * 3, ["/clip", "3 ranges", "4"]),
         (("actions", "JointPositionAction", "clip"), [[1, -1]] * 4, ["/clip", "1 to -1", "a low end below"]),
         (("actions", "JointPositionAction", "joint_ids"), [0, 1, 2, 9], ["/joint_ids", "places of the 4 joints"]),
+        (("actions", "JointPositionAction", "joint_ids"), [None, 2], ["/joint_ids", "a slice of three"]),
+        (("actions", "JointPositionAction", "joint_ids"), [None, None, 0], ["/joint_ids", "a slice with a step"]),
+        (("actions", "JointPositionAction", "joint_ids"), [1, 1], ["/joint_ids", "each once"]),
         (("observations",), {}, ["/observations", "no term"]),
+        (("observations",), {"policy": {**DEPLOY["observations"], "scale_first": "yes"}}, ["true or false"]),
         (("observations", "base_ang_vel"), 7, ["/observations/base_ang_vel", "a table"]),
         (("observations", "base_ang_vel", "scale"), [0.2] * 4, ["/base_ang_vel/scale", "4 numbers", "3"]),
         (("observations", "base_ang_vel", "history_length"), 2.5, ["/history_length", "2.5", "a whole number"]),
@@ -109,6 +114,7 @@ def test_a_damaged_descriptor_is_refused_at_its_place(
         (("pipeline", "feedback_flow"), {"walk/none": ["walk/h_pos_in"]}, ["/feedback_flow", "the output walk/none"]),
         (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/none"]}, ["/feedback_flow", "walk/none"]),
         (("pipeline", "feedback_flow"), {"walk/target": ["walk/h_pos_in"]}, ["target, 2 numbers", "6 numbers"]),
+        (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/h_pos_in"] * 2}, ["walk/h_pos_in twice", "one output"]),
         (("pipeline", "configs", "frequency"), 0, ["/frequency", "calls a second"]),
     ],
 )  # fmt: skip
@@ -150,6 +156,7 @@ def test_initial_values_of_another_width_are_refused(tmp_path: Path, command: Co
         ("action_scale", "0.5,x", ["action_scale", "numbers joined by commas"]),
         ("action_scale", "0.5,0.5,0.5", ["action_scale", "3 numbers", "2"]),
         ("joint_stiffness", "10.000,nan", ["joint_stiffness", "nan", "finite"]),
+        ("joint_stiffness", "10.000,20.000,30.000", ["joint_stiffness", "3 numbers", "one for each of joint_names"]),
         ("observation_terms_scale", "1.000", ["observation_terms_scale", "1 numbers", "6"]),
         ("observation_terms_clip", "-inf;inf", ["observation_terms_clip", "1 ranges", "6"]),
         ("observation_terms_clip", "1;2;3,-1;1,-1;1,-1;1,-1;1,-1;1", ["3 numbers", "a low and a high end"]),
@@ -178,6 +185,7 @@ def test_damaged_metadata_is_refused_at_its_key(
         (lambda content: content[:4] + b"\x00\x00\xc0\x7f" + content[8:], ["not finite"]),
         (lambda content: content[: 4 * 7] + b"\x00\x00\x00\x00" + content[4 * 8 :], ["a std of the input that divides"]),
         (lambda content: b"plain text, no weights at all", ["how many numbers"]),
+        (lambda content: b"\x01\x00", ["the end of the file", "how many numbers"]),
     ],
 )  # fmt: skip
 def test_damaged_weights_are_refused(
@@ -225,6 +233,50 @@ def test_a_model_without_metadata_names_the_other_way(tmp_path: Path, command: C
     """mjlab writes no metadata when the action term has another name; the contract can still be drafted."""
     model = write_model(tmp_path / "policy.onnx", 4, 2)
     assert "rigpact init --contract" in _refused(command, model, tmp_path / "contract.toml")
+
+
+def _layers(*sizes: tuple[int, int], answers: int) -> bytes:
+    """A file of weights whose layers have these rows and columns, whatever follows from the one before."""
+    vectors = [np.zeros(3), np.ones(3), np.zeros(answers), np.ones(answers)]
+    content = b"".join(struct.pack("<i", len(each)) + each.astype("<f4").tobytes() for each in vectors)
+    content += struct.pack("<i", len(sizes))
+    for rows, columns in sizes:
+        content += struct.pack("<ii", rows, columns) + bytes(4 * rows * columns)
+        content += struct.pack("<i", columns) + bytes(4 * columns)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (_layers((3, 4), (5, 2), answers=2), ["5 rows of layer 1", "4, as the layer before gives"]),
+        (_layers((4, 2), answers=2), ["4 rows of layer 0", "3, as the layer before gives"]),
+        (_layers((3, 4), (4, 5), answers=2), ["a last layer of 5", "2, as the statistics of the output have"]),
+    ],
+)
+def test_layers_that_do_not_follow_each_other_are_refused(
+    tmp_path: Path, command: Command, content: bytes, says: list[str]
+) -> None:
+    """A file with a layer of another network has the right length, and answers with noise."""
+    (tmp_path / "net.bin").write_bytes(content)
+    error = _refused(command, tmp_path / "net.bin", tmp_path / "net.onnx")
+    assert all(each in error for each in says), error
+
+
+def test_weights_become_a_model_and_no_contract(tmp_path: Path, command: Command) -> None:
+    """Arrays of a training side hold layers; a contract with their numbers alone would say nothing."""
+    np.savez(tmp_path / "w.npz", W1=np.ones((3, 4)), W2=np.ones((4, 2)))
+    error = _refused(command, tmp_path / "w.npz", tmp_path / "contract.toml", "--hidden", "relu")
+    assert "a name that ends in .onnx: weights become a model" in error
+
+
+def test_names_that_differ_in_signs_alone_are_refused(tmp_path: Path, command: Command) -> None:
+    """In TOML and in code both would be h_pos: one of them would get the other's numbers."""
+    outputs = [{"name": name, "dtype": "float32", "shape": [1, 2]} for name in ("a-b", "a.b", "a b")]
+    table = changed(LEAPP, "models", "walk", "outputs", to=outputs)
+    table = changed(table, "pipeline", "feedback_flow", to={})
+    error = _refused(command, write_yaml(tmp_path / "leapp.yaml", table), tmp_path / "contract.toml")
+    assert "a name that differs in more than signs" in error
 
 
 @pytest.mark.parametrize(("name", "out"), [("deploy.yaml", "contract.onnx"), ("net.bin", "net.toml")])

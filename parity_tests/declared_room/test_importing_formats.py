@@ -372,6 +372,65 @@ def test_leapp_without_its_files_says_what_is_missing(tmp_path: Path, command: C
     assert "LEFT OPEN: file. walk.onnx was not here" in text
 
 
+def test_a_start_that_the_file_does_not_name_is_zero_and_said(tmp_path: Path, command: Command) -> None:
+    """A file of initial values without this one: the runtime starts from zeros, and nobody is told."""
+    save_file({"walk/other": np.ones(1, np.float32)}, tmp_path / "walk_initial_values.safetensors")
+    root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
+
+    assert _given(root)["h_pos_in"]["start"] == "zeros"
+    assert "not in the file of initial values: zeros" in (tmp_path / "contract.toml").read_text(encoding="utf-8")
+
+
+def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path: Path, command: Command) -> None:
+    """A contract names no file outside its folder: the start's numbers stand in it, and the model is asked for."""
+    (tmp_path / "export").mkdir()
+    (tmp_path / "game").mkdir()
+    _leapp_model(tmp_path / "export" / "walk.onnx")
+    start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
+    save_file({"walk/h_pos_in": start}, tmp_path / "export" / "walk_initial_values.safetensors")
+    out = tmp_path / "game" / "contract.toml"
+    made = command("import", write_yaml(tmp_path / "export" / "leapp.yaml", LEAPP), "-o", out)
+    assert made.status == 0, made.err
+
+    text = out.read_text(encoding="utf-8")
+    assert tomllib.loads(text)["numbers"]["start_h_pos_in"]["value"] == [0, 1, 2, 3, 4, 5]
+    assert "LEFT OPEN: file. walk.onnx is not in this folder" in text
+
+
+def test_two_nodes_with_one_name_keep_two_vectors(tmp_path: Path, command: Command) -> None:
+    """Each node calls its input `obs`: read as one vector, the second would get the first one's numbers."""
+    second = {
+        "inputs": [{"name": "root_quat_w", "shape": [1, 4]}], "outputs": [{"name": "torque", "shape": [1, 2]}],
+        "parameters": {},
+    }  # fmt: skip
+    root = _imported(command, write_yaml(tmp_path / "leapp.yaml", changed(LEAPP, "models", "drive", to=second)))
+
+    assert {"root_quat_w", "drive_root_quat_w"} <= set(_given(root))
+    assert root["networks"]["drive"]["inputs"] == {"root_quat_w": "drive_root_quat_w"}
+
+
+@pytest.mark.parametrize("key", ["stiffness", "damping"])
+def test_gains_of_which_one_is_missing_are_left_out(tmp_path: Path, command: Command, key: str) -> None:
+    """Half a pair of gains is a motor without a brake."""
+    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", changed(DEPLOY, key, to=...)))
+    assert not {"stiffness", "damping"} & set(root["numbers"])
+
+    (tmp_path / "contract.toml").unlink()
+    own = f"default_joint_{key}"
+    table = changed(DESCRIPTOR, "articulations", "robot", own, to=...)
+    root = _imported(command, write_yaml(tmp_path / "descriptor.yaml", table))
+    assert not {"stiffness", "damping"} & set(root["numbers"])
+
+
+def test_metadata_of_an_older_exporter_has_no_scales_and_no_ranges(tmp_path: Path, command: Command) -> None:
+    """Keys that came later are missing there: the terms are what they are, one frame each."""
+    texts = {key: text for key, text in METADATA.items() if not key.startswith("observation_terms")}
+    width = 3 + 3 + 2 + 2 + 2 + 3
+    stages = _stages(_imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)))
+
+    assert not {"joint_vel_clipped", "base_ang_vel_scaled"} & set(stages)
+
+
 def test_two_nodes_feed_each_other_in_one_call(tmp_path: Path, command: Command) -> None:
     """data_flow is the same call, feedback_flow the next one."""
     second = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from .foreign_files import weights_of, write_model
@@ -57,6 +58,28 @@ def test_a_draft_holds_what_the_files_show_and_agrees_with_the_engine(tmp_path: 
     answer = command("explain", tmp_path / "engine.npz", "--bundle", tmp_path / "contract.toml")
     assert answer.status == 0, answer.out
     assert "AGREES" in answer.out
+
+
+def test_a_trace_of_the_engine_is_a_recording_too(tmp_path: Path, command: Command) -> None:
+    """Who has put the recorder into the engine first has a trace, and no arrays: its header must not stop the draft."""
+    folder = _project(tmp_path)
+    arrays = dict(np.load(folder / "engine.npz"))
+    of_arrays, _ = _drafted(command, folder)
+    for name in ("engine.npz", "contract.toml"):
+        (folder / name).unlink()
+    times = arrays.pop("time").tolist()
+    widths = {name: rows.shape[1] for name, rows in arrays.items()}
+    entries: list[dict[str, Any]] = [
+        {"format": "rigpact-trace", "version": 1, "fps": 50, "mode": "teacher", "system": "net", "stages": widths}
+    ]
+    for frame, time in enumerate(times):
+        stages = {name: rows[frame].tolist() for name, rows in arrays.items()}
+        entries.append({"frame": frame, "time": time, "stages": stages})
+    (folder / "engine.trace.jsonl").write_text("\n".join(map(json.dumps, entries)) + "\n", encoding="utf-8")
+    of_trace, text = _drafted(command, folder)
+
+    assert "engine.trace.jsonl" in text.splitlines()[0]
+    assert of_trace == of_arrays
 
 
 def test_a_model_alone_leaves_its_inputs_open(tmp_path: Path, command: Command) -> None:
@@ -120,6 +143,61 @@ def test_names_of_the_metadata_become_the_names_of_the_answer(tmp_path: Path, co
     assert root["stages"][-1]["names"] == "joint_names"
 
 
+def test_a_mean_without_a_deviation_is_no_statistics(tmp_path: Path, command: Command) -> None:
+    """Half a normaliser is none: a mean pose beside the model must not be subtracted from its input."""
+    write_model(tmp_path / "net.onnx", 9, 2)
+    np.savez(tmp_path / "pose.npz", mean_pose=np.zeros(9))
+    (tmp_path / "more.json").write_text(json.dumps({"walk": {"mean": [0.0] * 9, "deep": {"std": [1.0] * 9}}}), "utf-8")
+    root, _ = _drafted(command, tmp_path)
+
+    assert [stage["operation"] for stage in root["stages"]] == ["network"]
+
+
+def test_numbers_of_several_lengths_are_no_recording(tmp_path: Path, command: Command) -> None:
+    """A table of settings beside the model has no frames: the next file is looked at."""
+    folder = _project(tmp_path)
+    np.savez(folder / "a_settings.npz", gains=np.ones(2), limits=np.ones((3, 2)))
+    root, text = _drafted(command, folder)
+
+    assert "engine.npz" in text.splitlines()[0]
+    assert {"name": "last", "size": 2, "carried": "actions", "start": "zeros"} in root["given"]
+
+
+def test_an_answer_that_is_the_input_again_is_denormalised_once(tmp_path: Path, command: Command) -> None:
+    """A network that predicts its own input has one pair of statistics for both sides."""
+    write_model(tmp_path / "net.onnx", 9, 9)
+    np.savez(tmp_path / "stats.npz", obs_mean=np.zeros(9), obs_std=np.ones(9))
+    root, _ = _drafted(command, tmp_path)
+
+    assert [name for name in root["numbers"] if name.endswith("mean")] == ["obs_mean"]
+
+
+def test_a_width_that_only_the_run_knows_is_not_drafted(tmp_path: Path, command: Command) -> None:
+    """A contract of a free width would accept every recording."""
+    path = write_model(tmp_path / "net.onnx", 9, 2)
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "width"
+    onnx.save(model, path)
+    answer = command("init", tmp_path, "--contract")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "of a free width, expected fixed axes" in answer.err
+
+
+def test_a_model_without_all_its_weights_is_not_opened(tmp_path: Path, command: Command) -> None:
+    """Weights from outside the folder would be read from the build machine."""
+    path = write_model(tmp_path / "net.onnx", 9, 2)
+    model = onnx.load(path)
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "../secret.bin"
+    path.write_bytes(model.SerializeToString())
+    answer = command("init", tmp_path, "--contract")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "weights that are not in the model's folder" in answer.err
+
+
 @pytest.mark.parametrize("kind", ["nothing", "contract", "broken"])
 def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: str) -> None:
     """A draft over a finished contract would lose it."""
@@ -134,3 +212,9 @@ def test_what_cannot_be_drafted_is_said(tmp_path: Path, command: Command, kind: 
     assert answer.status == 2
     assert {"nothing": "an .onnx file", "contract": "--force", "broken": "onnx"}[kind] in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_a_file_is_no_folder_of_a_project(tmp_path: Path, command: Command) -> None:
+    """Given the model itself, init must not look for others beside it."""
+    answer = command("init", write_model(tmp_path / "net.onnx", 9, 2), "--contract")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)

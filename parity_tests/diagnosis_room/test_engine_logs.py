@@ -147,3 +147,47 @@ def test_noise_in_the_printed_numbers_is_no_convention(command: Any, paste: Any)
     ]
     document = explained(command, paste("\n".join(wrong)))
     assert (document["verdict"], document["causes"]) == ("unexplained", [])
+
+
+BOUND = "[StepModel] lens X=422 C=7 Contacts=2 Ang=138 Pose=828 | bound 422/{}/2/138/828"
+
+
+@pytest.mark.parametrize("bound", [7, 6])
+def test_what_the_model_binds_is_held_against_what_the_engine_gives(command: Any, paste: Any, bound: int) -> None:
+    """The runtime cuts or pads without a word: a condition of six numbers has lost the speed."""
+    answer = command("explain", paste("\n".join((BOUND.format(bound), *lines()))))
+    said = "the engine gives cond 7 numbers and binds 6: it is silently cut or padded"
+    assert (answer.status, said in " ".join(answer.out.split())) == ((1, True) if bound == 6 else (0, False))
+
+
+def test_a_condition_that_says_another_width_than_it_prints_is_a_contradiction(command: Any, paste: Any) -> None:
+    """The vector was built for one layout and read as another."""
+    condition = "[TDbg][BuildCondVector] useTeacher=1 Dim=7 Raw=0,1,0,0,1.00,0.00 Out=0,1,0,0,1.00,0.00"
+    answer = command("explain", paste("\n".join((PREFIX + condition, *lines()))))
+    assert answer.status == 1
+    assert "[BuildCondVector] line 1 says Dim=7 and prints 6 numbers" in " ".join(answer.out.split())
+
+
+def test_orders_that_look_alike_here_are_all_said(command: Any, paste: Any) -> None:
+    """Who mends the first of two that this log cannot tell apart may mend the wrong one."""
+    document = explained(command, paste("\n".join(lines(reverse=True))))
+    others = document["causes"][0]["equivalents"]
+    text = " ".join(command("explain", paste("\n".join(lines(reverse=True)))).out.split())
+    assert bool(others) == ("the same on this data: " in text)
+    for changes in others[:6]:
+        assert all(name in text for name in changes)
+
+
+def test_widths_without_a_bundle_are_said_to_be_unjudged(command: Any, paste: Any) -> None:
+    """A pass over widths that nothing was held against would be read as a check of them."""
+    head = "[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2, ang=138, pose_hist=828 | len=3)"
+    answer = command("explain", paste("\n".join((head, *lines()))))
+    assert "the widths in the log were not judged: give --bundle" in " ".join((answer.out + answer.err).split())
+
+
+def test_a_log_is_of_the_enemy_animation_alone(command: Any, paste: Any) -> None:
+    """A contract of another system has no such lines: its stages would be judged by somebody else's numbers."""
+    other = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion" / "rig_inversion.json"
+    answer = command("explain", paste("\n".join(lines())), "--bundle", other)
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "expected the schema bundle of the logged engine" in answer.err

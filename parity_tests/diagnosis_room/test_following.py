@@ -15,12 +15,13 @@ import pytest
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import OnnxNetwork, Trace, read_clip, run_frames, start_run, write_trace
+from rigpact.reference_runtime import OnnxNetwork, Trace, TraceHeader, read_clip, run_frames, start_run, write_trace
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 from rigpact.reports.following import follow as following
 from rigpact.reports.following.follow import FollowRequest, follow
+from rigpact.reports.following.growing import growing
 
 FRAMES, WRONG = 90, 60
 FORMATS = ("trace.jsonl", "trace.bin")
@@ -177,3 +178,43 @@ def test_damage_in_a_growing_file_is_refused(record: Callable[..., Trace], contr
     path.write_bytes(content)
     with pytest.raises(UnusableInput, match="checksum"):
         follow(FollowRequest(path, contract, EvidenceFiles(), idle_s=0.2))
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_file_that_is_recorded_anew_is_read_from_its_start(ending: str, tmp_path: Path) -> None:
+    """The engine starts again while the tool watches: frames of two runs mixed would be an error that nobody made."""
+    frames = np.arange(6)
+    trace = Trace(TraceHeader(60.0, "free"), frames, frames / 60.0, {"cond": np.arange(12.0, dtype="f4").reshape(6, 2)})
+    path = tmp_path / f"run.{ending}"
+    file = growing(path)
+    assert file.more() is None
+    write_trace(trace, path)
+    seen = file.more()
+    assert seen is not None
+    assert seen.frame.tolist() == [0, 1, 2, 3, 4, 5]
+    again = replace(trace, frame=frames[:2], time_s=trace.time_s[:2], stages={"cond": trace.stages["cond"][3:5]})
+    write_trace(again, path)
+    seen = file.more()
+    assert seen is not None
+    assert seen.stages["cond"].tolist() == [[6.0, 7.0], [8.0, 9.0]]
+
+
+def test_empty_lines_of_a_growing_file_are_no_frames(tmp_path: Path) -> None:
+    """Two writers of one log leave empty lines between theirs."""
+    trace = Trace(TraceHeader(60.0, "free"), np.arange(2), np.arange(2) / 60.0, {"cond": np.ones((2, 2), np.float32)})
+    path = tmp_path / "run.trace.jsonl"
+    write_trace(trace, path)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\n\n \r\n"))
+    seen = growing(path).more()
+    assert seen is not None
+    assert seen.frame.tolist() == [0, 1]
+
+
+def test_a_binary_file_of_which_only_the_start_is_there_has_no_frame(tmp_path: Path) -> None:
+    """The engine has opened its file and not yet written the header: that is no damage."""
+    path = tmp_path / "run.trace.bin"
+    write_trace(Trace(TraceHeader(60.0, "free"), np.arange(1), np.zeros(1), {"cond": np.ones((1, 2), "f4")}), path)
+    whole = path.read_bytes()
+    for size in (0, 4, 12, 20):
+        path.write_bytes(whole[:size])
+        assert growing(path).more() is None, size

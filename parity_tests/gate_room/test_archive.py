@@ -7,11 +7,13 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Severity
@@ -19,7 +21,8 @@ from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.archive import archive_bytes, read_archive, write_archive
+from rigpact.reports.gate.archive.against import FigureChange, Progress, print_progress, progress_between
+from rigpact.reports.gate.archive.archive import MAX_MEMBERS, archive_bytes, read_archive, write_archive
 from rigpact.reports.gate.archive.kept_arrays import array_to_bytes
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
@@ -214,6 +217,9 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "a member changed": lambda source, target: zipped(
         target, members_of(source) | {"measured.json": b"{}"}, rehash=False
     ),
+    "more members than there are": lambda source, target: zipped(
+        target, members_of(source) | {f"parts/{number}/x.npy": b"" for number in range(MAX_MEMBERS)}
+    ),
     "a path out of the folder": altered(lambda members: members | {"../evil.json": b"{}"}),
     "an absolute path": altered(lambda members: members | {"/etc/evil.json": b"{}"}),
     "a foreign member": altered(lambda members: members | {"parts/0/evil.py": b""}),
@@ -234,6 +240,13 @@ HOSTILE: dict[str, Callable[[Path, Path], Path]] = {
     "no manifest": lambda source, target: zipped(
         target, {name: content for name, content in members_of(source).items() if name != "manifest.json"}, rehash=False
     ),
+    "a member lost": lambda source, target: zipped(
+        target, {name: content for name, content in members_of(source).items() if name != "verdict.json"}, rehash=False
+    ),
+    "an error that became a warning": altered(edited_json(
+        "measured.json", lambda document: document["parts"][2]["findings"][0].update(severity="warning")
+    )),
+    "a failure that became a pass": altered(edited_json("verdict.json", lambda document: document.update(verdict="pass"))),
     "no verdict": altered(lambda members: {name: each for name, each in members.items() if name != "verdict.json"}),
     "another format": altered(edited_json("manifest.json", lambda document: document.update(format="other"))),
     "another version": altered(edited_json("manifest.json", lambda document: document.update(version=1))),
@@ -311,10 +324,6 @@ def test_two_archives_are_compared(kept: Any, honest_project: Path, tmp_path: Pa
 
 def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
     """Removing a part from the gate must not look like progress."""
-    from dataclasses import replace
-
-    from rigpact.reports.gate.archive.against import progress_between
-
     archive = read_archive(kept[2] / "kept.rigpact.zip")
     passing = [part for part in archive.report.parts if part.verdict == "pass"]
     without = replace(archive, report=replace(archive.report, parts=tuple(passing[1:])))
@@ -323,6 +332,43 @@ def test_a_new_warning_is_no_worse_but_a_lost_part_is(kept: Any) -> None:
     assert not progress_between(archive, archive).is_worse
     assert Severity.ERROR in {finding.rule.severity for finding in archive.report.findings}
     assert "RP961" in codes(archive.report)
+
+
+def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) -> None:
+    """Last month's gate must be readable after an update, though a rule may have another severity now."""
+
+    def older(document: Any) -> None:
+        document["rigpact"] = "0.0.1"
+        document["sha256"] = ""
+
+    path = altered(edited_json("manifest.json", older))(kept[2] / "kept.rigpact.zip", tmp_path / "old.rigpact.zip")
+    severity = edited_json("measured.json", lambda each: each["parts"][2]["findings"][0].update(severity="warning"))
+    assert read_archive(altered(severity)(path, tmp_path / "older.rigpact.zip")).rigpact == "0.0.1"
+
+
+def test_progress_between_archives_is_told_in_words(kept: Any, tmp_path: Path) -> None:
+    """A figure that appeared is no improvement, and fifty new findings must not scroll the verdict away."""
+    archive = read_archive(kept[2] / "kept.rigpact.zip")
+    finding = next((part.name, each) for part in archive.report.parts for each in part.report.findings)
+    figures = (
+        FigureChange("old", 2.0, None),
+        FigureChange("fresh", None, 1.0),
+        FigureChange("error deg", 2.0, 1.0),
+        FigureChange("kept", 1.0, 1.0),
+    )
+    assert [each.word for each in figures] == ["gone", "new", "better", "same"]
+
+    def told(progress: Progress) -> str:
+        shown = io.StringIO()
+        print_progress(progress, Console(file=shown, width=300))
+        return shown.getvalue()
+
+    sound = progress_between(archive, archive)
+    assert told(sound).split() == ["NO", "WORSE"]
+    more = replace(sound, appeared=(finding,) * 60, figures=figures, inputs={"model.onnx": "changed"})
+    assert "… and" in told(more)
+    assert "inputs that differ: model.onnx (changed)" in told(more)
+    assert "kept" not in told(more).replace("kept.rigpact.zip", "")
 
 
 def test_the_codec_of_the_archive_is_the_contracts(kept: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from rigpact.reports.gate.selftest import plants, selftest
 from rigpact.reports.gate.selftest.contract_edits import CONTRACT_EDITS
 from rigpact.reports.gate.selftest.copied_project import RestoredCopy
 from rigpact.reports.gate.selftest.damages import broken_files, wrong_rows
+from rigpact.reports.gate.selftest.declaration_edits import DECLARATION_EDITS, edited_declaration
 from rigpact.reports.gate.selftest.plants import READERS
 from rigpact.reports.gate.selftest.slips import SLIPS
 from rigpact.reports.processes import process_pool
@@ -182,6 +185,62 @@ def test_every_kind_is_read_by_some_part() -> None:
     """A kind that no part reads could only be reported as unnoticed."""
     assert set(READERS) == {"bundle", "companion", "clip", "model", "training", "engine", "recording"}
     assert all(READERS.values())
+
+
+SAID = """format = "rigpact-contract"
+version = 1
+name = "joints"
+fps = 50
+"""
+BARE = {"stages": [{"name": "gravity", "operation": "copy", "of": "tilt"}], "given": [{"name": "q"}]}
+
+
+@pytest.mark.parametrize("name", [
+    "a stage before what it takes", "a stage lost", "a given vector lost", "a parameter misspelt", "a name lost from a list",
+    "a number doubled", "a vector carried from a stage that is not there", "an input of a network renamed",
+])  # fmt: skip
+def test_a_defect_that_a_file_cannot_have_is_not_planted(name: str) -> None:
+    """A defect that changes nothing is noticed by nobody, and would be counted as missed."""
+    with pytest.raises(LookupError):
+        DECLARATION_EDITS[name](copy.deepcopy(BARE))
+
+
+def test_an_edit_that_changes_nothing_is_not_planted() -> None:
+    """A file that already says `fps = 0` is no copy with a defect."""
+    text = SAID.replace("fps = 50", "fps = 0").encode()
+    with pytest.raises(LookupError, match="like that already"):
+        edited_declaration(text, DECLARATION_EDITS["fps = 0"])
+    assert tomllib.loads(edited_declaration(SAID.encode(), DECLARATION_EDITS["fps = 0"]).decode())["fps"] == 0
+
+
+def test_every_edit_of_a_declaration_is_its_own() -> None:
+    """Each is what a person or a merge does: names of an input by place or by name, a parameter of the second stage."""
+    whole = {
+        "stages": [*BARE["stages"], {"name": "b", "operation": "affine", "of": ["gravity"], "scale": 0.5}],
+        "given": [{"name": "q"}, {"name": "tilt", "carried": "b"}],
+        "networks": {"policy": {"inputs": {"obs": "b"}}}, "names": {"one": ["a"], "two": ["hip", "knee"]}, "numbers": {},
+    }  # fmt: skip
+    documents = []
+    for edit in DECLARATION_EDITS.values():
+        document = copy.deepcopy(whole)
+        edit(document)
+        documents.append(document)
+    assert all(document != whole for document in documents)
+    assert documents[list(DECLARATION_EDITS).index("a given vector lost")]["given"] == [{"name": "q"}]
+
+
+def test_a_contract_without_two_fields_of_one_size_has_none_to_exchange() -> None:
+    """Exchanged names of two sizes change the layout: that is another defect."""
+    exchange, number = (CONTRACT_EDITS[name] for name in ("two fields exchanged", "a constant doubled"))
+    sizes = {"a": [3, 4, 3], "b": [6]}
+    fields = {key: {"fields": [{"name": f"{key}{n}", "size": n} for n in each]} for key, each in sizes.items()}
+    with pytest.raises(LookupError):
+        exchange({"vectors": fields})
+    fields["c"] = {"fields": [{"name": "left", "size": 2}, {"name": "right", "size": 2}]}
+    exchange({"vectors": fields})
+    assert [each["name"] for each in fields["c"]["fields"]] == ["right", "left"]
+    with pytest.raises(LookupError, match="no number with a fraction in constants"):
+        number({"constants": {"bones": ["a"], "count": 3}})
 
 
 DECLARED = Path(__file__).parents[2] / "fixtures" / "bundles" / "rig_inversion"

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.reference_runtime.files.runner import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
@@ -15,7 +17,7 @@ from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reference_runtime.systems.enemy_animation.loop import Loop
 from rigpact.reports.nonfinite.investigation import investigate
 from rigpact.reports.nonfinite.leaving import Growth
-from rigpact.reports.nonfinite.network_node import same_values
+from rigpact.reports.nonfinite.network_node import name_node, same_values
 from rigpact.reports.nonfinite.precursors import Envelope
 
 from .nonfinite_models import damaged_demo_cases, failing_operation_cases
@@ -120,3 +122,70 @@ def test_one_nan_is_as_good_as_another_but_bits_count() -> None:
     a = np.array([np.nan, 0.0, 1.0], np.float32)
     assert same_values(a, np.array([-np.nan, 0.0, 1.0], np.float32))
     assert not same_values(a, np.array([np.nan, -0.0, 1.0], np.float32))
+
+
+F = np.float32
+INFINITE = 1e3
+"""exp(1000) has no float32."""
+
+
+def small(folder: Path, nodes: list[tuple[str, list[str], str]], **constants: float) -> Path:
+    """A model x (1, 2) -> y (1, 2); the constants stand in nodes of their own."""
+    made = [
+        helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array([[number]], F)))
+        for name, number in constants.items()
+    ]
+    made += [helper.make_node(op, inputs, [output], name=f"node_{output}") for op, inputs, output in nodes]
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2])] for name in ("x", "y")]
+    model = helper.make_model(
+        helper.make_graph(made, "small", *ends), opset_imports=[helper.make_opsetid("", 17)], ir_version=9
+    )
+    onnx.save(model, folder / "small.onnx")
+    return folder / "small.onnx"
+
+
+TWO = [("Exp", ["x"], "a"), ("Exp", ["x"], "b")]
+ONE = np.ones((1, 2), F)
+BAD = np.full((1, 2), np.inf, F)
+
+
+def test_of_two_values_that_only_together_are_bad_the_first_is_named(tmp_path: Path) -> None:
+    """The smaller of two infinities: neither alone makes the output bad, and mending one is enough."""
+    path = small(tmp_path, [*TWO, ("Min", ["a", "b"], "y")])
+    found = name_node(path, [ONE * F(INFINITE)], BAD)
+    assert found is not None
+    assert found.name == "node_a"
+
+
+def test_where_no_single_value_is_enough_one_is_still_named(tmp_path: Path) -> None:
+    """Two pairs, each bad only together: the first is where somebody who mends them must begin."""
+    four = [*TWO, ("Exp", ["x"], "c"), ("Exp", ["x"], "d")]
+    ends = [("Min", ["a", "b"], "first"), ("Min", ["c", "d"], "second"), ("Max", ["first", "second"], "y")]
+    found = name_node(small(tmp_path, four + ends), [ONE * F(INFINITE)], BAD)
+    assert found is not None
+    assert found.name == "node_a"
+
+
+def test_a_bad_constant_of_a_node_is_the_models_own(tmp_path: Path) -> None:
+    """Exporters write numbers as nodes: one that is not finite is as much a weight as any other."""
+    path = small(tmp_path, [("Mul", ["x", "factor"], "y")], factor=np.inf)
+    found = name_node(path, [ONE], BAD)
+    assert found is not None
+    assert (found.name, found.blame) == ("node_y", "weights")
+    assert found.weight is not None
+    assert found.weight.startswith("factor")
+
+
+def test_other_numbers_than_those_that_failed_are_said_to_be_others(tmp_path: Path) -> None:
+    """A fused group gave the value: what is seen apart may be another one, and the report must say so."""
+    path = small(tmp_path, [("Exp", ["x"], "a"), ("Neg", ["a"], "y")])
+    found = name_node(path, [ONE * F(INFINITE)], BAD)  # the observed run gives -inf
+    assert found is not None
+    assert (found.name, found.same_bits) == ("node_a", False)
+    assert not same_values(ONE, np.ones((1, 3), F))
+
+
+def test_a_network_that_was_given_bad_numbers_made_none(tmp_path: Path) -> None:
+    """The stage before it is to blame: naming a node would send a person into the model."""
+    path = small(tmp_path, [("Exp", ["x"], "y")])
+    assert name_node(path, [BAD], BAD) is None

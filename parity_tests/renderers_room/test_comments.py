@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
+from rigpact.reference_runtime import write_trace
 from rigpact.reports.commenting.comment import Comment, to_html, to_markdown
+from rigpact.reports.commenting.of_diagnosis import comment_on_diagnosis
+from rigpact.reports.commenting.of_run import comment_on_drift, comment_on_run
+from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
+from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.nonfinite.drift import Drift, Outside, print_drift
+from rigpact.reports.nonfinite.investigation import Investigation
+from rigpact.reports.nonfinite.leaving import Left
+from rigpact.reports.nonfinite.network_node import NodeOrigin
+from rigpact.reports.nonfinite.origin import Origin
+from rigpact.reports.nonfinite.precursors import Precursor
+from rigpact.reports.nonfinite.text import print_investigation
+
+from ..trust_room.recorded_demo import recorded
 
 SCREEN = 25
 HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"
@@ -109,3 +127,95 @@ def test_what_is_supposed_stands_in_the_first_line(command: Any, demo_bundle: Pa
     )
     assert said in shown
     assert "no known convention explains it" not in shown
+
+
+NODE = NodeOrigin("node_linear", "Gemm", (0, 12), {}, "weights", "hidden.weight", same_bits=True)
+ORIGIN = Origin(7, "y_norm", 12, float("nan"), "Gemm", "BoneRotations6D", "spine_01", operands={"std": 0.0}, node=NODE)
+LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
+
+
+@pytest.mark.parametrize(
+    ("found", "head", "said"),
+    [
+        (Investigation("finite", 30), "FINITE: 30 finite frames", ()),
+        (
+            Investigation("nonfinite", 0, Origin(0, "load", None, None, "norm.json#/StdX: found 421 numbers")),
+            "NONFINITE: produced by loading: norm.json#/StdX: found 421 numbers", ("0 finite frames before it",),
+        ),
+        (
+            Investigation("nonfinite", 7, ORIGIN, repro=Path("out/repro")),
+            "NONFINITE: produced at frame 7, stage y_norm, spine_01, BoneRotations6D: nan by Gemm",
+            ("With std = 0", "Node node_linear (Gemm): the weights are to blame, weight hidden.weight", "Repro: out/repro"),
+        ),
+        (
+            Investigation("diverging", 90, left=LEFT, precursors=(Precursor("z", 40, "state", 2, 9.0, 5.5, "thigh_l"),)),
+            f"DIVERGING: {LEFT}", ("Announced at frame 40 by state, thigh_l: 9, limit 5.5",),
+        ),
+    ],
+    ids=["finite", "loading", "node", "left"],
+)  # fmt: skip
+def test_a_run_is_told_in_its_first_line(found: Investigation, head: str, said: tuple[str, ...]) -> None:
+    """Who is woken by a build wants the frame, the bone and the weight, and not a log."""
+    comment = comment_on_run(found)
+    assert (comment.headline, comment.exit_code) == (head, 0 if found.verdict == "finite" else 1)
+    assert set(said) <= set(comment.lines)
+    shown = io.StringIO()
+    print_investigation(found, Console(file=shown, width=200))
+    assert found.verdict.upper() in shown.getvalue()
+    assert (found.origin.operation if found.origin else "") in shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("facts", "head", "verdict"),
+    [
+        ({}, "FINITE: 9 frames: differences change by a factor 1.010000 a frame (grows)", "finite"),
+        ({"left": LEFT}, f"DIVERGING: {LEFT}", "diverging"),
+        (
+            {"outside": Outside(5, "hand_l", 2.0, 0.5), "compared_frames": 6},
+            "DIVERGING: from frame 5 on the trace is off by more than rounding explains: hand_l, 2 deg, 0.5 allowed",
+            "diverging",
+        ),
+        ({"finite": False}, "NONFINITE: 9 frames", "nonfinite"),
+    ],
+)
+def test_a_drift_is_told_in_its_first_line(facts: Any, head: str, verdict: str) -> None:
+    """Growth alone is chaos; what counts is where a run left what rounding explains."""
+    row = np.array([1.0])
+    known = {"frames": 9, "stage": "y_out", "unit": "deg", "sampled": row, "envelope": row, "allowed": row,
+             "growth_per_frame": 1.01, "trend": "grows", "parted_frame": None, "benign_apart": None, "finite": True}  # fmt: skip
+    found = Drift(**(known | facts))
+    assert (comment_on_drift(found).headline[: len(head)], found.verdict) == (head, verdict)
+    shown = io.StringIO()
+    print_drift(found, Console(file=shown, width=200))
+    assert "another precision" not in shown.getvalue()  # this system has no such run
+    assert ("hand_l" in shown.getvalue()) == bool(found.outside)
+
+
+def test_what_else_explains_a_recording_is_told(tmp_path: Path) -> None:
+    """A person who mends the first convention of two that look alike may mend the wrong one."""
+    cause = Cause("y_out", {"reproject": "after"}, ({"reproject": "both"},), 1.0, 0.0, "deg", (), 9, 9)
+    stage = StageVerdict("y_out", 1.0, 0.0, 1.0, 0.1, 10.0, ok=False, unit="deg")
+    relation = Relation("y_out", "hand_l", "scaled", "twice what it should be", 9, 9, 0.5)
+    found = Diagnosis("explained", None, (stage,), (cause,), ())
+    assert "The same on this data: reproject = both" in comment_on_diagnosis(found, ()).lines
+    related = Diagnosis("unexplained", None, (stage,), (), (), relations=(relation,))
+    headline = comment_on_diagnosis(related, ()).headline
+    assert headline.startswith("UNEXPLAINED by a convention: ")
+    assert relation.sentence in headline
+    supposed = replace(related, relations=()).supposing("the clip starts late")
+    assert "no known convention explains it" in comment_on_diagnosis(supposed, ()).headline
+
+
+def test_recordings_that_agree_or_cannot_be_compared_are_told_apart(
+    command: Any, demo_bundle: Path, tmp_path: Path
+) -> None:
+    """A green mark over a comparison of nothing is the worst answer of all."""
+    run, few = tmp_path / "run.trace.jsonl", tmp_path / "few.trace.jsonl"
+    write_trace(recorded(), run)
+    write_trace(replace(recorded(), stages={"cond": recorded().stages["cond"]}), few)
+    bundle = ("--bundle", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
+    same = command("diff", run, run, *bundle, "--format", "markdown")
+    assert (same.status, b"The recordings agree within rounding, over" in same.out) == (0, True)
+    answer = command("diff", run, few, *bundle, "--strict", "--format", "markdown")
+    assert answer.status != 0
+    assert b"agree within rounding" not in answer.out

@@ -117,3 +117,19 @@ def test_what_a_repeated_key_overwrote_is_not_there() -> None:
     """Every parser drops the first `meta`; a finding about what the bundle holds must not point into it."""
     text = '{"meta": {"fps": 60}, "x": 1, "meta": {"axes": 2}}'
     assert positions(text, ["/meta/fps"])["/meta/fps"].column == text.rindex("{") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "column"),
+    [
+        ('{"a": []}', "/a/3", 7),
+        ('{"a": [ ]}', "/a/0", 7),
+        ('{"a": [[], [1, 2]]}', "/a/1/1", 16),
+        ('{"a": [{"b": [ {"c": "]"} ]}, 5]}', "/a/1", 31),
+        ("[\t]", "/2", 1),
+    ],
+)
+def test_places_in_arrays_without_that_place_are_those_of_the_array(text: str, pointer: str, column: int) -> None:
+    """A finding about a row that is missing points at the array that should hold it."""
+    found = positions(text, [pointer])[pointer]
+    assert (found.line, found.column) == (1, column)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from rigpact.contract import load_contract
 from rigpact.fixtures.probe import probe_clip
+from rigpact.reports.diagnosing.adequacy import ClipAdequacy, weigh
+from rigpact.reports.diagnosing.adequacy_text import print_adequacy
 
 
 def _adequacy(command: Any, demo_bundle: Path, *words: object) -> tuple[int, Any]:
@@ -31,6 +35,24 @@ def test_the_demo_clips_separate_everything_separable(command: Any, demo_bundle:
     """The demo's own parity test must not be blind."""
     status, document = _adequacy(command, demo_bundle, *sorted((demo_bundle / "clips").glob("*.json")))
     assert (status, document["verdict"], document["missed"]) == (0, "pass", [])
+
+
+def test_the_smallest_set_is_found_among_many_clips() -> None:
+    """A team with a hundred clips asks which two to record: a list of thirteen is no answer."""
+
+    def clip(name: str, *shown: int) -> ClipAdequacy:
+        return ClipAdequacy(name, {("knob", value): 100.0 * (value in shown) for value in range(6)}, ())
+
+    probe = clip("probe", *range(6))
+    few = [clip("a", 0, 1), clip("b", 2), clip("c", 0, 1, 2), clip("d", 3, 4)]
+    assert weigh(few, probe).smallest_set == ("c", "d")
+    assert weigh([], probe).smallest_set == ()
+    many = [*few, *(clip(f"copy {number}", number % 3) for number in range(12))]
+    assert sorted(weigh(many, probe).smallest_set) == ["c", "d"]
+    assert weigh(many, probe).missed == (("knob", 5),)
+    shown = io.StringIO()
+    print_adequacy(weigh(many, probe, {"knob": "add a turn"}), Console(file=shown, width=200))
+    assert "not shown by any clip: knob=5; add a turn" in shown.getvalue()
 
 
 def test_a_probe_separates_everything_by_ten_tolerances(command: Any, demo_bundle: Path, tmp_path: Path) -> None:

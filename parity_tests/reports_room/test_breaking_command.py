@@ -134,6 +134,9 @@ def test_a_bundle_that_the_engine_refuses_is_still_compared(command: Any, old: P
         (("OLD", "missing.json"), "missing.json"),
         (("OLD", "."), "directory"),
         (("OLD", "COMPANION"), "a companion"),
+        (("CLIP", "CLIP"), "expected a schema bundle or a contract"),
+        (("OLD", "OLD", "--companion", "CLIP", "--companion", "CLIP"), "found a raw clip"),
+        (("SYSTEM", "SYSTEM", "--companion", "COMPANION", "--companion", "COMPANION"), "this system has no such file"),
     ],
     ids=str,
 )
@@ -142,6 +145,8 @@ def test_bad_input_is_one_line_and_status_two(
 ) -> None:
     """A gate that cannot compare must give one clear line, and must not pass."""
     files = {"OLD": demo_bundle / "norm_template.json", "COMPANION": demo_bundle / "pretrain_template.json"}
+    files["CLIP"] = demo_bundle / "clips" / "Run_F.json"
+    files["SYSTEM"] = demo_bundle.parent / "rig_inversion" / "rig_inversion.json"
 
     answer = command("breaking", *(files.get(word, word) for word in words))
 

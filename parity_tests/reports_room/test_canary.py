@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import Contract, load_contract, read_document
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.file import read_model
 from rigpact.contract.rules import Subject, check
 from rigpact.contract.rules.model import canary as rules
@@ -305,3 +306,38 @@ def test_a_probe_without_a_model_says_what_is_missing(command: Any, demo_bundle:
 
     assert answer.status == 2
     assert "expected a bundle and --onnx FILE" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("stages", "says"),
+    [
+        (("cond", "state"), "y_norm, the network's output"),
+        (("y_norm", "cond", "state"), "only the inputs state, cond"),
+    ],
+)
+def test_a_recording_without_what_the_model_took_confirms_nothing(
+    contract: Contract, demo_run: Path, tmp_path: Path, stages: tuple[str, ...], says: str
+) -> None:
+    """Inputs that are filled up with zeros would accuse an engine of an order that it does not have."""
+    whole, path = read_trace(demo_run), tmp_path / "part.trace.jsonl"
+    write_trace(Trace(whole.header, whole.frame, whole.time_s, {name: whole.stages[name] for name in stages}), path)
+    with pytest.raises(UnusableInput, match=says):
+        read_probe(path, contract)
+
+
+def test_vectors_are_not_written_for_a_model_that_fails(
+    command: Any, demo_bundle: Path, model: Any, tmp_path: Path
+) -> None:
+    """An answer that no model gave would accuse every engine."""
+    failing = onnx.ModelProto.FromString(model.SerializeToString())
+    last = failing.graph.node[-1]
+    answer, last.output[0] = last.output[0], "before"
+    shape = onnx.numpy_helper.from_array(np.array([7, -1], np.int64), "seven_rows")
+    failing.graph.initializer.append(shape)
+    failing.graph.node.append(onnx.helper.make_node("Reshape", ["before", "seven_rows"], [answer]))
+    del failing.graph.value_info[:]
+    files = ("--companion", demo_bundle / "pretrain_template.json", "--onnx", save(failing, tmp_path / "failing.onnx"))
+    out = tmp_path / "c.trace.jsonl"
+    found = command("describe", demo_bundle / "norm_template.json", *files, "--canary", out)
+    assert (found.status, out.exists()) == (2, False)
+    assert "a model of this bundle" in found.err

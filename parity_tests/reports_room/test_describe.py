@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden" / "describe_demo.md"
@@ -129,3 +130,35 @@ def test_canary_vectors_need_a_model(command: Any, demo_bundle: Path, tmp_path: 
 
     assert answer.status == 2
     assert "--onnx FILE" in answer.err
+
+
+def test_a_model_of_another_bundle_is_described_as_it_is(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+    """The page is read to find out why the engine does not start: a missing tensor must stand in it."""
+    model = onnx.load(demo_bundle / "model.onnx")
+    kept, files = model.graph.input[0], ("--companion", demo_bundle / "pretrain_template.json")
+    del model.graph.node[:], model.graph.input[:]
+    model.graph.input.append(kept)
+    model.graph.node.append(
+        onnx.helper.make_node("Sorcery", [kept.name], [model.graph.output[0].name], domain="com.acme")
+    )
+    onnx.save(model, tmp_path / "other.onnx")
+
+    answer = command(
+        "describe", demo_bundle / "norm_template.json", *files, "--onnx", tmp_path / "other.onnx", "--markdown"
+    )
+
+    assert answer.status == 0
+    assert "does not load it" in answer.out
+    assert "missing" in answer.out
+
+
+def test_a_graph_that_was_not_looked_at_is_said(
+    command: Any, demo_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the package onnx the page has no operators: a reader must not take it for a model without any."""
+    monkeypatch.setattr("rigpact.contract.model.file.onnx_is_installed", lambda: False)
+
+    page = describe(command, demo_bundle, "--markdown").out
+
+    assert "not looked at" in page
+    assert "operator sets" not in page

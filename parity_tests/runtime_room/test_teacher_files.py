@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import ReplayNetwork, read_clip, read_recording, run_frames, start_run, write_trace
+from rigpact.reference_runtime.recordings.clip import RecordedInputs
 from rigpact.reference_runtime.recordings.prediction import write_prediction
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
+from rigpact.reference_runtime.systems.enemy_animation.investigating.raw_clips import (
+    clip_columns,
+    with_columns,
+    write_clip,
+)
+from rigpact.reference_runtime.systems.enemy_animation.loop import recorded_poses
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import scalar_oracle as oracle
@@ -131,11 +140,128 @@ def test_recording_of_any_kind_pairs_each_frame_with_the_next_pose(session, kind
 
 def test_gap_in_a_trace_has_no_target(session):
     """The frame after a gap is not the next one: pairing them would measure the gap."""
-    from dataclasses import replace
-
     kept = np.array([0, 1, 3, 4])
     stages = {name: rows[kept] for name, rows in session.trace.stages.items()}
     trace = replace(session.trace, frame=session.trace.frame[kept], time_s=session.trace.time_s[kept], stages=stages)
     write_trace(trace, session.folder / "gap.trace.safetensors")
     recording = read_recording(session.folder / "gap.trace.safetensors", session.contract)
     assert np.isnan(recording.targets_at(np.arange(4))).all(axis=1).tolist() == [False, True, False, True]
+
+
+# --- what cannot be a clip --------------------------------------------------------------------------------------------
+
+
+def damaged(session, edit):
+    """The tiny clip with one damage, as a recording under its contract."""
+    document = tiny.clip_document()
+    edit(document)
+    path = session.folder / "damaged.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def nothing_but(count):
+    return lambda document: document.__setitem__("Frames", document["Frames"][:count])
+
+
+def each_frame(edit):
+    return lambda document: [edit(frame) for frame in document["Frames"]]
+
+
+def one_bone_less(frame):
+    del frame["BoneRotations"][-1], frame["BoneAngularVelocities"][-1]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (nothing_but(0), "found no frames, expected a list of frames"),
+        (lambda document: document.__setitem__("Frames", {}), "found no frames, expected a list of frames"),
+        (nothing_but(1), "found one frame, expected at least two"),
+        (each_frame(lambda frame: frame.__setitem__("BoneRotations", [])), "found no bones"),
+        (each_frame(one_bone_less), "found 2 bones, expected 3"),
+        (each_frame(lambda frame: frame["BoneRotations"].pop()), "found 3 × 3 numbers, expected 2 × 3 numbers"),
+        (each_frame(lambda frame: frame["RootPosition"].pop()), "RootPosition"),
+    ],
+)
+def test_a_clip_that_holds_no_motion_of_this_character_is_refused(session, edit, words):
+    """Frames of another character, or none: a comparison with them would be one of air."""
+    with pytest.raises(UnusableInput, match=words):
+        read_recording(damaged(session, edit), session.contract)
+
+
+def test_a_clip_without_evidence_of_its_feet_has_no_scores(session):
+    """Contacts that nobody recorded must stay unknown; zeros would say that both feet are in the air."""
+    assert session.clip.contact_scores is not None
+    read = read_clip(damaged(session, each_frame(lambda frame: frame.pop("FootEvidence"))))
+    assert read.contact_scores is None
+    with_contacts = tiny.contract(session.folder, tiny.bundle(contacts=True))
+    with pytest.raises(UnusableInput, match="no data for the state slice Contacts"):
+        read.state_rows(with_contacts.state)
+    with pytest.raises(UnusableInput, match=r"found 12 numbers for BoneRotations6D, expected 18"):
+        read_clip(damaged(session, each_frame(one_bone_less))).state_rows(session.contract.state)
+
+
+def test_a_teacher_file_that_drives_nothing_is_refused(session):
+    """Rows without their condition say what the network saw, and not what it was asked for."""
+    teacher = json.loads(session.path.read_text())["teacher"]
+    without = {name: rows for name, rows in teacher.items() if name != "cond"}
+    with pytest.raises(UnusableInput, match="no cond"):
+        read_clip(session.changed(teacher=without))
+    narrow = teacher | {"state_norm": [row[:-1] for row in teacher["state_norm"]]}
+    with pytest.raises(UnusableInput, match="found 32 numbers, expected 33"):
+        read_recording(session.changed(teacher=narrow), session.contract)
+
+
+def test_a_recording_without_poses_has_no_next_pose(session):
+    """An answer of the network alone cannot be held against the clip; zeros would be a pose of broken bones."""
+    only = {"y_norm": session.trace.stages["y_norm"]}
+    path = session.folder / "answers.trace.safetensors"
+    write_trace(replace(session.trace, stages=only), path)
+    recording = read_recording(path, session.contract)
+    for ask in (recording.targets_at, recording.copied_at):
+        with pytest.raises(UnusableInput, match="no poses of the clip"):
+            ask(np.arange(2))
+
+
+def test_what_holds_no_poses_is_not_played_back(session):
+    """Playback of nothing is a character that stands still, and looks like a run."""
+    stages = session.trace.stages
+    driven = [stages[name] for name in ("x_raw", "cond_raw", "contacts")]
+    for published in (None, stages["y_out"]):
+        recorded = RecordedInputs(session.path, 30.0, *driven, y_out=published)
+        if published is None:
+            with pytest.raises(UnusableInput, match="no y_out"):
+                recorded_poses(recorded, session.contract)
+        else:
+            assert recorded_poses(recorded, session.contract) is published
+    document = json.loads(session.path.read_text())
+    teacher = {name: document["teacher"][name] for name in ("state_norm", "cond")}
+    bare = session.changed(teacher=teacher, prediction={}, aux_inputs=None)
+    with pytest.raises(UnusableInput, match="no prediction and no target_norm"):
+        recorded_poses(read_clip(bare), session.contract)
+
+
+def test_a_teacher_file_has_no_columns_to_take_apart(session):
+    """Its columns follow from each other: with one changed, the file would be of no motion at all."""
+    teacher = read_clip(session.path)
+    assert clip_columns(teacher) == {}
+    with pytest.raises(UnusableInput, match="expected a raw clip"):
+        with_columns(teacher, {}, slice(None))
+
+
+def test_a_written_clip_is_the_clip(session):
+    """A failure that is handed over in a file of its own must fail there too; nobody recorded contacts of this one."""
+    for evidence in (True, False):
+        clip = replace(session.clip, contact_scores=session.clip.contact_scores if evidence else None)
+        write_clip(clip, session.folder / "written.json")
+        again = read_clip(session.folder / "written.json")
+        assert (again.contact_scores is None) is not evidence
+        for name, rows in clip_columns(clip).items():
+            np.testing.assert_array_equal(clip_columns(again)[name], rows, err_msg=name)
+
+
+def test_feet_need_a_skeleton_that_has_them(session):
+    """Contacts of a character without feet would be those of another one."""
+    with pytest.raises(UnusableInput, match="no skeleton with ball_l and ball_r"):
+        FeetInWorld(session.contract)

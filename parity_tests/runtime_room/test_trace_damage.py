@@ -9,6 +9,7 @@ import struct
 
 import numpy as np
 import pytest
+import safetensors.numpy
 import zstandard
 
 from rigpact.contract.errors import UnusableInput
@@ -288,6 +289,48 @@ def test_tensor_that_does_not_fit_is_refused(folder, entry):
     """Offsets outside the file must not become an allocation."""
     with pytest.raises(UnusableInput):
         read_trace(with_metadata(folder, None, cond=entry))
+
+
+def saved(folder, *, metadata=None, **tensors):
+    """A file that the format's own library has written, so that only its meaning can be wrong."""
+    held = {
+        "cond": np.ones((2, 2), np.float32), "quat": np.ones((2, 4), np.float32), "frame": np.arange(2),
+        "time": np.arange(2) / 60.0,
+    }  # fmt: skip
+    held = {name: rows for name, rows in (held | tensors).items() if rows is not None}
+    path = folder / "saved.trace.safetensors"
+    said = {"rigpact": json.dumps(HEADER)} if metadata is None else metadata
+    path.write_bytes(safetensors.numpy.save(held, metadata=said))
+    return path
+
+
+WRONG_TENSORS = {
+    "a stage that the header names is not there": ({"quat": None}, r"#quat: found no tensor"),
+    "no frame numbers": ({"frame": None}, r"#frame: found no tensor"),
+    "halves": ({"cond": np.ones((2, 2), np.float16)}, r"#cond: found a tensor that a trace cannot hold"),
+    "doubles": ({"cond": np.ones((2, 2))}, r"#cond: found float64 of rank 2"),
+    "numbers in one row": ({"cond": np.ones(4, np.float32)}, r"#cond: found float32 of rank 1"),
+    "times of float32": ({"time": np.zeros(2, np.float32)}, r"#time: found float32"),
+    "an endless time": ({"time": np.array([0.0, np.inf])}, r"#time: found a time that is not finite"),
+    "a time too many": ({"time": np.zeros(3)}, r"#frame: found 2 frames"),
+    "frames that do not rise": ({"frame": np.array([1, 1])}, r"#frame: found 2 frames"),
+    "no frames": (
+        {"frame": np.arange(0), "time": np.zeros(0), "cond": np.ones((0, 2), "f4"), "quat": np.ones((0, 4), "f4")},
+        r"#frame: found 0 frames",
+    ),
+    "another width": ({"quat": np.ones((2, 3), np.float32)}, r"#quat: found shape \(2, 3\), expected \(2, 4\)"),
+    "a row too many": ({"quat": np.ones((3, 4), np.float32)}, r"#quat: found shape \(3, 4\)"),
+    "no header": ({"metadata": {"made by": "torch"}}, "safetensors without a rigpact header"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TENSORS)
+def test_a_sound_file_of_other_tensors_is_refused_by_name(folder, case):
+    """Tensors of a training script have the same ending: their numbers must not become frames."""
+    changes, words = WRONG_TENSORS[case]
+    assert len(read_trace(saved(folder)).frame) == 2
+    with pytest.raises(UnusableInput, match=words):
+        read_trace(saved(folder, **changes))
 
 
 HOSTILE = {

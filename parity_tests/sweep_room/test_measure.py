@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rigpact.contract.systems.registry import find_system
 from rigpact.reports.sweep import measure
+from rigpact.reports.sweep.errors import pose_errors, stage_errors
 from rigpact.reports.sweep.measure import Measured, measure_cell
 from rigpact.reports.sweep.plan import SweepPlan
 
@@ -133,3 +135,11 @@ def test_a_defect_of_ours_is_a_row_too(demo_plan: Plan, monkeypatch: pytest.Monk
     monkeypatch.setattr(measure, "watch_run", fails)
     found = measure_cell(next(iter(demo_plan(modes=["teacher"]))))
     assert (found.verdict, found.error_kind, found.error) == ("error", "internal", "ZeroDivisionError: of ours")
+
+
+def test_a_cell_without_a_frame_has_no_errors() -> None:
+    """A mean over no frames is NaN, and the best cell of a table by any order of numbers."""
+    nothing = np.zeros((0, 4), np.float32)
+    assert pose_errors(None, nothing, np.zeros((5, 4), np.float32), "teacher", 60.0) == {}
+    assert pose_errors(None, np.zeros((5, 4), np.float32), np.zeros((1, 4), np.float32), "teacher", 60.0) == {}
+    assert stage_errors(None, find_system("rig_inversion").graph["mesh"], nothing, nothing) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract import ContractRefused
-from rigpact.contract.systems.neurarig import PACKET, declared_constants
+from rigpact.contract.systems.neurarig import PACKET, constant_problems, declared_constants
 from rigpact.contract.systems.reading import (
     contract_in_memory,
     contract_to_bytes,
@@ -194,3 +195,21 @@ def test_a_file_need_not_list_what_only_goes_into_the_next_frame() -> None:
 
     assert "engine_pose_next" not in contract.vectors
     assert contract.fields("engine_pose_next") == contract.fields("engine_pose")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "pointer"),
+    [
+        ("bones", ["calf_l", "thigh_l", "thigh_r", "calf_r"], "/bones"),
+        ("tibia_cm", [45.0, float("inf")], "/tibia_cm"),
+        ("bone_axes", [[-2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
+        ("bone_axes", [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], "/bone_axes"),
+        ("position_scale", 0.0, "/position_scale"),
+        ("femur_cm", "45", ""),
+    ],
+)
+def test_constants_of_another_rig_are_found(name: str, value: Any, pointer: str) -> None:
+    """Each file loads: a rotation would turn the bone beside, a leg would be longer, or the left one point up."""
+    sound = declared_constants()
+    assert list(constant_problems(sound)) == []
+    assert pointer in [problem.pointer for problem in constant_problems(sound | {name: value})]

@@ -44,7 +44,7 @@ class Graph:
         """x Wᵀ + b."""
         return self.add("Gemm", x, self.weight(rows, width), self.weight(rows, scale=0.3, around=around), transB=1)
 
-    def save(self, path: Path, y: str, width: int) -> Path:
+    def save(self, path: Path, y: str, width: int, opset: int = 18) -> Path:
         """Write the model."""
         self.add("Identity", y, outputs=["y"])
         ends = [
@@ -53,7 +53,7 @@ class Graph:
         ]
         weights = [numpy_helper.from_array(values, name) for name, values in self.weights.items()]
         graph = helper.make_graph(self.nodes, "model", *ends, weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
         onnx.checker.check_model(model)
         onnx.save(model, path)
         return path

@@ -321,6 +321,8 @@ def test_a_broken_archive_is_refused_in_one_line(
         ('{"y_out": [[1, 2]], "y_out": [[1, 2]]}', "twice"),
         ("[[1, 2], [3, 4]]", "--as"),
         ('[{"y_out": [1]}, {"y_uot": [1]}]', "frame 2"),
+        ('[{"y_out": [1]}, [1]]', "an entry like the first one"),
+        ('{"y_out": [[1, [2]]]}', "as many numbers in each row"),
     ],
 )
 def test_broken_json_rows_are_refused_in_one_line(
@@ -331,6 +333,42 @@ def test_broken_json_rows_are_refused_in_one_line(
     answer = command("explain", tmp_path / "rows.json", *bundle)
     assert answer.status == 2
     assert answer.err.count("\n") == 1
+    assert said in answer.err
+
+
+def test_empty_lines_hold_no_frame(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+) -> None:
+    """A logger that ends its file with empty lines or empty rows has not lost a frame."""
+    spaced = lines(tmp_path / "spaced.jsonl", stages)
+    spaced.write_text(spaced.read_text(encoding="utf-8").replace("\n", "\n\n"), encoding="utf-8")
+    ended = table(tmp_path / "ended.csv", stages)
+    with ended.open("a", encoding="utf-8") as file:
+        file.write("\n" + "," * 3 + "\n\n")
+    for file_ in (spaced, ended):
+        answer = command("diff", recorded, file_, *bundle, "--stage", "y_out")
+        assert answer.status == 0, answer.out + answer.err
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"y_out": None, "y_out[3]": np.zeros(FRAMES)}, "y_out a second time"),
+        (
+            {f"y_out.{place}": np.zeros(FRAMES) for place in range(276)} | {"y_out[3]": np.zeros(FRAMES)},
+            "same number as",
+        ),
+    ],
+    ids=["array and column", "column twice"],
+)
+def test_a_number_that_stands_twice_is_refused(
+    command: Command, bundle: tuple[str, ...], stages: Stages, tmp_path: Path, arrays: dict[str, Any], said: str
+) -> None:
+    """Two columns for one number differ sooner or later; whichever is read, the other one is what the engine used."""
+    held = {name: np.array(stages[name]) if rows is None else rows for name, rows in arrays.items()}
+    np.savez(tmp_path / "run.npz", **held)
+    answer = command("explain", tmp_path / "run.npz", *bundle)
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert said in answer.err
 
 
@@ -422,6 +460,45 @@ def test_compressed_lines_without_a_header_are_read(
     packed = tmp_path / "run.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert command("diff", recorded, packed, *bundle, "--stage", "y_out").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bare.csv", "--as", "y_uot"), "'y_uot', expected some of"),
+        (("run.trace.jsonl", "--as", "y_out"), "a file whose numbers have no names"),
+        (("bare.csv", "--as", "y_out", "-o", "out.xlsx"), "a name ending in"),
+    ],
+)
+def test_words_that_do_not_fit_the_file_are_refused(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path,
+    words: tuple[str, ...], said: str,
+) -> None:  # fmt: skip
+    """A misspelt stage must not leave numbers of which nobody knows what they are."""
+    with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(stages["y_out"])
+    source = recorded if words[0].startswith("run") else tmp_path / words[0]
+    answer = command("convert", source, *bundle, "-o", tmp_path / "out.trace.jsonl", *words[1:])
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert said in answer.err
+
+
+def test_what_a_conversion_cannot_know_is_said(
+    command: Command, bundle: tuple[str, ...], recorded: Path, stages: Stages, tmp_path: Path
+) -> None:
+    """A converted file looks as sound as any other: that it was cut, or printed with six decimals, is only known here."""
+    names = [f"y_out[{place}]" for place in range(6 * BONES_OF_Y_OUT)]
+    with (tmp_path / "six.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerow(names)
+        csv.writer(file).writerows([[f"{value:.6f}" for value in row] for row in stages["y_out"]])
+    six = command("convert", tmp_path / "six.csv", *bundle, "-o", tmp_path / "six.trace.jsonl")
+    assert six.status == 0
+    assert "nothing says who drove the run" in six.out + six.err
+    assert "6 decimals" in six.out + six.err
+    cut = tmp_path / "cut.trace.jsonl"
+    cut.write_bytes(recorded.read_bytes()[:-100])
+    answer = command("convert", cut, "-o", tmp_path / "whole.trace.bin")
+    assert "the recording is incomplete" in answer.out + answer.err
 
 
 @refused("`--mode` that contradicts the recording", "exit 2")

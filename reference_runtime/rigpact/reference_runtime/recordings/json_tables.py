@@ -15,6 +15,7 @@ from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, is_number, stacked, stacked_rows, to_number
 from rigpact.reference_runtime.recordings.text import decoded
+from rigpact.reference_runtime.recordings.trace_model import FORMAT
 
 SAID = ("fps", "mode", "clip")
 """What a file may say of the whole recording, beside its columns."""
@@ -51,7 +52,7 @@ def _first(value: Any) -> Any:
 
 
 def read_json_lines_table(path: Path) -> Table:
-    """One row a line; a last line that was cut off is passed over, and said."""
+    """One row a line after a trace's header, if there is one; a last line that was cut off is passed over, and said."""
     rows: list[dict[str, Any]] = []
     said: dict[str, Any] = {}
     truncation = None
@@ -66,7 +67,8 @@ def read_json_lines_table(path: Path) -> Table:
                 raise
             break
         said = said or _said_of(entry)
-        rows.append(_row(entry, f"{path}:{line}"))
+        if rows or not isinstance(entry, dict) or entry.get("format") != FORMAT:
+            rows.append(_row(entry, f"{path}:{line}"))
     return Table(stacked_rows(rows, path), said, is_text=True, truncation=truncation)
 
 

@@ -296,8 +296,6 @@ def _clock(
     if len(set(lengths.values())) > 1:
         raise UnusableInput(path, f"{lengths} rows", "as many rows of each vector")
     count = next(iter(lengths.values()))
-    if not count:
-        raise UnusableInput(path, "no frames", "at least one")
     frame = next((columns[name] for name in _FRAME if name in columns and columns[name].shape == (count,)), None)
     numbers = np.arange(count) if frame is None else _whole(frame)
     if frame is not None and (np.any(np.diff(numbers) <= 0) or np.any(numbers < 0) or np.any(numbers != frame)):

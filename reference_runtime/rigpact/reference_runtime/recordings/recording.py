@@ -251,8 +251,6 @@ def _decoded_poses(teacher: TeacherFile, contract: Contract) -> FloatArray:
 
 
 def _trace(stages: dict[str, FloatArray], fps: float, path: Path) -> Trace:
-    if not stages:
-        raise UnusableInput(path, "no stage that can be compared", "rows of at least one stage", "give --bundle")
     count = len(next(iter(stages.values())))
     frame = np.arange(count, dtype=np.int64)
     return Trace(TraceHeader(fps=fps, mode="teacher", clip=path.stem, producer=path.name), frame, frame / fps, stages)

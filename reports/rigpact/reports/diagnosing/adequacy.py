@@ -150,11 +150,12 @@ def _smallest_set(clips: Sequence[ClipAdequacy]) -> tuple[str, ...]:
     wanted = frozenset[Choice]().union(*(clip.separated for clip in clips))
     if len(clips) > _EXHAUSTIVE_CLIPS:
         return _greedy_set(clips, wanted)
-    for size in range(len(clips) + 1):
-        for chosen in combinations(clips, size):
-            if frozenset[Choice]().union(*(clip.separated for clip in chosen)) == wanted:
-                return tuple(clip.name for clip in chosen)
-    return tuple(clip.name for clip in clips)
+    return next(
+        tuple(clip.name for clip in chosen)
+        for size in range(len(clips) + 1)
+        for chosen in combinations(clips, size)
+        if frozenset[Choice]().union(*(clip.separated for clip in chosen)) == wanted
+    )
 
 
 def _greedy_set(clips: Sequence[ClipAdequacy], wanted: frozenset[Choice]) -> tuple[str, ...]:

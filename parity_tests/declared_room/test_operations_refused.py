@@ -1,0 +1,73 @@
+"""Operations of a declaration that fit no numbers: each is refused at its place, before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
+Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
+LEGS = '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n'
+KP = '[numbers]\nkp = { names = ["hip_l", "knee"], value = [1, 2] }\n'
+J = '{ name = "j", names = "legs" }'
+REFUSED: dict[str, tuple[str, str, str, str, str]] = {
+    # name: (given, the stage's keys, more, place, what the answer says)
+    "vectors of four numbers": (f"{Q}, {P}", 'operation = "rotate", of = ["q", "p"]', "", "/of", "vectors, 3 each"),
+    "a vector of two": (Q, 'operation = "rotate", of = "q", vector = [0, 1]', "", "/vector", "2 numbers"),
+    "a factor of nothing": (W, 'operation = "affine", of = "w"', "", "/scale", "scale, and offset or subtract"),
+    "both constants": (W, 'operation = "affine", of = "w", scale = 2, offset = 1, subtract = 1', "", "/scale", "or subtract"),
+    "a mixture of widths": (f"{W}, {P}", 'operation = "blend", of = ["w", "p"], weights = [1, 1]', "", "/of", "one width"),
+    "lengths of halves": (P, 'operation = "norm", of = "p"', "", "/of", "vectors of 3"),
+    "a function that is not said": (W, 'operation = "squash", of = "w"', "", "/function", "one of"),
+    "a function that nobody knows": (W, 'operation = "squash", of = "w", function = "tan"', "", "/function", "one of"),
+    "a state and a rate of two widths": (f"{W}, {P}", 'operation = "integrate", of = ["p", "w"]', "", "/of", ""),
+    "a turn of two quaternions": (
+        f'{{ name = "q", kind = "quaternion_wxyz" }}, {P}', 'operation = "integrate_rotation", of = ["q", "p"]', "",
+        "/of", "as many angular velocities",
+    ),
+    "half a frame": (W, 'operation = "shift", of = "w", frames = 0.5', "", "/frames", "a whole number of frames"),
+    "a frame in words": (W, 'operation = "shift", of = "w", frames = true', "", "/frames", "a whole number of frames"),
+    "no rotation": (W, 'operation = "convert", of = "w", to = "quaternion_wxyz"', "", "/of", "one kind of"),
+    "points of four numbers": (f"{P}, {W}, {Q}", 'operation = "relative", of = ["p", "w", "q"]', "", "/of", "points, 3 each"),
+    "a number for a quaternion's field": (Q, 'operation = "constant", of = "q", value = 1', "", "/of", "fields of one number"),
+    "no number for a name": (
+        J, 'operation = "constant", of = "j", value = "kp"', f"{LEGS}{KP}", "/value", "no number for hip_r",
+    ),
+    "readings that are no table": (
+        J, 'operation = "select", of = "j", take = "legs", wrong = ["hip_l"]', LEGS, "/wrong", "lists of names",
+    ),
+    "a reading that is shorter": (
+        J, 'operation = "select", of = "j", take = "legs", wrong = { short = ["hip_l"] }', LEGS, "/wrong", "2 names, as take has",
+    ),
+    "parts of other lengths, interleaved": (
+        f'{J}, {{ name = "one", names = ["a"] }}', 'operation = "concatenate", of = ["j", "one"], layout = "interleaved"', LEGS,
+        "/of", "as many fields of each vector",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case: str, tmp_path: Path, command: Command) -> None:
+    """Numbers that are cut or repeated until they fit make a contract that no engine can follow."""
+    given, stage, more, place, says = REFUSED[case]
+    path = tmp_path / "contract.toml"
+    path.write_text(f'{HEAD}given = [{given}]\nstages = [{{ name = "result", {stage} }}]\n{more}', encoding="utf-8")
+    answer = command("check", path, "--format", "json")
+    errors = [each for each in json.loads(answer.out)["findings"] if each["severity"] == "error"]
+    assert answer.status == 1
+    assert [(each["pointer"], says in each["message"]) for each in errors] == [(f"/stages/0{place}", True)], errors
+
+
+def test_a_rate_needs_frames_a_second(tmp_path: Path, command: Command) -> None:
+    """A difference a second of frames without a length would be off by whatever rate somebody assumes."""
+    path = tmp_path / "contract.toml"
+    stage = 'stages = [{ name = "result", operation = "difference", of = "w", rate = "per_second" }]'
+    path.write_text(f"{HEAD}given = [{W}]\n{stage}".replace("fps = 50\n", ""), encoding="utf-8")
+    answer = command("check", path, "--format", "json")
+    assert answer.status == 1
+    assert "fps at the top of the file" in answer.out

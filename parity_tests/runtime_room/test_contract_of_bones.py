@@ -1,0 +1,61 @@
+"""The contract of some bones: what it holds, and where it cannot be taken from a whole one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.some_bones import columns_of_bones, contract_of_bones
+
+from . import tiny_character as tiny
+
+
+def test_the_columns_are_those_of_the_bones_that_are_named(tmp_path: Path) -> None:
+    """A recording of two legs that is read as pelvis and left leg shows a broken character."""
+    whole = tiny.contract(tmp_path, tiny.bundle(auxiliary=False))
+    some = contract_of_bones(whole, (2, 1))
+    legs = [*range(12, 18), *range(6, 12)]
+    assert some.bone_names == ("thigh_r", "thigh_l")
+    assert columns_of_bones(some, "y_out").tolist() == legs
+    state = [*range(6), *(6 + channel for channel in legs), 30, 31, 32, 27, 28, 29]
+    assert columns_of_bones(some, "x_raw").tolist() == state
+    np.testing.assert_array_equal(some.state_statistics.mean, whole.state_statistics.mean[state])
+    # a bundle without statistics of its own for the auxiliary inputs has none for some bones either
+    assert (some.pose_history, some.angular_velocity) == (None, None)
+    with pytest.raises(ValueError, match="all bones"):
+        columns_of_bones(whole, "y_out")
+
+
+def with_slice(name: str, **place: int) -> dict[str, Any]:
+    document = tiny.bundle(auxiliary=False)
+    document["meta"]["state_layout"][name] |= place
+    return document
+
+
+def test_slices_that_share_numbers_have_no_bones_of_their_own(tmp_path: Path) -> None:
+    """Bones cut out of one slice would move the numbers of another."""
+    whole = tiny.contract(tmp_path, with_slice("RootVelocity", start=2))
+    with pytest.raises(UnusableInput, match="slices that overlap"):
+        contract_of_bones(whole, (0,))
+
+
+def test_a_slice_of_other_bones_cannot_be_cut(tmp_path: Path) -> None:
+    """Velocities of two bones beside rotations of three: which two is not said."""
+    whole = tiny.contract(
+        tmp_path, with_slice("BoneAngularVelocities", start=27, size=6) | {"tanh_scales_angvel": [4.0] * 6}
+    )
+    with pytest.raises(UnusableInput, match="2 bones in BoneAngularVelocities, expected 3"):
+        contract_of_bones(whole, (0,))
+
+
+def test_an_order_of_published_bones_is_kept_within_the_recorded_ones(tmp_path: Path) -> None:
+    """An engine that publishes the legs in each other's places does so when only the legs are recorded."""
+    whole = tiny.contract(tmp_path, bone_order="0,2,1")
+    assert contract_of_bones(whole, (1, 2)).conventions.bone_order == (1, 0)
+    assert contract_of_bones(whole, (0,)).conventions.bone_order == (0,)
+    with pytest.raises(UnusableInput, match="in each other's places with others"):
+        contract_of_bones(whole, (0, 1))
