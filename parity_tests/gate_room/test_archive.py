@@ -343,7 +343,8 @@ def test_an_archive_of_another_version_is_still_read(kept: Any, tmp_path: Path) 
 
     path = altered(edited_json("manifest.json", older))(kept[2] / "kept.rigpact.zip", tmp_path / "old.rigpact.zip")
     severity = edited_json("measured.json", lambda each: each["parts"][2]["findings"][0].update(severity="warning"))
-    assert read_archive(altered(severity)(path, tmp_path / "older.rigpact.zip")).rigpact == "0.0.1"
+    found = read_archive(altered(severity)(path, tmp_path / "older.rigpact.zip"))
+    assert codes(found.report) == codes(read_archive(kept[2] / "kept.rigpact.zip").report) != set()
 
 
 def test_progress_between_archives_is_told_in_words(kept: Any, tmp_path: Path) -> None:
