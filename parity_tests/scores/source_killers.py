@@ -11,7 +11,10 @@ _FILES = "contract/rigpact/contract/files"
 _COMPARING = "reports/rigpact/reports/comparing"
 _LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
 _TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
-_BOUNDS = ("runtime_room/test_tolerances.py", "diagnosis_room/test_partial_traces.py")
+_BOUNDS = (
+    "runtime_room/test_bounds_by_hand.py", "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_tolerances.py",
+    "diagnosis_room/test_partial_traces.py",
+)  # fmt: skip
 _COMPARED = (
     "reports_room/test_comparison_rules.py", "reports_room/test_diff.py", "trust_room/test_answers_compared.py",
     "trust_room/test_lost_axes.py", "reports_room/test_long_comparisons.py",
