@@ -57,7 +57,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/json_tables.py": _TABLES,
     f"{_RECORDINGS}/named_columns.py": (*_TABLES, "declared_room/test_importing_real_files.py"),
     f"{_RECORDINGS}/number_rows.py": _TABLES,
-    f"{_RECORDINGS}/precision.py": ("trust_room/test_written_numbers.py",),
+    f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
     f"{_RECORDINGS}/recorded_bones.py": ("diagnosis_room/test_some_bones.py", "reports_room/test_some_bones.py"),
     f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES),
