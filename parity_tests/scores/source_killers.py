@@ -11,7 +11,10 @@ _FILES = "contract/rigpact/contract/files"
 _COMPARING = "reports/rigpact/reports/comparing"
 _LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
 _TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
-_BOUNDS = ("runtime_room/test_tolerances.py", "diagnosis_room/test_partial_traces.py")
+_BOUNDS = (
+    "runtime_room/test_bounds_by_hand.py", "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_tolerances.py",
+    "diagnosis_room/test_partial_traces.py",
+)  # fmt: skip
 _COMPARED = (
     "reports_room/test_comparison_rules.py", "reports_room/test_diff.py", "trust_room/test_answers_compared.py",
     "trust_room/test_lost_axes.py", "reports_room/test_long_comparisons.py",
@@ -54,7 +57,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/json_tables.py": _TABLES,
     f"{_RECORDINGS}/named_columns.py": (*_TABLES, "declared_room/test_importing_real_files.py"),
     f"{_RECORDINGS}/number_rows.py": _TABLES,
-    f"{_RECORDINGS}/precision.py": ("trust_room/test_written_numbers.py",),
+    f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
     f"{_RECORDINGS}/recorded_bones.py": ("diagnosis_room/test_some_bones.py", "reports_room/test_some_bones.py"),
     f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES),

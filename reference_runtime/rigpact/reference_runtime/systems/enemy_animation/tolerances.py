@@ -64,7 +64,7 @@ def stage_tolerances(
 def answer(frames: Any, rows: FloatArray, _bounds: Bounds) -> FloatArray:
     """Same weights and inputs, another summation order: inner products are as long as all inputs together."""
     contract = frames.contract
-    largest = np.abs(rows, dtype=np.float64).max(axis=-1, keepdims=True)
+    largest = np.abs(rows, dtype=np.float64).max(axis=1, keepdims=True)
     return np.asarray(np.broadcast_to(gamma(_network_depth(contract)) * largest, rows.shape))
 
 
@@ -104,7 +104,7 @@ def _network_unseen(contract: Contract, value: FloatArray, place: slice) -> Floa
     own = contract.output_statistics
     std, mean = np.abs(own.std[place], dtype=np.float64), own.mean[place].astype(np.float64)
     z = np.abs(value - mean) / np.maximum(std, STD_FLOOR)
-    return np.asarray(gamma(_network_depth(contract)) * z.max(axis=-1, keepdims=True) * std)
+    return np.asarray(gamma(_network_depth(contract)) * z.max(axis=1, keepdims=True) * std)
 
 
 def _network_depth(contract: Contract) -> int:
@@ -128,7 +128,7 @@ def _spare_axes(frames: Any, codec: Rot6d, *, keeps: bool) -> FloatArray:
 
 def _spread(per_bone: FloatArray) -> FloatArray:
     """(T, B, 1) to (T, 6·B)."""
-    return np.repeat(per_bone, 6, axis=-1).reshape(len(per_bone), -1)
+    return np.repeat(per_bone, 6, axis=2).reshape(len(per_bone), -1)
 
 
 def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
@@ -182,7 +182,7 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     if "y_out" not in bounds:
         return np.full(rows.shape, gamma(_QUATERNION) + gamma(_COMPOSE))
     turned = rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
-    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=-1).reshape(rows.shape)
+    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=2).reshape(rows.shape)
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
@@ -208,7 +208,7 @@ def _add_derived_motion(frames: Any, rows: FloatArray, bound: FloatArray) -> Non
     poses = (frames["x_raw"][..., place], 0.0), (rows[..., place], bound[..., place])
     turned = sum(rotation_errors(codec, gram_schmidt_bound(codec, pose, error, spare)) for pose, error in poses)
     error = fps * (turned + gamma(_COMPOSE) + gamma(_QUATERNION))
-    bound[..., contract.state[ANGULAR_VELOCITIES].range] += np.repeat(error, 3, axis=-1).reshape(len(rows), -1)
+    bound[..., contract.state[ANGULAR_VELOCITIES].range] += np.repeat(error, 3, axis=2).reshape(len(rows), -1)
     if ROOT_POSITION in contract.state:
         root, velocity = contract.state[ROOT_POSITION].start, bound[..., contract.state[ROOT_VELOCITY].range]
         before = gamma(AFFINE) * np.abs(frames["x_raw"][..., root : root + 2], dtype=np.float64)

@@ -1,0 +1,364 @@
+"""The bounds of the network's answer and of all that follows from it, worked out again by hand; of axes that are lost, too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rigpact.contract.statistics import Statistics, frozen_float32
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import Replacement, gram_schmidt_bound, rotation_errors
+from rigpact.reference_runtime.recordings.precision import Precision
+from rigpact.reference_runtime.systems.enemy_animation.tolerances import (
+    pose_tolerance_without_contract,
+    stage_tolerances,
+)
+
+from . import tiny_character as tiny
+from .bounds_by_hand import DEPTH, IDENTITY, SPIN, angle, axes_bound, bound_of, close, g, with_scores
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The tiny character, loaded once."""
+    return tiny.contract(tmp_path_factory.mktemp("bounds"))
+
+
+def test_bound_of_an_answer_is_that_of_its_longest_sum(plain):
+    """Another order of summation may move an answer by its largest number times all inputs, not more."""
+    rows = np.array([np.linspace(-2.0, 1.0, 18), np.linspace(0.0, 0.5, 18)])
+    close(bound_of(plain, "y_norm", y_norm=rows), [[g(DEPTH) * 2.0] * 18, [g(DEPTH) * 0.5] * 18])
+
+
+@pytest.mark.parametrize("std", [0.25, -0.25])
+def test_bound_of_a_denormalised_answer(plain, std):
+    """Four roundings of the value and of the mean, and the answer's own bound times the deviation."""
+    contract = with_scores(plain, std, -0.5, 1.0)
+    value = np.linspace(-1.0, 0.75, 18)[None].astype(np.float32).repeat(2, axis=0)
+    value[1] = -0.5
+    own = g(4) * (np.abs(value, dtype=np.float64) + 0.5)
+    known = bound_of(contract, "y_raw", y_norm=np.full((2, 18), 3.0), y_raw=value)
+    close(known, own + g(DEPTH) * 3.0 * 0.25)
+    # where the answer is not known, the value itself tells its largest z: (0.75 + 0.5) / 0.25, and 0
+    close(bound_of(contract, "y_raw", y_raw=value), own + np.array([[g(DEPTH) * 5.0 * 0.25], [0.0]]))
+
+
+def test_channels_without_spread_tell_no_zscore(plain):
+    """Divided by a deviation of 0, one constant channel would hide all others."""
+    contract = with_scores(plain, 0.25, -0.5, 1.0)
+    std = np.full(18, 0.25)
+    std[7] = 0.0
+    contract = replace(contract, output_statistics=Statistics(contract.output_statistics.mean, frozen_float32(std)))
+    value = np.full((1, 18), 0.25)
+    value[0, 7] = -0.5
+    found = bound_of(contract, "y_raw", y_raw=value)[0]
+    close(found[0], g(4) * 0.75 + g(DEPTH) * 3.0 * 0.25)
+    close(found[7], g(4) * 1.0)
+    value[0, 7] += 2e-6  # two of the smallest deviation
+    moved = (float(np.float32(value[0, 7])) + 0.5) / 1e-6
+    assert 1.9 < moved < 2.1
+    value[0, 7] += 8e-6
+    moved = (float(np.float32(value[0, 7])) + 0.5) / 1e-6
+    close(bound_of(contract, "y_raw", y_raw=value)[0, 0], g(4) * 0.75 + g(DEPTH) * moved * 0.25)
+
+
+SIX = (0.0, 0.5, 0.0, 3.0, 1.0, 0.0)
+"""Axes of lengths ½ and √10; three units of the second are across the first."""
+
+
+def absolute(plain):
+    return with_scores(plain, 0.25, -0.5, 1.0).with_conventions({"output_mode": "absolute"})
+
+
+def test_bound_of_a_turn_is_that_of_gram_schmidt(plain):
+    """The shorter an axis, or its part across the other, the less is known of its direction."""
+    contract = absolute(plain).with_conventions({"output_mode": "delta"})
+    y_norm = np.full((1, 18), 2.0)
+    found = bound_of(contract, "delta6d", y_norm=y_norm, y_raw=[SIX * 3], delta6d=[IDENTITY])[0]
+    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in SIX]
+    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
+    close(found, [*[first] * 3, *[second] * 3] * 3)
+    residual = contract.with_conventions({"output_mode": "residual"})
+    less = np.subtract(SIX, IDENTITY[:6]).tolist()
+    found = bound_of(residual, "delta6d", y_norm=y_norm, y_raw=[less * 3], delta6d=[IDENTITY])[0]
+    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in less]
+    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
+    close(found, [*[first] * 3, *[second] * 3] * 3)
+
+
+def test_bound_of_a_turn_alone_is_that_of_a_copy(plain):
+    """Where only the turn is recorded, two roundings of each of its axes."""
+    first, second = axes_bound(1.0, 1.0, 1.0, g(2), g(2))
+    close(bound_of(plain, "delta6d", delta6d=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
+
+
+def test_bounds_from_a_turn_to_its_quaternion(plain):
+    """32 roundings of a product, 24 of Gram–Schmidt, 24 of a quaternion of half the angle: the bound of what is seen."""
+    known = {
+        "delta6d": [IDENTITY] * 2,
+        "next6d": [IDENTITY] * 2,
+        "y_out": [IDENTITY] * 2,
+        "quat": [[0, 0, 0, 1] * 3] * 2,
+    }
+    stages = {name: np.array(rows, np.float32) for name, rows in known.items()}
+    moved = np.array([[0.0, 1e-3, 2e-3], [3e-3, 4e-3, 5e-3]])  # what each bone of both frames is off already
+    found = stage_tolerances(plain, stages, entering={"delta6d": np.repeat(moved, 6, axis=1)})
+    first, second = axes_bound(1.0, 1.0, 1.0, g(2), g(2))
+    composed = np.vectorize(lambda off: angle(first + off, second + off) + g(32))(moved)
+    published = composed + g(24)
+    close(found["next6d"], np.repeat(composed, 6, axis=1))
+    close(found["y_out"], np.repeat(published, 6, axis=1))
+    close(found["quat"], np.repeat(g(24) + 0.5 * math.sqrt(2.0) * published, 4, axis=1))
+    close(bound_of(plain, "quat", quat=known["quat"]), [[g(24) + g(32)] * 12] * 2)
+
+
+def test_bounds_of_a_composed_pose_alone_are_those_of_the_answer_that_it_shows(plain):
+    """Without the turn, the pose itself tells the largest z of the answer, and so its bound."""
+    contract = with_scores(plain, 0.25, -0.5, 1.0)
+    unseen = g(DEPTH) * (1.5 / 0.25) * 0.25 + g(32)
+    each = math.sqrt(3.0) * unseen
+    first, second = axes_bound(1.0, 1.0, 1.0, each, each)
+    close(bound_of(contract, "next6d", next6d=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
+    close(bound_of(contract, "y_out", y_out=[IDENTITY]), [[*[first] * 3, *[second] * 3] * 3])
+
+
+def test_bounds_of_an_absolute_pose(plain):
+    """A pose that the network gives whole: the copy has the answer's bound, what is published that of Gram–Schmidt."""
+    contract = absolute(plain)
+    close(bound_of(contract, "next6d", next6d=[SIX * 3]), [[g(2) * abs(v) for v in SIX * 3]])
+    known = {"y_norm": np.full((1, 18), 2.0), "y_raw": [SIX * 3], "next6d": [SIX * 3], "y_out": [IDENTITY]}
+    error = [g(4) * (abs(v) + 0.5) + g(DEPTH) * 2.0 * 0.25 for v in SIX]
+    close(bound_of(contract, "next6d", **known), [error * 3])
+    first, second = axes_bound(0.5, math.sqrt(10), 3.0, math.hypot(*error[:3]), math.hypot(*error[3:]))
+    close(bound_of(contract, "y_out", **known), [[*[first] * 3, *[second] * 3] * 3])
+    copied = math.hypot(*(g(2) * abs(v) for v in SIX[:3])), math.hypot(*(g(2) * abs(v) for v in SIX[3:]))
+    first, second = axes_bound(0.5, math.sqrt(10), 3.0, *copied)
+    found = bound_of(contract, "y_out", next6d=[SIX * 3], y_out=[IDENTITY])
+    close(found, [[*[first] * 3, *[second] * 3] * 3])
+
+
+VELOCITY = slice(18, 20)
+
+
+@pytest.mark.parametrize("feature", [0.99, -0.99])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_bound_of_a_velocity_that_is_undone_is_that_of_both_ends(tmp_path, feature, is_known):
+    """atanh is steep near 1: a sprint is known fifty times less well than the number that the network gives for it."""
+    mean, std, scales = 0.5, 0.25, (1.5, 0.7)
+    document = tiny.bundle(output={"BoneRotations6D": 18, "RootVelocity": 2}, MuY=[mean] * 20, StdY=[std] * 20)
+    contract = tiny.contract(tmp_path, document)
+    y_raw, y_norm = np.zeros((1, 20)), np.zeros((1, 20))
+    y_raw[0, :18], y_norm[0, :18] = mean, 0.0
+    y_raw[0, VELOCITY], y_norm[0, VELOCITY] = np.multiply(scales, math.atanh(feature)), (feature - mean) / std
+    stages = {"y_norm": y_norm, "y_raw": y_raw} if is_known else {"y_raw": y_raw}
+    found = bound_of(contract, "y_raw", **stages)[0, VELOCITY]
+    shown = y_norm if is_known else (y_raw - mean) / std
+    moved = g(4) * (1.0 + mean) + g(DEPTH) * np.abs(shown).max() * std
+    ends = [abs(math.atanh(feature + sign * moved) - math.atanh(feature)) for sign in (-1.0, 1.0)]
+    expected = [scale * max(ends) + g(8) * scale * abs(math.atanh(feature)) for scale in scales]
+    np.testing.assert_allclose(found, expected, rtol=5e-3)
+    # what the ordinary formula gives is not enough there, and is what a slice of rotations has
+    ordinary = bound_of(contract, "y_raw", **stages)[0, :18]
+    np.testing.assert_allclose(ordinary, moved - g(4) * (1.0 + mean) + g(4) * 2.0 * mean + g(8) * mean, rtol=0.1)
+
+
+def test_bound_of_what_is_published_beside_the_pose_is_that_of_the_answer(tmp_path):
+    """A velocity is copied: four roundings of it, or what the answer's own bound is."""
+    document = tiny.bundle(output={"BoneRotations6D": 18, "RootVelocity": 2})
+    contract = tiny.contract(tmp_path, document)
+    rows = [[*IDENTITY, 0.5, 3.0]]
+    close(bound_of(contract, "y_out", y_out=rows)[0, VELOCITY], [g(4) * 0.5, g(4) * 3.0])
+    known = bound_of(contract, "y_raw", y_raw=rows)[0, VELOCITY]
+    assert (known > g(4) * 3.0).all()
+    close(bound_of(contract, "y_out", y_raw=rows, y_out=rows)[0, VELOCITY], known)
+
+
+class Free(KnownFrames):
+    """Frames of a run that feeds itself."""
+
+    mode, fps = "free", 30.0
+
+
+def test_bound_of_what_a_run_writes_back_with_derived_motion(plain):
+    """Velocities of two poses, thirty a second; a root that moved by its velocity: each with both poses' bounds."""
+    contract = plain.with_conventions({"writeback": "all"})
+    before, after = np.zeros((1, 33), np.float32), np.zeros((1, 33), np.float32)
+    before[0, :2], after[0, :3], after[0, 3:5], after[0, SPIN] = (8.0, -4.0), (2.0, 1.0, 0.5), (-3.0, 6.0), 7.0
+    before[0, 6:24] = after[0, 6:24] = IDENTITY
+    off = 1e-3
+    stage = contract.system.graph["x_raw_next"]
+    bounds = {"y_out": np.full((1, 18), off)}
+    found = stage.bound(Free(contract, {"x_raw": before}), after, bounds)[0]
+    close(found[6:24], [off] * 18)
+    turn = angle(*axes_bound(1.0, 1.0, 1.0, 0.0, 0.0)) + angle(*axes_bound(1.0, 1.0, 1.0, *[off * math.sqrt(3.0)] * 2))
+    close(found[SPIN], [g(4) * 7.0 + 30.0 * (turn + g(32) + g(24))] * 9)
+    close(found[3:5], [g(4) * 3.0, g(4) * 6.0])
+    close(found[:3], [g(4) * (2.0 + 8.0 + 3.0 / 30.0), g(4) * (1.0 + 4.0 + 6.0 / 30.0), g(4) * 0.5])
+    driven = stage.bound(KnownFrames(contract, {"x_raw": before}), after, bounds)[0]
+    raw = bound_of(contract, "x_raw", x_raw=after)[0]
+    close(driven, [*raw[:6], *[off] * 18, *raw[24:]])
+
+
+def test_bound_of_a_pose_without_a_contract_assumes_a_long_sum():
+    """Two recordings without a bundle: 2048 inputs, a product and Gram–Schmidt."""
+    close(pose_tolerance_without_contract(np.zeros((2, 18), np.float32)), np.full((2, 18), g(2048) + g(32) + g(24)))
+
+
+# --- axes that are lost -----------------------------------------------------------------------------------------------
+
+X, Y, Z = np.eye(3)
+THRESHOLD = 1e-4
+"""An axis shorter than this is replaced."""
+SLACK = THRESHOLD * g(24)
+"""How near to the threshold two correct sides may decide differently."""
+
+
+def bound_of_axes(plain, a, b, off=0.0, *, policy="canonical", spare=(X, Z)):
+    """The bounds of both axes, where the input is off by a Euclidean length."""
+    codec = Rot6d(plain.with_conventions({"degenerate_axis": policy}).conventions)
+    instead = Replacement(codec.reproject_guard, lambda: np.concatenate(spare))
+    found = gram_schmidt_bound(codec, np.concatenate((a, b))[None].astype(np.float64), float(off), instead)[0]
+    assert found[0] == found[1] == found[2]
+    assert found[3] == found[4] == found[5]
+    return found[0], found[3]
+
+
+def test_axes_that_are_kept_or_replaced_on_both_sides_have_a_bound(plain):
+    """The first axis is replaced exactly; the second by what is left of the given one across the first."""
+    close(bound_of_axes(plain, 0.0 * X, 2.0 * Z, 1e-5), [g(24), g(24) + (1e-5 + 2.0 * g(24)) / 2.0])
+    first = g(24) + 1e-5
+    found = bound_of_axes(plain, X, 5e-5 * Z, 1e-5, spare=(X, 0.6 * X + 0.8 * Z))
+    close(found, [first, g(24) + first / 0.8])
+    close(bound_of_axes(plain, 0.0 * X, 5e-5 * Z, spare=(X, 0.6 * X + 0.8 * Z)), [g(24), g(24) + g(24) / 0.8])
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-6])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_an_axis_near_the_threshold_is_not_judged_and_one_beside_it_is(plain, off, side):
+    """Too wide a zone waves through a limb that jumped; too narrow a zone blames an engine that rounded."""
+    inside, outside = (THRESHOLD + side * (SLACK + off) * part for part in (0.99, 1.01))
+    assert np.isposinf(bound_of_axes(plain, inside * X, Z, off)).all()
+    first = g(24) + (off / outside if side > 0 else 0.0)
+    close(bound_of_axes(plain, outside * X, Z, off), [first, g(24) + off + first])
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_second_axis_near_the_threshold_is_not_judged_and_one_beside_it_is(plain, side):
+    """What is left of it across the first decides, and the first axis's own error moves that."""
+    first = g(24) + 1e-6
+    for part, is_judged in ((0.99, False), (1.01, True)):
+        size = THRESHOLD
+        for _ in range(5):  # the zone's width depends on the length itself
+            size = THRESHOLD + side * part * (SLACK + 1e-6 + size * first)
+        found = bound_of_axes(plain, X, size * Z, 1e-6)
+        kept = (1e-6 + size * first) / size
+        close(found[0], first)
+        if is_judged:
+            close(found[1], g(24) + (kept if side > 0 else first))
+        else:
+            assert math.isinf(found[1])
+
+
+def test_a_replacement_that_is_itself_nearly_lost_is_not_judged(plain):
+    """A given axis that lies along the first leaves nothing across it: another one is chosen, and sides may differ."""
+    first = g(24) + 1e-5
+    for part, is_judged in ((0.99, False), (1.01, True)):
+        across = THRESHOLD + first
+        spare = X, math.sqrt(1.0 - (across * part) ** 2) * X + across * part * Z
+        found = bound_of_axes(plain, X, 0.0 * Z, 1e-5, spare=spare)[1]
+        assert math.isfinite(found) is is_judged
+    assert np.isposinf(bound_of_axes(plain, 0.0 * X, Z, spare=(np.full(3, np.nan), Z))).all()
+
+
+def test_without_replacing_short_axes_are_divided_by_the_floor(plain):
+    """The training side divides by 1e-8 at least: below it an axis is no unit vector, and its error grows no further."""
+    found = bound_of_axes(plain, 1e-9 * X, Z, 1e-12, policy="zero")
+    first = g(24) + 1e-12 / 1e-8
+    close(found, [first, g(24) + 1e-12 + first])
+    found = bound_of_axes(plain, X, 1e-9 * Z, 1e-12, policy="zero")
+    first = g(24) + 1e-12
+    close(found, [first, g(24) + (1e-12 + 1e-9 * first) / 1e-8])
+    # a short first axis does not take its whole part from the second
+    found = bound_of_axes(plain, 5e-9 * X, X, policy="zero")
+    close(found, [g(24), g(24) + g(24) / 0.75])
+
+
+def test_an_error_as_wide_as_a_rotation_judges_nothing(plain):
+    """No two entries of rotations differ by more than 2: such a bound is none, and must not count as agreement."""
+    narrow, wide = 2.0 - 1e-3, 2.0 + 1e-3
+    close(bound_of_axes(plain, X, Z, narrow - g(24), policy="zero")[0], narrow)
+    assert math.isinf(bound_of_axes(plain, X, Z, wide - g(24), policy="zero")[0])
+    codec = Rot6d(plain.conventions)
+    for size, expected in ((narrow, narrow), (2.0, math.inf), (wide, math.inf)):
+        found = rotation_errors(codec, np.array([[size, 0, 0, 0, 0, 0, 0, 0, 0, 0, size, 0]]) * math.sqrt(3.0))
+        close(found, [[[expected], [expected]]])
+    close(rotation_errors(codec, np.array([[0.3, 0, 0.4, 0, 1.2, 0]])), [[[1.3 / math.sqrt(3.0)]]])
+
+
+def test_the_axis_of_the_pose_before_replaces_a_lost_one_where_the_convention_says_so(plain):
+    """A replacement that nobody recorded is not known: nothing is judged; the coordinate axes always are."""
+    still = np.zeros((1, 18), np.float32)
+    for policy, is_judged in (("canonical", True), ("previous_frame", False)):
+        contract = absolute(plain).with_conventions({"degenerate_axis": policy})
+        stages = {"next6d": still, "y_out": np.array([IDENTITY], np.float32)}
+        frames = ReplayedFrames(Evidence(np.array([1]), 30.0, "free", stages), contract)
+        stage = contract.system.graph["y_out"]
+        assert np.isfinite(stage.bound(frames, stages["y_out"], {"next6d": still})).all() == is_judged
+
+
+# --- bounds that are measured, and numbers written with few digits ----------------------------------------------------
+
+
+def test_bound_of_a_stage_without_one_is_two_roundings_and_what_moves_it(plain):
+    """Five times an input: its bound counts five times, once, and inputs that are exact count nothing."""
+    stage = Stage("five", plain.system.graph["cond"].layout, needs=("x",), compute=lambda frames: 5.0 * frames["x"])
+    rows = np.array([[1.0, -2.0, 4.0]])
+    frames = KnownFrames(plain, {"x": rows / 5.0})
+    close(stage_bound(stage, frames, rows, {}), g(2) * np.abs(rows))
+    close(stage_bound(stage, frames, rows, {"x": np.zeros((1, 3))}), g(2) * np.abs(rows))
+    moved = np.array([[0.25, 0.0, np.nan]])
+    np.testing.assert_allclose(stage_bound(stage, frames, rows, {"x": moved}), [[5.0 * 0.25, 0, 0]], atol=1e-5)
+    assert stage_bound(replace(stage, is_propagated=True), frames, rows, {"x": moved})[0, 0] < 1e-5
+
+
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0)])
+def test_a_measured_bound_finds_inputs_that_add_up_and_that_cancel(plain, signs):
+    """Both inputs up, or one up and one down: whichever moves the result most counts."""
+    stage = Stage(
+        "two", plain.system.graph["cond"].layout, needs=("x", "y"),
+        compute=lambda frames: signs[0] * frames["x"] + signs[1] * frames["y"],
+    )  # fmt: skip
+    frames = KnownFrames(plain, {"x": np.zeros((4, 3)), "y": np.zeros((4, 3))})
+    found = stage_bound(stage, frames, np.zeros((4, 3)), {"x": np.full((4, 3), 0.5), "y": np.full((4, 3), 0.25)})
+    if signs[1] > 0:
+        close(found, np.full((4, 3), 0.75))
+    else:
+        assert found.max() == pytest.approx(0.75)
+        assert found.min() >= 0.25
+
+
+def test_numbers_of_few_digits_are_allowed_four_times_what_their_last_digit_moves(plain):
+    """The recorder's rounding is no defect; more than four times its effect is one."""
+    contract = with_scores(plain, 8.0, 0.0, 1.0)
+    y_norm = np.array([np.linspace(-1.0, 1.0, 18)], np.float32)
+    y_raw, found = 8.0 * y_norm, []
+    for precision in (None, Precision(decimals=3)):
+        stages = {"y_norm": y_norm, "y_raw": y_raw}
+        frames = ReplayedFrames(Evidence(np.array([0]), 30.0, "free", stages, precision=precision), contract)
+        found.append(replay_bound(frames, "y_raw", y_raw))
+    close(found[0], g(4) * np.abs(y_raw, dtype=np.float64))
+    np.testing.assert_allclose(found[1] - found[0], np.full((1, 18), 4.0 * 8.0 * 0.5e-3), rtol=1e-2)
+
+
+def test_frames_without_numbers_count_from_zero(plain):
+    """A comparison without frame numbers has as many frames as its longest stage."""
+    frames = KnownFrames(plain, {"cond": np.zeros((2, 7)), "contacts": np.zeros((3, 2))})
+    assert frames.frame.tolist() == [0, 1, 2]
+    assert KnownFrames(plain, {}).frame.tolist() == []
+    assert KnownFrames(plain, {}, np.array([7, 8])).frame.tolist() == [7, 8]

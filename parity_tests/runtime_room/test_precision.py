@@ -1,0 +1,130 @@
+"""How finely numbers are written, format by format: half a unit of the last digit or bit, and how many numbers tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings.precision import (
+    Precision,
+    PrecisionCensus,
+    precision_of,
+    words_to_precision,
+)
+
+ULP = 2.0**-24
+"""Half a unit in the last place of a float32."""
+
+
+@pytest.mark.parametrize("digits", range(11))
+def test_the_words_of_a_resolution_are_the_formats_that_recorders_print(digits):
+    """`--resolution "1 decimals"` would wave through a character that is a decimetre off."""
+    for words, known, precision in (
+        (f"{digits} decimals", range(2, 10), Precision(decimals=digits)),
+        (f"{digits} digits", range(3, 9), Precision(significant=digits)),
+    ):
+        if digits in known:
+            assert words_to_precision(words) == precision
+            assert str(precision) == words
+            assert precision.is_coarse is (digits < 6)
+        else:
+            with pytest.raises(UnusableInput):
+                words_to_precision(words)
+
+
+@pytest.mark.parametrize(("name", "step"), [("float16", 2.0**-10), ("bfloat16", 2.0**-7)])
+def test_the_step_of_a_short_float_is_that_of_its_bits(name, step):
+    """A float16 keeps ten bits after the first, a bfloat16 seven."""
+    precision = words_to_precision(name)
+    assert str(precision) == name
+    assert precision.is_coarse
+    # from 1 to 2 one step, from 2 to 4 twice that, below 1 half of it
+    np.testing.assert_array_equal(
+        precision.error(np.array([1.0, -1.5, 2.0, 0.75])), np.array([1, 1, 2, 0.5]) * step / 2
+    )
+    smallest = 2.0**-25 if name == "float16" else 0.0
+    assert precision.error(np.array([0.0])).tolist() == [smallest]
+    tiny = 2.0**-20
+    assert precision.error(np.array([tiny])).tolist() == [max(smallest, 0.5 * step * tiny)]
+
+
+def test_the_error_of_digits_is_half_of_the_last_and_what_reading_rounds():
+    """Too much lets a defect through, too little blames the recorder."""
+    size = np.array([3.0, -250.0, 0.04, 0.0])
+    lost = ULP * np.abs(size)
+    np.testing.assert_allclose(Precision(decimals=4).error(size), 0.5e-4 + lost, rtol=1e-12)
+    np.testing.assert_allclose(Precision(significant=5).error(size), [0.5e-4, 0.5e-2, 0.5e-6, 0.0] + lost, rtol=1e-9)
+
+
+HUNDREDTHS = [number / 100 for number in range(101, 1000) if number % 10]
+
+
+@pytest.mark.parametrize("of_text", [True, False])
+@pytest.mark.parametrize(("count", "is_told"), [(31, False), (32, True)])
+def test_thirty_two_different_numbers_tell_a_format(of_text, count, is_told):
+    """Fewer fit by chance; a constant channel says a thousand times the same."""
+    census = PrecisionCensus()
+    numbers = [*HUNDREDTHS[:count]] * 3 + [-number for number in HUNDREDTHS[:count]] + [0.0, 0.0, np.nan, np.inf]
+    if of_text:
+        census.add_text(numbers)
+    else:
+        census.add(np.array(numbers, np.float32))
+    assert census.precision == (Precision(decimals=2) if is_told else None)
+
+
+@pytest.mark.parametrize(("round_numbers", "is_told"), [(40, True), (41, False)])
+def test_half_of_the_numbers_must_use_the_last_digit(round_numbers, is_told):
+    """Nine of ten do at random: numbers that mostly end in 0 were written with one digit less, or with all."""
+    census = PrecisionCensus()
+    census.add_text([*HUNDREDTHS[:40], *(number / 10 for number in range(11, 11 + round_numbers))])
+    assert census.precision == (Precision(decimals=2) if is_told else None)
+
+
+def test_counts_of_several_rows_are_added_up():
+    """A trace is read line by line: sixteen numbers of each of two lines are thirty-two."""
+    census = PrecisionCensus()
+    census.add_text(HUNDREDTHS[:16])
+    assert census.precision is None
+    census.add_text(HUNDREDTHS[16:32])
+    assert census.precision == Precision(decimals=2)
+    assert census.is_open
+    census.add_text([np.pi])
+    assert census.precision is None
+    assert not census.is_open
+
+
+def test_tenths_are_no_format_that_is_looked_for():
+    """Two decimals of which the last is always 0 say nothing of two decimals."""
+    census = PrecisionCensus()
+    census.add_text([number / 10 for number in range(11, 100)])
+    assert census.precision is None
+
+
+@pytest.mark.parametrize(("middle", "is_told"), [(200.0, True), (300.0, False)])
+def test_numbers_too_large_to_show_their_last_digit_do_not_tell(middle, is_told):
+    """Around 300 a float32's steps are 3e-5: four decimals would be seen in any number."""
+    rows = np.array([[middle + number / 1e4 for number in range(1, 400) if number % 10]], np.float32)
+    assert precision_of({"x": rows}) == (Precision(decimals=4) if is_told else None)
+
+
+def test_bits_that_are_all_zero_tell_the_shorter_format():
+    """A bfloat16 is a float16 with three bits of zero, and must not be taken for one."""
+    eight_bits = np.array([1.0 + number / 128 for number in range(1, 128, 2)], np.float32)
+    assert precision_of({"x": eight_bits[:, None]}) == Precision(bits=8)
+    eleven_bits = np.array([1.0 + number / 1024 for number in range(1, 1024, 8)], np.float32)
+    assert precision_of({"x": eleven_bits[:, None]}) == Precision(bits=11)
+    # the last two bits zero, the third one set: still one of the last three
+    nine_bits = np.array([1.0 + number / 256 for number in range(1, 256, 2)], np.float32)
+    assert precision_of({"x": nine_bits[:, None]}) == Precision(bits=11)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("row", [0, 1364, 1365, 4095, 4096, 5999])
+def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width, row):
+    """A tolerance for printing, given to a recording that needs none, hides what it is compared for."""
+    rows = np.resize(np.array(HUNDREDTHS, np.float32), (6000, width))
+    assert precision_of({"first": rows, "second": rows}) == Precision(decimals=2)
+    odd = rows.copy()
+    odd[row, -1] = np.pi
+    assert precision_of({"first": rows, "second": odd}) is None
