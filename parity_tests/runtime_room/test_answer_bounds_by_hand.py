@@ -146,10 +146,10 @@ def test_bounds_of_an_absolute_pose(plain):
 VELOCITY = slice(18, 20)
 
 
-@pytest.mark.parametrize("feature", [0.99, -0.99])
+@pytest.mark.parametrize("feature", [0.9999, -0.9999])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_bound_of_a_velocity_that_is_undone_is_that_of_both_ends(tmp_path, feature, is_known):
-    """atanh is steep near 1: a sprint is known fifty times less well than the number that the network gives for it."""
+    """atanh is steep near 1: a sprint is known thousands of times less well than the number that the network gives for it."""
     mean, std, scales = 0.5, 0.25, (1.5, 0.7)
     document = tiny.bundle(output={"BoneRotations6D": 18, "RootVelocity": 2}, MuY=[mean] * 20, StdY=[std] * 20)
     contract = tiny.contract(tmp_path, document)
@@ -274,6 +274,29 @@ def test_a_replacement_that_is_itself_nearly_lost_is_not_judged(plain):
         found = bound_of_axes(plain, X, 0.0 * Z, 1e-5, spare=spare)[1]
         assert math.isfinite(found) is is_judged
     assert np.isposinf(bound_of_axes(plain, 0.0 * X, Z, spare=(np.full(3, np.nan), Z))).all()
+    assert np.isposinf(bound_of_axes(plain, 0.0 * X, Z, spare=(np.array([np.nan, 1.0, 0.0]), Z))).all()
+
+
+def test_an_error_as_long_as_the_axis_decides_nothing(plain):
+    """An axis half as long again as the threshold, and off by as much: the other side may have lost it."""
+    assert np.isposinf(bound_of_axes(plain, 1.5e-4 * X, Z, 1e-4)).all()
+    codec = Rot6d(
+        plain.conventions
+    )  # a turn's axis is lost by its components, and the largest is 1/sqrt(3) of the length
+    slanting = (2e-4 + 1.5e-3) / math.sqrt(3.0) * np.ones(3)
+    instead = Replacement(codec.decode_guard, lambda: np.concatenate((X, Z)))
+    assert np.isposinf(gram_schmidt_bound(codec, np.concatenate((slanting, Z))[None], 1e-3, instead)).all()
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_an_axis_of_one_bone_is_judged_whatever_the_others_are(plain, lost):
+    """One bone of forty that lost an axis must not be judged as if nothing were lost."""
+    codec = Rot6d(plain.with_conventions({"degenerate_axis": "canonical"}).conventions)
+    axes = [X, Z]
+    axes[lost] = 0.0 * axes[lost]
+    six = np.concatenate((X, Z, *axes))[None]
+    found = gram_schmidt_bound(codec, six, 0.0, Replacement(codec.reproject_guard, lambda: np.concatenate((X, Z) * 2)))
+    close(found[0, 6:], [*[g(24)] * 3, *[2.0 * g(24)] * 3])
 
 
 def test_without_replacing_short_axes_are_divided_by_the_floor(plain):
@@ -294,6 +317,9 @@ def test_an_error_as_wide_as_a_rotation_judges_nothing(plain):
     narrow, wide = 2.0 - 1e-3, 2.0 + 1e-3
     close(bound_of_axes(plain, X, Z, narrow - g(24), policy="zero")[0], narrow)
     assert math.isinf(bound_of_axes(plain, X, Z, wide - g(24), policy="zero")[0])
+    exact = 2.0 - g(24)
+    assert exact + g(24) == 2.0
+    assert math.isinf(bound_of_axes(plain, X, Z, exact, policy="zero")[0])
     codec = Rot6d(plain.conventions)
     for size, expected in ((narrow, narrow), (2.0, math.inf), (wide, math.inf)):
         found = rotation_errors(codec, np.array([[size, 0, 0, 0, 0, 0, 0, 0, 0, 0, size, 0]]) * math.sqrt(3.0))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rigpact.reference_runtime.graph.bounds import KnownFrames
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny
@@ -108,6 +109,19 @@ def test_bound_of_a_state_includes_what_its_raw_numbers_may_differ(plain):
     assert own < 1e-5  # so that an eighth leads
     close(inherited["x_raw"], given["x_raw"] + 0.125)
     np.testing.assert_allclose((inherited["state"] - given["state"])[0, :3], 0.125 / 0.5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("speed", [1.0, -1.0])
+def test_bound_of_a_squashed_velocity_is_that_of_the_end_that_moves_it_more(plain, speed):
+    """tanh is flat at a sprint and steep at rest: half a metre a second less moves the feature more than half more."""
+    contract = with_scores(plain, 0.5, 0.25, 1.0)
+    raw, off, state = np.zeros((1, 33), np.float32), np.zeros((1, 33)), np.zeros((1, 33), np.float32)
+    raw[0, 3:5], off[0, 3:5] = speed, 0.5  # the other channels are exact
+    stage = contract.system.graph["state"]
+    frames = KnownFrames(contract, {"x_raw": raw})
+    found = (stage.bound(frames, state, {"x_raw": off}) - stage.bound(frames, state, {}))[0, 3:5]
+    moved = [(math.tanh(1.0 / scale) - math.tanh(0.5 / scale)) / 0.5 for scale in (1.5, 0.7)]
+    np.testing.assert_allclose(found, moved, rtol=1e-5)
 
 
 def test_bound_of_a_raw_state_is_that_of_undoing_a_zscore(plain):

@@ -54,8 +54,9 @@ def test_the_error_of_digits_is_half_of_the_last_and_what_reading_rounds():
     size = np.array([3.0, -250.0, 0.04, 0.0])
     lost = ULP * np.abs(size)
     np.testing.assert_allclose(Precision(decimals=4).error(size), 0.5e-4 + lost, rtol=1e-12)
-    half = np.array([0.5e-4, 0.5e-2, 0.5e-6, 0.0])
-    np.testing.assert_allclose(Precision(significant=5).error(size), half + lost, rtol=1e-9)
+    np.testing.assert_allclose(
+        Precision(significant=5).error(size), lost + np.array([0.5e-4, 0.5e-2, 0.5e-6, 0.0]), rtol=1e-9
+    )
 
 
 HUNDREDTHS = [number / 100 for number in range(101, 1000) if number % 10]
@@ -129,3 +130,8 @@ def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width
     odd = rows.copy()
     odd[row, -1] = np.pi
     assert precision_of({"first": rows, "second": odd}) is None
+
+
+def test_a_frame_of_more_numbers_than_are_looked_at_at_once_is_looked_at():
+    """A million vertices a frame: one frame is still one piece."""
+    assert precision_of({"x": np.zeros((3, (1 << 20) + 1), np.float32)}) is None

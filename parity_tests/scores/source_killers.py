@@ -10,7 +10,10 @@ _RECORDINGS = "reference_runtime/rigpact/reference_runtime/recordings"
 _FILES = "contract/rigpact/contract/files"
 _COMPARING = "reports/rigpact/reports/comparing"
 _LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
-_TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
+_TRACES = (
+    "runtime_room/test_reader_edges.py", "runtime_room/test_trace.py", "runtime_room/test_trace_damage.py",
+    "runtime_room/test_trace_pieces.py",
+)  # fmt: skip
 _BOUNDS = (
     "runtime_room/test_bounds_by_hand.py", "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_tolerances.py",
     "diagnosis_room/test_partial_traces.py",
@@ -19,7 +22,11 @@ _COMPARED = (
     "reports_room/test_comparison_rules.py", "reports_room/test_diff.py", "trust_room/test_answers_compared.py",
     "trust_room/test_lost_axes.py", "reports_room/test_long_comparisons.py",
 )  # fmt: skip
-_TABLES = ("trust_room/test_recordings_in_other_formats.py", "trust_room/test_damaged_recordings.py")
+_TABLES = (
+    "runtime_room/test_reader_edges.py",
+    "trust_room/test_recordings_in_other_formats.py",
+    "trust_room/test_damaged_recordings.py",
+)
 _TURNING = ("declared_room/test_operations_turning.py", "declared_room/test_operations_converting.py")
 
 KILLERS: Mapping[str, tuple[str, ...]] = {
@@ -70,5 +77,31 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Of each module: the test files, under parity_tests, that must fail when it is changed; the fastest and nearest first."""
 
-ARGUED: Mapping[tuple[str, str, str], str] = {}
+_TOLERANCES = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/tolerances.py"
+_INPUTS = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/input_tolerances.py"
+_ROTATIONS = f"{_OPERATIONS}/rotation_bounds.py"
+_PRECISION = f"{_RECORDINGS}/precision.py"
+_EITHER_ORDER = "both ends are computed, in either order"
+_THE_REST = "numpy's reshape takes every negative size for the rest"
+_GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
+_AT_ONCE = "how many numbers are looked at in one go: all are looked at, and their counts are added up"
+_BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
+
+ARGUED: Mapping[tuple[str, str, str], str] = {
+    (_TOLERANCES, "_undone", "`y_norm + sign * bound / std` → `y_norm - sign * bound / std`"): _EITHER_ORDER,
+    (_TOLERANCES, "_spread", "`1` → `2`"): _THE_REST,
+    (_INPUTS, "_between", "`middle + sign * moved` → `middle - sign * moved`"): _EITHER_ORDER,
+    (_INPUTS, "_turned_error", "`1` → `2`"): _THE_REST,
+    (_ROTATIONS, "gram_schmidt_bound", "`size_b * first` → `size_b / first`"): _GUARDED_TOO,
+    (_ROTATIONS, "gram_schmidt_bound", "`size_a > _clearly_long(error_a)` → `size_a >= _clearly_long(error_a)`"): _GUARDED_TOO,
+    (_ROTATIONS, "gram_schmidt_bound", "`rest > _clearly_long(error)` → `rest >= _clearly_long(error)`"): _GUARDED_TOO,
+    (_ROTATIONS, "_clearly_long", "`np.sqrt(3.0) * error` → `np.sqrt(3.0) / error`"): _GUARDED_TOO,
+    (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
+    (_PRECISION, "", "`4096` → `4097`"): _AT_ONCE,
+    (_PRECISION, "", "`4096` → `4095`"): _AT_ONCE,
+    (_PRECISION, "", "`20` → `21`"): _AT_ONCE,
+    (_PRECISION, "", "`20` → `19`"): _AT_ONCE,
+    (_PRECISION, "Precision.is_coarse", "`0` → `1`"): _BITS_ANSWERED,
+    (_PRECISION, "Precision.is_coarse", "`0` → `-1`"): _BITS_ANSWERED,
+}  # fmt: skip
 """Module, function and change of mutants that compute the same, and why no test can tell them apart."""

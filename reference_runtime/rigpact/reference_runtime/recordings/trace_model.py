@@ -201,7 +201,7 @@ def _optional_text(entry: dict[str, Any], name: str, place: str) -> str | None:
 
 
 def _positive(value: Any, place: str) -> float:
-    if not is_number(value) or not 0 < value < np.finfo(np.float32).max:
+    if not is_number(value) or not 0 < value < float(np.finfo(np.float32).max):
         raise UnusableInput(place, _shown(value), "a positive number")
     return float(value)
 

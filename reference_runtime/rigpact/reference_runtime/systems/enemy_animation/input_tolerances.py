@@ -162,13 +162,13 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     feature = np.clip(value, -nearest, nearest)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     omega = (scale * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
-    return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3, axis=-1).reshape(z.shape)
+    return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3).reshape(z.shape)
 
 
 def _squashed(z: FloatArray, auxiliary: SquashedStatistics, raw_error: FloatArray) -> FloatArray:
     """Bound of a squashed z-score whose raw value has the absolute error `raw_error`: tanh' = 1 - tanh²."""
     own = auxiliary.statistics
-    feature = np.clip(np.abs(unscored(z.astype(np.float64), own.mean, own.std_floored)), 0.0, 1.0)
+    feature = np.minimum(np.abs(unscored(z.astype(np.float64), own.mean, own.std_floored)), 1.0)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
     shifted = np.minimum(raw_error / scale, 1.0)
     # the slope is taken at the end of the interval nearest to 0, where it is largest
@@ -192,7 +192,7 @@ def history(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of the squashed z-score of the raw history, including the error of the raw history where it is not recorded."""
     contract = frames.contract
     z, raw = rows, gamma(AFFINE) + bounds.get("pose_hist_raw", np.zeros(()))
-    auxiliary = contract.pose_history or unit_statistics(z.shape[-1])
+    auxiliary = contract.pose_history or unit_statistics(z.shape[1])
     if contract.conventions.pose_history_norm == "tanh_zscore":
         return _squashed(z, auxiliary, raw)
     scale = np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)

@@ -126,9 +126,9 @@ def _spare_axes(frames: Any, codec: Rot6d, *, keeps: bool) -> FloatArray:
     return published_before(frames, codec) if keeps else codec.identity(frames.contract.bone_count)
 
 
-def _spread(per_bone: FloatArray) -> FloatArray:
-    """(T, B, 1) to (T, 6·B)."""
-    return np.repeat(per_bone, 6, axis=2).reshape(len(per_bone), -1)
+def _spread(per_bone: FloatArray, count: int) -> FloatArray:
+    """(T, B, 1) to (T, count·B)."""
+    return np.repeat(per_bone, count).reshape(len(per_bone), -1)
 
 
 def _rotations_of(stage: str, contract: Contract, bounds: Bounds) -> FloatArray:
@@ -154,7 +154,7 @@ def next6d(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
         return _rotations_of("y_raw", contract, bounds) if "y_raw" in bounds else gamma(COPY) * np.abs(rows)
     codec = Rot6d(contract.conventions)
     if "delta6d" in bounds:
-        return _spread(rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE))
+        return _spread(rotation_errors(codec, bounds["delta6d"]) + gamma(_COMPOSE), 6)
     unseen = _network_unseen(contract, rows.astype(np.float64), contract.output[ROTATIONS].range)
     return gram_schmidt_bound(codec, rows, unseen + gamma(_COMPOSE), _delta_axes(frames, codec))
 
@@ -182,7 +182,7 @@ def quat(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
     if "y_out" not in bounds:
         return np.full(rows.shape, gamma(_QUATERNION) + gamma(_COMPOSE))
     turned = rotation_errors(Rot6d(contract.conventions), _rotations_of("y_out", contract, bounds))
-    return np.repeat(gamma(_QUATERNION) + 0.5 * turned, 4, axis=2).reshape(rows.shape)
+    return _spread(gamma(_QUATERNION) + 0.5 * turned, 4)
 
 
 def written_back(frames: Any, rows: FloatArray, bounds: Bounds) -> FloatArray:
@@ -208,7 +208,7 @@ def _add_derived_motion(frames: Any, rows: FloatArray, bound: FloatArray) -> Non
     poses = (frames["x_raw"][..., place], 0.0), (rows[..., place], bound[..., place])
     turned = sum(rotation_errors(codec, gram_schmidt_bound(codec, pose, error, spare)) for pose, error in poses)
     error = fps * (turned + gamma(_COMPOSE) + gamma(_QUATERNION))
-    bound[..., contract.state[ANGULAR_VELOCITIES].range] += np.repeat(error, 3, axis=2).reshape(len(rows), -1)
+    bound[..., contract.state[ANGULAR_VELOCITIES].range] += _spread(error, 3)
     if ROOT_POSITION in contract.state:
         root, velocity = contract.state[ROOT_POSITION].start, bound[..., contract.state[ROOT_VELOCITY].range]
         before = gamma(AFFINE) * np.abs(frames["x_raw"][..., root : root + 2], dtype=np.float64)
