@@ -84,7 +84,6 @@ _PRECISION = f"{_RECORDINGS}/precision.py"
 _EITHER_ORDER = "both ends are computed, in either order"
 _THE_REST = "numpy's reshape takes every negative size for the rest"
 _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
-_AT_ONCE = "how many numbers are looked at in one go: all are looked at, and their counts are added up"
 _BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
 
 ARGUED: Mapping[tuple[str, str, str], str] = {
@@ -97,10 +96,6 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_ROTATIONS, "gram_schmidt_bound", "`rest > _clearly_long(error)` → `rest >= _clearly_long(error)`"): _GUARDED_TOO,
     (_ROTATIONS, "_clearly_long", "`np.sqrt(3.0) * error` → `np.sqrt(3.0) / error`"): _GUARDED_TOO,
     (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
-    (_PRECISION, "", "`4096` → `4097`"): _AT_ONCE,
-    (_PRECISION, "", "`4096` → `4095`"): _AT_ONCE,
-    (_PRECISION, "", "`20` → `21`"): _AT_ONCE,
-    (_PRECISION, "", "`20` → `19`"): _AT_ONCE,
     (_PRECISION, "Precision.is_coarse", "`0` → `1`"): _BITS_ANSWERED,
     (_PRECISION, "Precision.is_coarse", "`0` → `-1`"): _BITS_ANSWERED,
 }  # fmt: skip
