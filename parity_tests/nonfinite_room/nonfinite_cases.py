@@ -17,7 +17,7 @@ from rigpact.contract.bundle import Contract
 from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
 from rigpact.reference_runtime.network import CallableNetwork, Network, ReplayNetwork
 from rigpact.reference_runtime.recordings.clip import Clip
-from rigpact.reference_runtime.systems.enemy_animation.faults import Fault
+from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import Fault
 from rigpact.reference_runtime.systems.enemy_animation.loop import Mode
 
 from .nonfinite_character import (

@@ -184,7 +184,7 @@ HOMES: Mapping[str, set[str]] = {
     "exp": {
         DEFINITIONS + "scaling.py",
         "systems/enemy_animation/ground_contacts.py",  # a turn of a complex number
-        "systems/enemy_animation/faults.py",  # a planted mistake
+        "systems/enemy_animation/investigating/faults.py",  # a planted mistake
     },
 }  # fmt: skip
 

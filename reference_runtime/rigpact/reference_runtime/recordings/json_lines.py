@@ -19,7 +19,7 @@ import zstandard
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, read_bytes, refuse_bomb
-from rigpact.reference_runtime.recordings.text import UTF16_MARKS, decoded
+from rigpact.contract.files.text import UTF16_MARKS, decoded
 
 _C_TOKENS = re.compile(
     r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]{0,32}\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",

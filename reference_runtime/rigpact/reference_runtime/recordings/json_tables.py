@@ -12,9 +12,9 @@ from typing import Any
 from rigpact.contract.documents import has_marking_key, kind_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes
+from rigpact.contract.files.text import decoded
 from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_line, lines_of
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, is_number, stacked, stacked_rows, to_number
-from rigpact.reference_runtime.recordings.text import decoded
 from rigpact.reference_runtime.recordings.trace_model import FORMAT
 
 SAID = ("fps", "mode", "clip")

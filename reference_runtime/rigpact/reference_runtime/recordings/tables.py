@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rigpact.contract.declared.sources import read_arrays
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
+from rigpact.contract.files.text import decoded
 from rigpact.reference_runtime.recordings.json_tables import (
     SAID,
     is_json_table,
@@ -26,7 +27,6 @@ from rigpact.reference_runtime.recordings.json_tables import (
     read_json_table,
 )
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, Table, stacked_rows, text_number
-from rigpact.reference_runtime.recordings.text import decoded
 from rigpact.reference_runtime.recordings.trace_json_lines import json_numbers
 from rigpact.reference_runtime.recordings.trace_model import Trace
 

@@ -28,13 +28,13 @@ from rigpact.reference_runtime.recordings.recording import Recording, read_recor
 from rigpact.reference_runtime.recordings.trace import TRACE_ENDINGS, Trace
 from rigpact.reference_runtime.systems.enemy_animation.cpp.free_runs import NativeCrowd, NativeLoop, engine_for
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.faults import (
+from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
+from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import (
     faulty_contract,
     faulty_parts,
     parse_fault,
     refuse_idle,
 )
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import GroundedInputs
 from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
 from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
 from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal import clip_limits, ideal_outputs

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rigpact.contract.files import read_bytes
+from rigpact.contract.files.text import encoding_of
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.recordings.text import encoding_of
 
 _NUMBER = r"[-+]?(?:1\.#\w++|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?|nan(?:\(\w++\))?|inf(?:inity)?)"
 """Digits are never given back (`++`): a line of nothing but digits is read once, not once for each of its digits."""
