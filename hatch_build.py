@@ -37,7 +37,7 @@ def compiled(folder: Path = PACKAGE) -> list[Path]:
     sources, stem = known["sources_sha256"](CPP), known["STEM"]
     wanted = {stem: ()} | ({f"{stem}_wide": WIDE} if platform.machine() in {"x86_64", "AMD64"} else {})
     outs = [folder / f"{name}{known['ENDING']}" for name in wanted]
-    linked = ("-shared", "-fPIC", *LINKED, f'-DRIGPACT_SOURCES="{sources}"', f"-I{CPP / 'include'}")
+    linked = ("-shared", "-fPIC", "-pthread", *LINKED, f'-DRIGPACT_SOURCES="{sources}"', f"-I{CPP / 'include'}")
     words = [[compiler, *FLAGS, *own, *linked, *map(str, known["sources"](CPP))] for own in wanted.values()]
     with ThreadPoolExecutor() as side_by_side:
         made = list(side_by_side.map(_ran, words, outs))

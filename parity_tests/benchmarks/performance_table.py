@@ -47,8 +47,9 @@ share, on the same core, is five to nine: tanh over a thousand numbers, four Gra
 kilobytes written. Tried: four doubles or eight floats at once, with and without AVX2; tanh without branches in the
 width of the maths; slices that did not change left alone; no quaternions where nobody reads them; everything in one
 function; a reciprocal in place of three divisions; eight doubles at once (AVX-512), which takes a third off the loop's
-share in float64 and a tenth in float32. What would be left is another core. Times of that section are processor time of
-the calling thread. Given the same network output, numpy gives the same bits in every arrangement, and so does C++; the
+share in float64 and a tenth in float32; half of the characters in a second thread, which wakes too late: that pays from 128
+characters on, and they have it. Times of that section are processor time of the calling thread unless the row says
+otherwise. Given the same network output, numpy gives the same bits in every arrangement, and so does C++; the
 network's own sums depend on how many rows it gets.
 
 `rigpact diff` from a cold start is not twenty times faster than Polygraphy's command line; called in a process that is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -67,9 +68,9 @@ class Demo:
         options = RunOptions("free", engine=engine)  # type: ignore[arg-type]
         return files_of(self.contract).start(self.contract, self.network, self.clip, options)  # type: ignore[no-any-return]
 
-    def crowd(self, engine: str) -> Lockstep | NativeCrowd:
+    def crowd(self, engine: str, runs: int = RUNS) -> Lockstep | NativeCrowd:
         """Runs that start from different frames of the clip."""
-        starts = self.rows.x_raw[np.arange(RUNS) % len(self.rows.x_raw)]
+        starts = self.rows.x_raw[np.arange(runs) % len(self.rows.x_raw)]
         files = files_of(self.contract)
         return files.lockstep(self.contract, self.network, self.clip, starts, 0, engine)  # type: ignore[no-any-return]
 
@@ -82,19 +83,22 @@ def demo(demo_bundle: Path, math: str = "f64") -> Demo:
 
 
 def per_frame(
-    actions: dict[str, Callable[[], Any]], frames: int = FRAMES, rounds: int = ROUNDS
+    actions: dict[str, Callable[[], Any]],
+    frames: int = FRAMES,
+    rounds: int = ROUNDS,
+    clock: Callable[[], float] = time.thread_time,
 ) -> dict[str, list[float]]:
     """Processor seconds a frame of every action in every round; the actions take turns, `frames` calls at a time.
 
-    Everything here runs on the calling thread: its own clock leaves out the time that other processes used the core.
+    What runs on the calling thread has its own clock: it leaves out the time that other processes used the core.
     """
     costs: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(-1, rounds):
         for name in list(actions) if number % 2 == 0 else list(actions)[::-1]:
-            action, start = actions[name], time.thread_time()
+            action, start = actions[name], clock()
             for _ in range(frames):
                 action()
-            costs[name] += [(time.thread_time() - start) / frames] if number >= 0 else []
+            costs[name] += [(clock() - start) / frames] if number >= 0 else []
     return costs
 
 
@@ -149,6 +153,17 @@ def test_lockstep_beside_the_bare_network(benchmark: Any, demo_bundle: Path, mat
     costs = per_frame({"session.run": scene.bare(RUNS), "lockstep": crowd.advance}, frames=1, rounds=200)
     told(costs, "lockstep", "session.run", f"free-run frame, {RUNS} runs in lockstep, {engine}, {math}", CROWD[engine])
     benchmark(crowd.advance)
+
+
+def test_a_large_crowd_on_every_core(benchmark: Any, demo_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand runs, as a search over seeds makes them: the cores that the network leaves idle share the loop. Wall time."""
+    scene, crowds = demo(demo_bundle), {}
+    for name, threads in (("one core", "1"), ("every core", str(os.cpu_count()))):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        crowds[name] = scene.crowd("native", 1024).advance
+    costs = per_frame(crowds, frames=1, rounds=60, clock=time.perf_counter)
+    told(costs, "every core", "one core", "free-run frame, 1024 runs in lockstep, native, f64, wall time", 0.9)
+    benchmark(crowds["every core"])
 
 
 @pytest.mark.parametrize("runs", [1, RUNS])

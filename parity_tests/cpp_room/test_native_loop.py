@@ -29,6 +29,7 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.lockstep import Lockstep
 from rigpact.reports.engine.conformance import made_up_clip
 
+from .conftest import compiled, ran
 from .drawn_contracts import small_contract
 from .libraries import built, library_of_lanes, spoilt_library
 from .test_stage_parity import OUTPUTS, VALUES
@@ -120,6 +121,42 @@ def test_a_crowd_is_its_single_runs(demo):
             one, all_of_them = alone.step(), again.step()
         for name, values in one.items():
             np.testing.assert_array_equal(all_of_them[name][run], values[0])
+
+
+def threads_of_this_process():
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted as Linux lists them")
+def test_a_large_crowd_is_shared_among_threads_and_has_the_same_bits(demo, monkeypatch):
+    """A character that is computed twice, or not at all, is seen only in a crowd. No thread stays when the crowd is gone."""
+    contract, _, clip = demo
+    rows, rng = clip_rows(clip, contract), np.random.default_rng(4)
+    starts = rows.x_raw[np.arange(200) % len(rows.x_raw)]
+    answers = rng.normal(0.0, 1.0, (200, contract.output.width)).astype(np.float32)
+    found, before = {}, threads_of_this_process()
+    for threads, helpers in (("1", 0), ("3", 2), ("8", 2)):  # 64 characters at least for each
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        crowd = NativeCrowd(contract, CallableNetwork(lambda *_: answers), [rows], starts)
+        assert threads_of_this_process() == before + helpers
+        for _ in range(5):
+            found[threads] = crowd.step()
+        del crowd
+        assert threads_of_this_process() == before
+    for threads in ("3", "8"):
+        for name, expected in found["1"].items():
+            np.testing.assert_array_equal(found[threads][name], expected)
+
+
+def test_a_team_calls_every_task_once(any_compiler, tmp_path):
+    """The thread sanitizer watches."""
+    program = tmp_path / "team"
+    native = loading.headers_folder().parent / "native"
+    compiled(
+        any_compiler, ROOT / "parity_tests/cpp_room/team_of_threads.cpp", program,
+        "-O1", "-g", "-pthread", "-fsanitize=thread", f"-I{native}",
+    )  # fmt: skip
+    assert ran(program).stdout.split() == ["0"]
 
 
 def test_a_vector_of_another_width_is_cut_or_padded_and_noted(demo):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime import TraceHeader, read_trace
+from rigpact.reference_runtime import TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.json_lines import lines_of
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
@@ -126,6 +127,70 @@ def test_thousands_of_empty_lines_in_succession_are_refused(tmp_path, empty, is_
             list(lines_of(path))
     else:
         assert len(list(lines_of(path))) == 3 + 2 * 4096
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(1 << 26, False), ((1 << 26) + 1, True)])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, size, is_refused):
+    """Three million numbers are one frame; more is a file that never ends its line."""
+    path = tmp_path / "line.jsonl"
+    with path.open("wb") as stream:
+        stream.truncate(size)
+    if is_refused:
+        with pytest.raises(UnusableInput, match=f"a line of more than {1 << 26} bytes"):
+            list(lines_of(path))
+    else:
+        ((line, whole),) = lines_of(path)
+        assert (len(line), whole) == (size, False)
+
+
+@pytest.mark.parametrize("lost", [1, 4, 8])
+def test_a_compressed_file_that_was_cut_off_says_so_after_its_last_line(tmp_path, lost):
+    """Every line is there and only the checksum is missing: still nobody knows what came after."""
+    path = tmp_path / "lines.jsonl.gz"
+    path.write_bytes(gzip.compress(b"a\nb\n")[:-lost])
+    assert list(lines_of(path)) == [(b"a", True), (b"b", True), (b"", False)]
+
+
+def test_what_is_not_finite_is_written_as_a_word_and_compressed_files_have_the_same_bytes_twice(tmp_path):
+    """JSON knows no NaN, and a time inside the file would make two equal runs differ."""
+    rows = np.array([[math.nan, -math.inf], [math.inf, 0.1]], np.float32)
+    trace = Trace(TraceHeader(60.0, "free"), np.arange(2), np.arange(2) / 60.0, {"contacts": rows})
+    for ending in (".jsonl", ".jsonl.gz", ".jsonl.zst"):
+        path = tmp_path / f"t.trace{ending}"
+        write_trace(trace, path)
+        np.testing.assert_array_equal(read_trace(path).stages["contacts"], rows)
+        frames = [json.loads(line)["stages"]["contacts"] for line, _ in [*lines_of(path)][1:]]
+        assert frames == [["NaN", "-Infinity"], ["Infinity", 0.1]]
+    assert (tmp_path / "t.trace.jsonl.gz").read_bytes()[4:8] == bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        ([1.0], "cond"),
+        ([1.0] * 8, "cond"),
+        (3, "cond"),
+        ([1, "x", *[1.0] * 5], "cond/1"),
+        ([1.0, 1, True, *[1.0] * 4], "cond/2"),
+    ],
+)
+def test_a_row_that_is_none_is_refused_at_its_number(row, place):
+    """A shorter row is a frame that was torn, and true is no coordinate."""
+    rows, entry = FrameRows({"cond": 7, "contacts": 2}), frame(0)
+    with pytest.raises(UnusableInput) as refused:
+        rows.append(entry | {"stages": entry["stages"] | {"cond": row}}, "here")
+    assert refused.value.place == f"here#/stages/{place}"
+    rows.append(entry | {"stages": entry["stages"] | {"cond": [1, "NaN", 2.5, "Infinity", 1, 1, 1]}}, "here")
+    np.testing.assert_array_equal(rows.joined("cond"), [[1, math.nan, 2.5, math.inf, 1, 1, 1]])
+
+
+def test_more_frames_than_a_block_holds_keep_their_order():
+    """Blocks of 512 frames are joined; the last one is not full."""
+    rows = FrameRows({"cond": 7, "contacts": 2})
+    for number in range(1025):
+        rows.append(frame(number), "here")
+    assert rows.joined("cond")[:, 3].tolist() == list(range(1025))
+    assert rows.joined("contacts").shape == (1025, 2)
 
 
 # --- the header -------------------------------------------------------------------------------------------------------

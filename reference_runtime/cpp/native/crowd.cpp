@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rigpact/runtime.hpp"
+#include "team.hpp"
 
 #if defined(_WIN32)
 #define RIGPACT_EXPORT extern "C" __declspec(dllexport)
@@ -41,7 +42,7 @@ template <class Real>
 class CrowdOf final : public Crowd {
 public:
     CrowdOf(const rigpact::ContractView& contract, const rigpact::Conventions& conventions, double fps, int runs)
-        : contract_(contract) {
+        : contract_(contract), team_(static_cast<std::size_t>(runs)) {
         std::size_t total = 0;
         for (int s = 0; s < rigpact::kStages; ++s) total += width(s);
         memory_.resize(static_cast<std::size_t>(runs) * total);
@@ -71,21 +72,21 @@ public:
     }
 
     void begin() override {
-        for (std::size_t run = 0; run < loops_.size(); ++run) {
+        team_.each(loops_.size(), [this](std::size_t run) {
             const Drive& drive = drive_of(run);
             const std::size_t row = static_cast<std::size_t>(frame_ % drive.steps);
             const int target = drive.pose_count > 1 ? frame_ % (drive.pose_count - 1) + 1 : 0;
             loops_[run]->begin_free({drive.cond_raw + row * rigpact::kConditionWidth, nullptr,
                                      drive.poses + static_cast<std::size_t>(target) * pose_width(),
                                      drive.contacts + row * rigpact::kContactsWidth});
-        }
+        });
     }
 
     void finish(bool with_quaternions) override {
-        for (auto& loop : loops_) {
-            loop->give_quaternions(with_quaternions);
-            loop->finish_free();
-        }
+        team_.each(loops_.size(), [this, with_quaternions](std::size_t run) {
+            loops_[run]->give_quaternions(with_quaternions);
+            loops_[run]->finish_free();
+        });
         ++frame_;
     }
 
@@ -101,6 +102,7 @@ private:
     std::vector<Drive> drives_;
     std::vector<float> memory_;
     int frame_ = 0;
+    Team team_;
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ def sources(cpp: Path) -> list[Path]:
 
 def sources_sha256(cpp: Path) -> str:
     """The hash of what the library is compiled from, headers and sources; line endings do not count."""
-    files = [*sorted((cpp / "include" / "rigpact").rglob("*.hpp")), *sources(cpp)]
+    headers = (*(cpp / "include" / "rigpact").rglob("*.hpp"), *(cpp / "native").glob("*.hpp"))
+    files = [*sorted(headers), *sources(cpp)]
     digest = hashlib.sha256()
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes().replace(b"\r\n", b"\n") + b"\0")

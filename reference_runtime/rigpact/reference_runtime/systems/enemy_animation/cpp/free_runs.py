@@ -54,7 +54,7 @@ class NativeCrowd:
         weakref.finalize(self, self._call.rigpact_crowd_delete, self._crowd)
         self._stages = self._matrices()
         self._vectors = [self._stages[name] for name in contract.conventions.input_order]
-        self._answer: Callable[[], None] | None = None
+        self._direct: Callable[[], None] | None = None
         drives = (DriveStruct * len(sources))(*map(self._drive, sources))
         self._call.rigpact_crowd_seed(self._crowd, self._kept.floats(starts), drives, len(sources))
         self.alignments = alignments_of(contract.conventions.input_order, self._vectors, network.bound_widths)
@@ -86,20 +86,20 @@ class NativeCrowd:
 
     def _frame(self, *, with_quaternions: bool) -> None:
         self._call.rigpact_crowd_begin(self._crowd)
-        if self._answer is None:
-            self._first_answer()
+        if self._direct is not None:
+            self._direct()
         else:
-            self._answer()
+            self._infer()
+        if self.frame == 0:
+            self._direct = self._without_copies()
         self._call.rigpact_crowd_finish(self._crowd, with_quaternions)
         self.frame += 1
 
-    def _first_answer(self) -> None:
-        """The network's answer to the first frame, with every check; later frames go without copies where they can."""
-        self._infer()
-        direct = None
+    def _without_copies(self) -> Callable[[], None] | None:
+        """The network's answers after the first, which had every check; None where the vectors must be made to fit."""
         if isinstance(self.network, OnnxNetwork) and not self.alignments:
-            direct = self.network.bound_to(self._vectors, self._stages["y_norm"])
-        self._answer = direct or self._infer
+            return self.network.bound_to(self._vectors, self._stages["y_norm"])
+        return None
 
     def _infer(self) -> None:
         vectors = aligned(self._vectors, self.network.bound_widths) if self.alignments else self._vectors
