@@ -8,6 +8,7 @@ a value: a row in the knob's table of effects, beside the operation that it chan
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
@@ -56,7 +57,7 @@ class Knob:
     @property
     def default(self) -> Any:
         """The contract's own value."""
-        return self.values[0]
+        return next(iter(self.effects))
 
     def parsed(self, value: Any) -> Any:
         """Read a value as text, TOML or JSON give it; UnusableInput where it is none of this knob's."""
@@ -161,9 +162,13 @@ class Conventions(Mapping[str, Any]):
 
     def __init__(self, knobs: Mapping[str, Knob], changes: Mapping[str, Any] | None = None) -> None:
         """Take every knob's own value, then the changes; UnusableInput for an unknown knob or value."""
-        self._knobs, self._declared = knobs, frozenset(changes or ())
+        self._knobs, self._declared = knobs, frozenset[str]()
         self._choices = {name: knob.default for name, knob in knobs.items()}
-        self._choices |= {name: self.knob(name).parsed(value) for name, value in (changes or {}).items()}
+        self._choose(changes or {})
+
+    def _choose(self, changes: Mapping[str, Any]) -> None:
+        self._declared |= changes.keys()
+        self._choices = self._choices | {name: self.knob(name).parsed(value) for name, value in changes.items()}
 
     def knob(self, name: str) -> Knob:
         """The knob of that name; UnusableInput where the system has none."""
@@ -204,8 +209,9 @@ class Conventions(Mapping[str, Any]):
 
     def replaced(self, changes: Mapping[str, Any]) -> Conventions:
         """Return a copy with some knobs changed; values may be text as on the command line."""
-        own = {name: self._choices[name] for name in self._declared}
-        return Conventions(self._knobs, {**own, **changes})
+        other = copy(self)
+        other._choose(changes)
+        return other
 
     @property
     def of_training(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
+from rigpact.contract.conventions import ChannelOrder, Conventions, InputOrder, Knob
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
@@ -35,6 +35,7 @@ class Hypotheses:
         """Find the recorded stages that can be judged."""
         self.evidence, self.contract, self.graph = evidence, contract, contract.system.graph
         self._kept: dict[Hashable, FloatArray | None] = {}
+        self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
         self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], Fit | None] = {}
         paths = {name: path_of(self.graph, name, evidence.recorded) for name in self.graph.names}
@@ -128,15 +129,20 @@ class Hypotheses:
         self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
     ) -> FloatArray | None:
         """Store a computed stage, or its bound, that replays under different conventions share."""
-        base = self.contract.conventions
         names = self._knobs_of[stage]
-        changes = frozenset((name, conventions[name]) for name in names if conventions[name] != base[name])
+        changes = frozenset(pair for pair in self._changed(conventions) if pair[0] in names)
         if (what, stage, changes) in self._kept:
             return self._kept[what, stage, changes]
         computed = compute()
         if len(changes) <= 1:
             self._kept[what, stage, changes] = computed
         return computed
+
+    def _changed(self, conventions: Conventions) -> list[tuple[str, Any]]:
+        """The choices that are not the contract's own. A replay asks for the same conventions again and again."""
+        if conventions is not self._asked[0]:
+            self._asked = conventions, list(conventions.changes_from(self.contract.conventions).items())
+        return self._asked[1]
 
     def excess(self, stage: str, changes: Mapping[str, Any]) -> float:
         """Worst error of a stage in tolerances; infinite where the stage cannot be replayed under the changes."""
