@@ -12,6 +12,8 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from copy import copy
+from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -68,6 +70,17 @@ app.command()(schema)
 app.command()(systems)
 app.command("import")(with_quiet(import_contract))
 app.add_typer(neurarig, name="neurarig")
+
+
+@cache
+def _with_command(word: str) -> Any:
+    """What reads the words of a command line that begins with this one. To know all commands takes as long as to run some."""
+    own = [each for each in app.registered_commands if word in (each.name, getattr(each.callback, "__name__", ""))]
+    if not own:  # help, a spelling mistake, or a group
+        return typer.main.get_command(app)
+    one = copy(app)
+    one.registered_commands, one.registered_groups = own, []
+    return typer.main.get_command(one)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback signature
@@ -179,7 +192,8 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
             warnings.filterwarnings(
                 "ignore", category=RuntimeWarning, module=r"rigpact\."
             )  # numpy's: findings say it better
-            app(args=arguments, prog_name="rigpact")
+            words = sys.argv[1:] if arguments is None else arguments
+            _with_command(words[0] if words else "")(args=words, prog_name="rigpact")
     except SystemExit as leaving:  # how typer ends: usage errors are status 2, commands give their own
         return leaving.code if isinstance(leaving.code, int) else EXIT_PASS
     except UnusableInput as error:

@@ -42,10 +42,13 @@ def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) 
     """The replayed part for each recorded part; None when no permutation fits. Arrays (B, T, k)."""
     if recorded.shape[1] == 0:
         return None
-    fits = []
+    fits: list[list[int]] = []
     for part, allowed in zip(recorded, tolerance, strict=True):
-        fits.append((np.abs(part[None] - replayed) <= allowed[None] + tolerance).all(axis=(1, 2)))
-        if not fits[-1].any():
+        # one frame shows most that do not fit
+        near = np.flatnonzero((np.abs(part[0] - replayed[:, 0]) <= allowed[0] + tolerance[:, 0]).all(axis=1))
+        fit = (np.abs(part - replayed[near]) <= allowed + tolerance[near]).all(axis=(1, 2))
+        fits.append(near[fit].tolist())
+        if not fits[-1]:
             return None
     taken: dict[int, int] = {}
     for part in range(len(fits)):
@@ -55,10 +58,9 @@ def _matched(recorded: FloatArray, replayed: FloatArray, tolerance: FloatArray) 
     return tuple(by_recorded[part] for part in range(len(fits)))
 
 
-def _augment(part: int, fits: list[Any], taken: dict[int, int], visited: set[int]) -> bool:
+def _augment(part: int, fits: list[list[int]], taken: dict[int, int], visited: set[int]) -> bool:
     """One augmenting path of bipartite matching; a part's own slot is tried first."""
-    candidates = sorted(np.flatnonzero(fits[part]).tolist(), key=lambda source: source != part)
-    for source in candidates:
+    for source in sorted(fits[part], key=lambda source: source != part):
         if source in visited:
             continue
         visited.add(source)

@@ -21,6 +21,8 @@ _FIXED = 4
 """First frames whose row may be held in a later one; rows of a first trial."""
 _ZEROS = "zeros"
 """What stands beside numbers that were read past the end; a stage of nothing but zeros has a reading of its own."""
+_AT_ONCE = 1 << 20
+"""Numbers that are compared at once."""
 _MOST_VECTORS = 6
 """Vectors of which two together may fill a stage: those that have the most of its channels."""
 
@@ -90,7 +92,11 @@ def _vectors(subject: Subject) -> Iterator[_Vector]:
 def _sources(subject: Subject, channels: NDArray[np.intp], vector: _Vector) -> NDArray[np.intp]:
     """For each channel the one of a vector that it holds where it differs: its neighbour's next, if that fits; -1 for none."""
     found: list[int] = []
+    possible = _possible(subject, channels, vector)
     for place, channel in enumerate(channels):
+        if not possible[place]:
+            found.append(-1)
+            continue
         where = np.flatnonzero(subject.failing[:, channel])
         if place and channel == channels[place - 1] + 1 and 0 <= found[-1] < vector.rows.shape[1] - 1:
             source = found[-1] + 1
@@ -101,6 +107,18 @@ def _sources(subject: Subject, channels: NDArray[np.intp], vector: _Vector) -> N
         fits = fits[[_holds(subject, int(channel), where, vector, slice(each, each + 1)).all() for each in fits]]
         found.append(int(fits[0]) if len(fits) else -1)
     return np.asarray(found)
+
+
+def _possible(subject: Subject, channels: NDArray[np.intp], vector: _Vector) -> NDArray[np.bool_]:
+    """Whether each channel may hold one of a vector: in the first row that differs, at least."""
+    first = subject.failing[:, channels].argmax(axis=0)
+    recorded, slack = (rows[first, channels][:, None] for rows in (subject.recorded, subject.bound))
+    found, step = np.zeros(len(channels), bool), max(1, _AT_ONCE // max(1, vector.rows.shape[1]))
+    for start in range(0, len(channels), step):
+        some = slice(start, start + step)
+        apart = np.abs(vector.rows[first[some]] - recorded[some])
+        found[some] = (apart <= vector.bound[first[some]] + slack[some]).any(axis=1)
+    return found
 
 
 def _holds(
