@@ -58,7 +58,7 @@ def library_of_lanes(kind: str) -> ctypes.CDLL:
     if kind == "loops":
         with tempfile.TemporaryDirectory() as folder:  # a loaded library needs its file no more
             cpp = loading.headers_folder().parent
-            return loading._loaded(library_of(cpp, Path(folder) / "loops.so", "-O1", EXACT, "-DRIGPACT_PLAIN_LANES"))
+            return loading._loaded(library_of(cpp, Path(folder) / "loops.so", "-O0", EXACT, "-DRIGPACT_PLAIN_LANES"))
     if kind == "AVX2" and not loading.library().rigpact_native_wide():
         pytest.skip("this processor has no AVX2")
     return loading._loaded(Path(loading.__file__).with_name(f"{STEM}{'_wide' * (kind == 'AVX2')}{ENDING}"))
