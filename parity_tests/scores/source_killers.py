@@ -15,7 +15,8 @@ _TRACES = (
     "runtime_room/test_trace_pieces.py",
 )  # fmt: skip
 _BOUNDS = (
-    "runtime_room/test_bounds_by_hand.py", "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_tolerances.py",
+    "runtime_room/test_folded_bounds.py", "runtime_room/test_bounds_by_hand.py",
+    "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_tolerances.py",
     "diagnosis_room/test_partial_traces.py",
 )  # fmt: skip
 _COMPARED = (

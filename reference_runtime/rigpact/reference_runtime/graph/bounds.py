@@ -172,8 +172,6 @@ def _largest_change(
 def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
     graph: Graph = frames.contract.system.graph
     on_the_way = path_of(graph, stage, frames.recorded)
-    if len(on_the_way) == 1:
-        return stage_bound(graph[stage], frames, rows, _nothing(graph[stage], frames))
     upstream: dict[str, FloatArray] = _nothing(graph[stage], frames)
     for each in graph:
         if each.name == stage:
