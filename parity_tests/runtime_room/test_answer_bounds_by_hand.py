@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import Statistics, frozen_float32
-from rigpact.contract.systems.stage import Stage
+from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -388,3 +388,11 @@ def test_frames_without_numbers_count_from_zero(plain):
     assert frames.frame.tolist() == [0, 1, 2]
     assert KnownFrames(plain, {}).frame.tolist() == []
     assert KnownFrames(plain, {}, np.array([7, 8])).frame.tolist() == [7, 8]
+
+
+def test_frames_know_their_network_where_there_is_one(plain):
+    """Without a model the bound of an answer is an assumption, and must not be asked of nothing."""
+    network = object()
+    assert KnownFrames(plain, {}, network=network).network is network
+    with pytest.raises(NotKnown):
+        _ = KnownFrames(plain, {}).network

@@ -13,7 +13,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings import recording
-from rigpact.reference_runtime.recordings.json_lines import lines_of
+from rigpact.reference_runtime.recordings.json_lines import json_line, lines_of
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, is_number, stacked, stacked_rows, text_number
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
@@ -98,6 +98,7 @@ def test_frames_that_are_taken_are_forgotten_and_their_order_is_not():
     assert (first.frame.tolist(), first.time_s.tolist()) == ([4, 5], [4 / 60.0, 5 / 60.0])
     assert first.stages["cond"][:, 0].tolist() == [4.0, 5.0]
     assert rows.taken(header) is None
+    assert (rows.frames, rows.times_s) == ([5], [5 / 60.0])  # a game runs for hours
     with pytest.raises(UnusableInput, match="a number above 5"):
         rows.append(frame(5), "here")
     rows.append(frame(6), "here")
@@ -127,6 +128,17 @@ def test_thousands_of_empty_lines_in_succession_are_refused(tmp_path, empty, is_
             list(lines_of(path))
     else:
         assert len(list(lines_of(path))) == 3 + 2 * 4096
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [(b"password", "'p'"), (b'{"a": [' + b"1, " * 40, repr('{"a": [' + "1, " * 11)), (b"[1,\xff", "'[1,\ufffd'")],
+)
+def test_of_a_line_that_is_no_json_its_beginning_is_shown(line, found):
+    """Of a file that nobody meant to show, its first character; of a torn frame enough to know it again."""
+    with pytest.raises(UnusableInput) as refused:
+        json_line(line, "here")
+    assert (refused.value.place, refused.value.found) == ("here", found)
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [(1 << 26, False), ((1 << 26) + 1, True)])
@@ -182,6 +194,22 @@ def test_a_row_that_is_none_is_refused_at_its_number(row, place):
     assert refused.value.place == f"here#/stages/{place}"
     rows.append(entry | {"stages": entry["stages"] | {"cond": [1, "NaN", 2.5, "Infinity", 1, 1, 1]}}, "here")
     np.testing.assert_array_equal(rows.joined("cond"), [[1, math.nan, 2.5, math.inf, 1, 1, 1]])
+
+
+@pytest.mark.parametrize("place", ["frame", "time", "stages", "stages/cond", "stages/cond/0"])
+def test_of_a_long_value_its_beginning_is_shown(place):
+    """A page of base64 in place of a number must not fill the terminal."""
+    rows, long = FrameRows({"cond": 7, "contacts": 2}), "x" * 100
+    entry = frame(0)
+    if place == "stages/cond":
+        entry["stages"]["cond"] = long
+    elif place == "stages/cond/0":
+        entry["stages"]["cond"] = [long, *[1.0] * 6]
+    else:
+        entry[place] = long
+    with pytest.raises(UnusableInput) as refused:
+        rows.append(entry, "here")
+    assert (refused.value.place, refused.value.found) == (f"here#/{place}", "'" + "x" * 59)
 
 
 def test_more_frames_than_a_block_holds_keep_their_order():

@@ -82,9 +82,13 @@ _TOLERANCES = "reference_runtime/rigpact/reference_runtime/systems/enemy_animati
 _INPUTS = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/input_tolerances.py"
 _ROTATIONS = f"{_OPERATIONS}/rotation_bounds.py"
 _PRECISION = f"{_RECORDINGS}/precision.py"
+_JSON_LINES, _TRACE_LINES = f"{_RECORDINGS}/json_lines.py", f"{_RECORDINGS}/trace_json_lines.py"
 _EITHER_ORDER = "both ends are computed, in either order"
 _THE_REST = "numpy's reshape takes every negative size for the rest"
 _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
+_LOOKED_AT_AGAIN = "where keys were counted too low the text is looked at again, and more keys than it has are never counted"
+_NO_FRAMES = "fewer numbers than none are none"
+_BLOCK = "how many rows stand in a block of memory changes none of them"
 _BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
 
 ARGUED: Mapping[tuple[str, str, str], str] = {
@@ -97,6 +101,16 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_ROTATIONS, "gram_schmidt_bound", "`rest > _clearly_long(error)` → `rest >= _clearly_long(error)`"): _GUARDED_TOO,
     (_ROTATIONS, "_clearly_long", "`np.sqrt(3.0) * error` → `np.sqrt(3.0) / error`"): _GUARDED_TOO,
     (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
+    (_JSON_LINES, "_keys", "`0` → `-1`"): _LOOKED_AT_AGAIN,
+    (f"{_GRAPH}/bounds.py", "KnownFrames.__init__", "`0` → `-1`"): _NO_FRAMES,
+    (_TRACE_LINES, "", "`512` → `513`"): _BLOCK,
+    (_TRACE_LINES, "", "`512` → `511`"): _BLOCK,
+    (_JSON_LINES, "_keys", "`len(entry) + sum(map(_keys, entry.values()))` → `len(entry) - sum(map(_keys, entry.values()))`"):
+        _LOOKED_AT_AGAIN,
+    (_TRACE_LINES, "", "`1` → `2`"): _BLOCK,
+    (_TRACE_LINES, "", "`1` → `0`"): _BLOCK,
+    (_TRACE_LINES, "", "`22` → `23`"): _BLOCK,
+    (_TRACE_LINES, "", "`22` → `21`"): _BLOCK,
     (_PRECISION, "Precision.is_coarse", "`0` → `1`"): _BITS_ANSWERED,
     (_PRECISION, "Precision.is_coarse", "`0` → `-1`"): _BITS_ANSWERED,
 }  # fmt: skip
