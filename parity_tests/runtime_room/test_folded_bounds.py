@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,20 +60,36 @@ def test_a_recorded_input_adds_nothing_and_an_unrecorded_one_all_that_it_may_be_
 
 def test_a_bound_of_its_own_is_told_which_inputs_are_exact():
     """A stage that derives what its inputs lead to reads every one of them: exact ones are zero, and none is left out."""
-    told = {}
+    told, before = {}, {}
 
     def bound(_frames, rows, upstream):
         told.update({name: each.copy() for name, each in upstream.items()})
         return np.zeros(rows.shape)
 
+    def first_bound(_frames, rows, upstream):
+        before.update(upstream)
+        return np.full(rows.shape, OFF)
+
+    half = replace(HALF, bound=first_bound, is_propagated=True)
     last = of(
         "last", ["triple", "start"], lambda frames: frames["triple"] + frames["start"], bound=bound, is_propagated=True
     )
-    found = bound_by_hand(frames_of((START, HALF, TRIPLE, last), {"start": [1.0, 2.0, 4.0]}), "last")
+    found = bound_by_hand(frames_of((START, half, TRIPLE, last), {"start": [1.0, 2.0, 4.0]}), "last")
     assert not found.any()
     np.testing.assert_allclose(told["triple"][:, 0], g(2) * np.array([1.5, 3.0, 6.0]) + 3 * OFF, rtol=1e-6)
     assert told["start"].tolist() == [[0.0]] * 3
     np.testing.assert_allclose(told["half"], [[OFF]] * 3)
+    assert {name: rows.tolist() for name, rows in before.items()} == {"start": [[0.0]] * 3}
+
+
+def test_a_stage_that_only_looks_at_an_input_is_moved_with_it():
+    """An input that a stage reads where it is known moves the stage as any other does."""
+    looking = of(
+        "looking", ["triple"], lambda frames: frames.get("triple") + (0.0 if frames.get("other") is None else 1.0)
+    )
+    found = bound_by_hand(frames_of((START, HALF, TRIPLE, looking, of("other")), {"start": [2.0, 4.0, 8.0]}), "looking")
+    triple = np.array([3.0, 6.0, 12.0])
+    np.testing.assert_allclose(found, g(2) * triple + g(2) * triple + 3 * OFF, rtol=1e-6)
 
 
 OWN = 0.125

@@ -86,7 +86,10 @@ _JSON_LINES, _TRACE_LINES = f"{_RECORDINGS}/json_lines.py", f"{_RECORDINGS}/trac
 _EITHER_ORDER = "both ends are computed, in either order"
 _THE_REST = "numpy's reshape takes every negative size for the rest"
 _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
-_LOOKED_AT_AGAIN = "where keys were counted too low the text is looked at again, and more keys than it has are never counted"
+_LOOKED_AT_AGAIN = (
+    "where keys were counted too low the text is looked at again, and more keys than it has are never counted"
+)
+_ALL_OR_NONE = "what cannot be computed from some moved numbers cannot be computed from any"
 _NO_FRAMES = "fewer numbers than none are none"
 _BLOCK = "how many rows stand in a block of memory changes none of them"
 _BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
@@ -103,6 +106,7 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
     (_JSON_LINES, "_keys", "`0` → `-1`"): _LOOKED_AT_AGAIN,
     (f"{_GRAPH}/bounds.py", "KnownFrames.__init__", "`0` → `-1`"): _NO_FRAMES,
+    (f"{_GRAPH}/bounds.py", "_largest_change", "`continue` → `break`"): _ALL_OR_NONE,
     (_TRACE_LINES, "", "`512` → `513`"): _BLOCK,
     (_TRACE_LINES, "", "`512` → `511`"): _BLOCK,
     (_JSON_LINES, "_keys", "`len(entry) + sum(map(_keys, entry.values()))` → `len(entry) - sum(map(_keys, entry.values()))`"):

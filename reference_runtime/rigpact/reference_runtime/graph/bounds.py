@@ -177,7 +177,7 @@ def _rounding_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> Flo
         if each.name == stage:
             break
         if each.name in on_the_way:
-            upstream |= {name: zeros for name, zeros in _nothing(each, frames).items() if name not in upstream}
+            upstream |= _nothing(each, frames)
             known = frames.computed(each.name)
             if known is not None:
                 bound = partial(_folded_bound, each, frames, known, upstream)
