@@ -20,16 +20,20 @@ import onnx
 import pytest
 
 from rigpact.contract import load_contract
+from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import read_configuration
+from rigpact.contract.settings.gate import GateSettings
 from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.trace import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.part import Part
 from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.judging import judge_gate
+from rigpact.reports.gate.judging import _judged, judge_gate
+from rigpact.reports.gate.measured import Measured
 from rigpact.reports.gate.parts import free_run
+from rigpact.reports.gate.parts.catalogue import PartKind
 from rigpact.reports.gate.run_gate import other_files
 from rigpact.reports.nonfinite.investigation import Investigation
 
@@ -334,3 +338,17 @@ def test_strict_lets_warnings_fail(project: Path) -> None:
 
     assert (report.verdict, strict.verdict) == ("pass", "fail")
     assert all(finding.rule.severity is not Severity.ERROR for finding in strict.findings)
+
+
+def test_a_part_that_cannot_be_judged_is_one_value_that_nobody_compared() -> None:
+    """Nothing compared is not a pass: it must stand in the account."""
+
+    def refuse(*_: object) -> FindingsReport:
+        raise UnusableInput("baseline.json", "nothing", "a file")
+
+    unjudged = Measured("free-run/x", "A free run", (), Ledger(5, 5))
+    report = _judged(PartKind("free-run", lambda _: iter(()), refuse), unjudged, GateSettings())
+    assert isinstance(report, FindingsReport)
+    assert (report.ledger.declared, report.ledger.compared) == (1, 0)
+    assert [finding.rule.code for finding in report.findings] == [rules.PART_NOT_JUDGED.code]
+    assert report.summary == {"not_judged": "baseline.json: found nothing, expected a file"}

@@ -292,3 +292,12 @@ def test_each_quaternion_takes_the_sign_nearest_to_its_own():
     near = quats + 0.01 * chance.normal(size=quats.shape)
     got = geometry.same_hemisphere(quats.reshape(5, 12), (signs * near).reshape(5, 12))
     np.testing.assert_array_equal(got, near.reshape(5, 12))
+
+
+def test_the_angle_between_the_quaternions_of_several_bones():
+    """A turn of 90° about z and one of 60° about x, each beside no turn; a sign of all four numbers changes nothing."""
+    none, z90, x60 = (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)), (0.5, 0.0, 0.0, math.sqrt(0.75))
+    a = np.array([[*none, *none, *none], [*z90, *x60, *none]])
+    b = np.array([[*z90, *x60, *none], [*(-np.array(z90)), *none, *none]])
+    expected = np.radians([[90.0, 60.0, 0.0], [0.0, 60.0, 0.0]])
+    np.testing.assert_allclose(geometry.quaternion_angle_rad(a, b), expected, atol=1e-12)

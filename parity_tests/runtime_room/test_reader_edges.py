@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import read_bytes
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.json_lines import json_line, lines_of
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
+from rigpact.reference_runtime.recordings.named_columns import _in_rows, _one_window
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, is_number, stacked, stacked_rows, text_number
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
 from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, begins_with_a_frame
 from rigpact.reference_runtime.recordings.trace_model import Trace
+
+from . import tiny_character as tiny
 
 HEADER = {"format": "rigpact-trace", "version": 1, "fps": 60.0, "mode": "free", "stages": {"cond": 7, "contacts": 2}}
 LARGEST = float(np.finfo(np.float32).max)
@@ -290,6 +295,15 @@ def test_a_growing_file_is_read_on_from_the_byte_after_the_last_frame(tmp_path):
     assert read_frames_from(path, after) == (None, len(content))
 
 
+def test_a_frame_that_stands_twice_is_refused_at_its_place(tmp_path):
+    """A copied frame hides one that was lost."""
+    path, numbers = tmp_path / "t.trace.bin", np.array([3, 4, 4])
+    stages = {"contacts": np.zeros((3, 2), np.float32)}
+    write_binary(Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, stages), path)
+    with pytest.raises(UnusableInput, match=r"#/frames/2: found 4, expected a number above 4"):
+        read_trace(path)
+
+
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -328,7 +342,7 @@ def test_rows_of_another_shape_are_refused_at_their_frame(tmp_path):
         ([[1, 2]], True), ([{"q": [1]}], True), ([{"q": 1}], True), ([], False), ([1, 2], False), (["a"], False),
         ({"q": [1, 2]}, True), ({"q": [[1], [2]]}, True), ({"q": []}, False), ({"q": ["a"]}, False), ({"a": "x", "q": [1]}, True),
         ({"stages": {"q": [[1]]}}, True), ({"stages": {"q": 1}}, False), ({"stages": {"a": "x", "q": [1]}}, True), (3, False),
-        ({"frames": [{"q": 1}]}, True),
+        ({"frames": [{"q": 1}]}, True), (["a", 1], False), ([[1, "a"]], True),
     ],
 )  # fmt: skip
 def test_a_json_file_is_a_table_where_it_holds_rows_of_numbers(tmp_path, content, expected):
@@ -411,7 +425,61 @@ def test_lines_of_a_table_are_read_up_to_a_torn_last_one(tmp_path):
         read_json_lines_table(path)
 
 
+@pytest.mark.parametrize(
+    ("shape", "width", "expected"),
+    [
+        ((5, 3), 3, (5, 3)), ((1, 3), 3, (1, 3)), ((1, 5, 3), 3, (5, 3)), ((1, 5, 3), 15, (1, 15)), ((2, 5, 3), 3, (2, 15)),
+        ((1, 2, 2, 3), 6, (2, 6)), ((2, 2, 3), 6, (2, 6)), ((5,), 1, (5, 1)),
+    ],
+)  # fmt: skip
+def test_a_batch_of_one_window_is_its_frames(shape, width, expected):
+    """Training code saves (1, T, width): read as one frame of T · width numbers it would be refused, or worse, fit."""
+    rows = _in_rows(np.zeros(shape), FieldLayout((Field("x", 0, width, FieldKind.RAW),)))
+    assert rows.shape == expected
+
+
+def test_what_is_said_once_of_a_window_stands_in_every_row():
+    """A command for two seconds is one row of the file and a hundred of the recording."""
+    found = _one_window({"command": np.array([[1.0, 2.0]]), "q": np.arange(6.0).reshape(3, 2)})
+    assert {name: rows.tolist() for name, rows in found.items()} == {
+        "command": [[1.0, 2.0]] * 3, "q": [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],
+    }  # fmt: skip
+
+
 # --- what a recording is ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("frames", "is_refused"), [(1, True), (2, False)])
+def test_a_clip_of_one_frame_has_no_pose_after_the_first(tmp_path, frames, is_refused):
+    """Nothing compared is not a pass."""
+    path = lines(tmp_path / "Walk.json", tiny.clip_document(frames))
+    if is_refused:
+        with pytest.raises(UnusableInput, match="one frame"):
+            recording.read_recording(path, None)
+    else:
+        assert len(recording.read_recording(path, None).trace.frame) == 1
+
+
+def test_a_clip_of_other_bones_says_how_many_it_has(tmp_path):
+    """Two characters share a folder more often than not."""
+    document = tiny.clip_document()
+    for each in document["Frames"]:
+        each["BoneRotations"], each["BoneAngularVelocities"] = (
+            each["BoneRotations"][:2],
+            each["BoneAngularVelocities"][:2],
+        )
+    with pytest.raises(UnusableInput) as refused:
+        recording.read_recording(lines(tmp_path / "Walk.json", document), tiny.contract(tmp_path))
+    assert (refused.value.found, refused.value.expected) == ("2 bones", "3")
+
+
+def test_a_folder_in_place_of_a_file_says_what_is_in_it(tmp_path):
+    """Four names are enough to see which folder it is."""
+    for name in ("e.json", "b.json", "d.onnx", "c.json", "a.txt", "f.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(UnusableInput) as refused:
+        read_bytes(tmp_path)
+    assert refused.value.hint == "it holds b.json, c.json, d.onnx, e.json"
 
 
 def test_the_bones_of_a_clip_are_those_that_it_names():
@@ -433,3 +501,19 @@ def test_the_pose_after_a_row_is_that_of_the_next_frame():
     for other in ({"poses6d": poses}, {"target_rows": np.array([1])}, {}):
         with pytest.raises(UnusableInput):
             recording.Recording("x", "trace", trace, frozenset(), **other).targets_at(np.array([0]))
+
+
+def test_some_bones_of_a_recording_keep_their_own_numbers(tmp_path):
+    """An engine that draws two of three bones: the hand must not get the numbers of the foot."""
+    contract = tiny.contract(tmp_path)
+    poses, numbers = np.arange(36, dtype=np.float32).reshape(2, 18), np.arange(2)
+    trace = Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, {"y_out": poses})
+    held = recording.Recording("x", "trace", trace, frozenset(), poses6d=poses, bone_names=contract.bone_names)
+    two = recording.of_bones(held, contract, (2, 0))
+    expected = np.concatenate((poses[:, 12:], poses[:, :6]), axis=1)
+    np.testing.assert_array_equal(two.poses6d, expected)
+    np.testing.assert_array_equal(two.trace.stages["y_out"], expected)
+    assert (two.bones, two.bone_names) == ((2, 0), None)
+    one = recording.of_bones(two, contract, (0,))
+    np.testing.assert_array_equal(one.poses6d, poses[:, :6])
+    assert recording.of_bones(one, contract, (0,)) is one
