@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, Stage
+from rigpact.reports.comparing import allowance as module
 from rigpact.reports.comparing.allowance import Allowance, _without_long_gaps
+from rigpact.reports.comparing.judgement import _first_not_finite
 
 ONE = FieldLayout((Field("x", 0, 1, FieldKind.RAW),))
 
@@ -48,3 +51,45 @@ def test_an_unseen_difference_of_a_free_run_may_be_the_rounding_of_all_frames_be
     bound = np.full((3, 2), 0.5)
     found = allowance._unseen(Stage("s", ONE), bound, slice(4, 7))
     np.testing.assert_array_equal(found, bound * np.array(factors)[:, None])
+
+
+@pytest.mark.parametrize(
+    ("places", "unjudged", "expected"),
+    [
+        ([], [], (0, 0, 0)), ([(0, 0)], [], (0, 0, 1)), ([(3, 1)], [], (3, 1, 1)), ([(255, 2), (256, 0)], [], (255, 2, 2)),
+        ([(256, 0), (300, 1), (599, 2)], [], (256, 0, 3)), ([(3, 1), (3, 2), (400, 0)], [3], (400, 0, 1)),
+        ([(3, 1)], [3], (0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_the_first_number_that_is_not_finite_is_found_in_pieces_of_256_frames(places, unjudged, expected):
+    """The first one is where to look; the count says whether it is one frame or all that follow."""
+    rows, judged = np.zeros((600, 3), np.float32), np.ones(600, bool)
+    for place in places:
+        rows[place] = np.nan
+    judged[unjudged] = False
+    trace = SimpleNamespace(stages={"s": rows}, release=lambda: None)
+    assert _first_not_finite(trace, "s", judged) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "bound", "inherited", "expected", "is_noted"),
+    [
+        ([1, 0], [math.inf, math.inf], [2, 3], [2, 3], True),
+        ([1, 0], [math.inf, math.inf], [math.inf, 3], [math.inf, 3], False),
+        ([0, 1], [math.inf, math.inf], [math.inf, math.inf], [math.inf, math.inf], False),
+        ([1, 0], [0.5, 0.5], [2, 0], [2, 0.5], True),
+        ([1, 0], [0.5, 0.5], [0.25, 0], [0.5, 0.5], False),
+        ([1, 1], [0.5, math.inf], [0.5, 4], [0.5, 4], True),
+    ],
+)
+def test_a_difference_of_the_stages_before_is_noted_where_it_widens_a_bound(
+    monkeypatch, error, bound, inherited, expected, is_noted
+):
+    """It comes from the stage before: that must be said of a stage that would be blamed otherwise, and of no other."""
+    column = lambda numbers: np.array(numbers, float)[:, None]  # noqa: E731 - a short word for the lines below
+    allowance, stage = Allowance(None, np.arange(2), is_free=False), Stage("s", ONE)
+    monkeypatch.setattr(module, "_bound", lambda *_: column(bound))
+    monkeypatch.setattr(allowance, "_inherited", lambda *_: column(inherited))
+    found = allowance._tolerance_of(stage, SimpleNamespace(), SimpleNamespace(), column(error), slice(0, 2))
+    np.testing.assert_array_equal(found, column(expected))
+    assert allowance.inheriting == ({"s"} if is_noted else set())

@@ -7,6 +7,7 @@ To add a command: write its module, register it below.
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import sys
@@ -17,6 +18,7 @@ from functools import cache
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.models import CommandInfo
 
 from rigpact.reports.command_line.judging.adequacy import adequacy
 from rigpact.reports.command_line.judging.breaking import breaking
@@ -75,12 +77,22 @@ app.add_typer(neurarig, name="neurarig")
 @cache
 def _with_command(word: str) -> Any:
     """What reads the words of a command line that begins with this one. To know all commands takes as long as to run some."""
-    own = [each for each in app.registered_commands if word in (each.name, getattr(each.callback, "__name__", ""))]
-    if not own:  # help, a spelling mistake, or a group
-        return typer.main.get_command(app)
-    one = copy(app)
-    one.registered_commands, one.registered_groups = own, []
-    return typer.main.get_command(one)
+    wanted = copy(app)
+    if word in {"-h", "--help"}:
+        wanted.registered_commands = [_without_options(each) for each in app.registered_commands]
+    elif own := [
+        each for each in app.registered_commands if word in {each.name, getattr(each.callback, "__name__", "")}
+    ]:
+        wanted.registered_commands, wanted.registered_groups = own, []
+    return typer.main.get_command(wanted)  # all of it after a spelling mistake, and for a group
+
+
+def _without_options(command: CommandInfo) -> CommandInfo:
+    """A command as the help of all commands shows it: its name and what it does."""
+    shown = copy(command)
+    shown.name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
+    shown.help, shown.callback = inspect.getdoc(command.callback), lambda: None
+    return shown
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback signature
