@@ -71,7 +71,8 @@ only the files that it touched, and shares the defects among processes, each of 
 
 The search for pairs from poses alone evaluates the loop under every pair of conventions. Tried: no bound of its own for what is
 clearly off, a few frames first, the clip's rows kept for all hypotheses, stages kept by the conventions that matter to them,
-how well each pair fits kept for the three questions that are asked of it.
+how well each pair fits kept for the three questions that are asked of it; one thread for numpy's products, whose threads only
+waited for each other.
 
 Where two runs differ, the stages of both are evaluated as well, to tell the stage that makes a difference from those that
 inherit it; two equal runs do not pay for that. Recording every stage costs a frame ten to thirty microseconds, so its
@@ -160,7 +161,8 @@ def main(paths: list[str]) -> int:
     tests = paths or [str(Path(__file__).resolve().parent)]
     rows = ["-k", "not figures_of_the_diagnosis and not mutation_score"]  # scores: they have pages of their own
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-only", "--benchmark-disable-gc", *rows, *tests]
-    return subprocess.run(command, cwd=CHECKOUT, env={**os.environ, WRITE: "1"}, check=False).returncode
+    environment = {**os.environ, WRITE: "1", "OPENBLAS_NUM_THREADS": "1"}  # as the command line has it
+    return subprocess.run(command, cwd=CHECKOUT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
