@@ -115,7 +115,9 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's: for small matrices more threads only wait for each other
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy's: for small matrices more threads only wait for each other
     descriptor = os.open(os.devnull, os.O_WRONLY) if sys.stdout is None else sys.stdout.fileno()
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
     answer = _StandardOutput(descriptor)
