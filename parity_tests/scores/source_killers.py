@@ -60,7 +60,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_COMPARING}/allowance.py": _COMPARED,
     "reports/rigpact/reports/gate/judging.py": ("gate_room/test_gate_rules.py", "gate_room/test_archive.py"),
     f"{_FILES}/json_text.py": (
-        "contract_room/test_damage.py", "contract_room/test_structure.py", "contract_room/test_json_census.py",
+        "contract_room/test_json_text_edges.py", "contract_room/test_damage.py", "contract_room/test_structure.py", "contract_room/test_json_census.py",
     ),
     f"{_FILES}/reading.py": (
         "runtime_room/test_reader_edges.py", "contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py",

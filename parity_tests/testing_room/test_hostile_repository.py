@@ -143,7 +143,9 @@ def installation(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     pytest.importorskip("hatchling")
     built, installed = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
-    subprocess.run(build, cwd=checkout, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        build, cwd=checkout, check=True, capture_output=True, timeout=300, env=os.environ | {"RIGPACT_NATIVE": "0"}
+    )
     (wheel,) = built.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(installed), str(wheel)]
     subprocess.run(pip, check=True, capture_output=True, timeout=300)
