@@ -19,7 +19,8 @@ def refused(content, read=bytes_to_json):
 @pytest.mark.parametrize(
     ("content", "place", "found"),
     [
-        (b'{"a": }', "a.json:1:7", "'}'"), (b'{"a": ', "a.json:1:7", "the end of the file"), (b'{"a":\n 1,\n}', "a.json:3:1", "'}'"),
+        (b'{"a": }', "a.json:1:7", "'}'"), (b'{"a": ', "a.json:1:7", "the end of the file"),
+        (b'{"a":\n 1,\n}', "a.json:3:1", "'}'"),
         (b"[1, 2", "a.json:1:6", "the end of the file"), (b"secret = 1", "a.json:1:1", "'s'"),
         (b"[" + b"9" * 5000 + b"]", "a.json", "a whole number with thousands of digits"),
     ],
@@ -74,7 +75,8 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_text():
         (b"{}", ()), (b"[]", ()), (b'{"a": 1, "b": {"a": 1}}', ()), (b'{"a": 1, "a": 2}', ("/a",)),
         (b'{"a" : 1, "a" \t: 2}', ("/a",)), (b'{"a": {"b": 1, "b": 2, "c": 3, "c": 4}}', ("/a/b", "/a/c")),
         (b'[{"x": 1}, {"x": 1, "x": 1}]', ("/1/x",)), (b'{"a/b": 1, "a/b": 2}', ("/a~1b",)),
-        (b'{"a": {"b": 1, "b": 2}, "a": 3}', ("/a",)), (b'{"text": "\\": 1", "b": 2}', ()), (b'{"a": [[1, 2], {"k": 1, "k": 2}]}', ("/a/1/k",)),
+        (b'{"a": {"b": 1, "b": 2}, "a": 3}', ("/a",)), (b'{"text": "\\": 1", "b": 2}', ()),
+        (b'{"a": [[1, 2], {"k": 1, "k": 2}]}', ("/a/1/k",)),
         (b'{"a": [1, {"k": 1, "k": 2}]}', ("/a/1/k",)), (b'{"a": 1, "a": 1, "a": 1}', ("/a",)),
     ],
 )  # fmt: skip

@@ -60,7 +60,8 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_COMPARING}/allowance.py": _COMPARED,
     "reports/rigpact/reports/gate/judging.py": ("gate_room/test_gate_rules.py", "gate_room/test_archive.py"),
     f"{_FILES}/json_text.py": (
-        "contract_room/test_json_text_edges.py", "contract_room/test_damage.py", "contract_room/test_structure.py", "contract_room/test_json_census.py",
+        "contract_room/test_json_text_edges.py", "contract_room/test_damage.py",
+        "contract_room/test_structure.py", "contract_room/test_json_census.py",
     ),
     f"{_FILES}/reading.py": (
         "runtime_room/test_reader_edges.py", "contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py",
@@ -72,7 +73,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
     f"{_RECORDINGS}/recorded_bones.py": ("diagnosis_room/test_some_bones.py", "reports_room/test_some_bones.py"),
-    f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES),
+    f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES, "runtime_room/test_teacher_files.py"),
     f"{_RECORDINGS}/tables.py": _TABLES,
     f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
     f"{_RECORDINGS}/trace_json_lines.py": _TRACES,

@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -154,14 +155,18 @@ def judge(mutant: SourceMutant) -> Outcome:
 
 
 def judge_all(drawn: Sequence[SourceMutant], minutes: float) -> list[Judged]:
-    """Judge the mutants until the minutes are over."""
-    found, end = list[Judged](), time.monotonic() + 60.0 * minutes
-    for mutant in drawn:
+    """Judge the mutants in their order, one on each processor, until the minutes are over."""
+    end = time.monotonic() + 60.0 * minutes
+
+    def judged(mutant: SourceMutant) -> list[Judged]:
         if time.monotonic() > end:
-            break
-        found.append(Judged(mutant, judge(mutant)))
-        sys.stderr.write(f"{found[-1].outcome} {mutant.place} {mutant.change}\n")
-    return found
+            return []
+        found = Judged(mutant, judge(mutant))
+        sys.stderr.write(f"{found.outcome} {mutant.place} {mutant.change}\n")
+        return [found]
+
+    with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
+        return [each for found in side_by_side.map(judged, drawn) for each in found]
 
 
 def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[list[SourceMutant], int]:
