@@ -59,6 +59,25 @@ def options_of(words: tuple[str, ...]) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_the_help_of_all_commands_is_that_of_the_whole_command_line(
+    command: Command, capfd: pytest.CaptureFixture[str], word: str
+) -> None:
+    """It is built without the commands' options, which takes half of the time; nothing that it says may get lost."""
+    answer = command(word)
+    with pytest.raises(SystemExit):
+        ROOT(args=[word], prog_name="rigpact")
+    assert (answer.status, answer.out) == (0, capfd.readouterr().out)
+
+
+def test_every_command_is_found_by_its_word_alone(command: Command) -> None:
+    """Only the command that is asked for is built: one that is not found would be a spelling mistake."""
+    for name in ROOT.commands:  # type: ignore[attr-defined]
+        answer = command(name, "--help")
+        assert (answer.status, answer.out.split(" [OPTIONS]")[0]) == (0, f"Usage: rigpact {name}")
+        assert all(option in answer.out for option in options_of((name,)) if option.startswith("--"))
+
+
 def test_one_word_means_one_thing() -> None:
     """`--against` was a git revision here, a trace there and an archive elsewhere."""
     meanings: dict[str, set[str]] = {}
