@@ -135,3 +135,17 @@ def test_one_number_with_all_its_bits_anywhere_says_that_every_bit_is_kept(width
 def test_a_frame_of_more_numbers_than_are_looked_at_at_once_is_looked_at():
     """A million vertices a frame: one frame is still one piece."""
     assert precision_of({"x": np.zeros((3, (1 << 20) + 1), np.float32)}) is None
+
+
+@pytest.mark.parametrize("small_first", [True, False])
+def test_of_two_formats_that_fit_the_one_whose_last_digit_is_used_more_is_meant(small_first):
+    """1.01 … 1.44 have two decimals and three digits; beside 0.11 … 0.43 only two decimals use their last digit everywhere."""
+    small, large = [number / 100 for number in range(11, 44) if number % 10], HUNDREDTHS[:40]
+    census = PrecisionCensus()
+    census.add_text(small + large if small_first else large + small)
+    assert census.precision == Precision(decimals=2)
+    digits = PrecisionCensus()
+    digits.add_text(
+        [number / 100 for number in range(101, 133)] + [number / 10 for number in range(101, 145) if number % 10]
+    )
+    assert digits.precision == Precision(significant=3)
