@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rigpact.contract.rules.answers import comparison
+from rigpact.reference_runtime.native import agreement
 from rigpact.reference_runtime.systems.enemy_animation.cpp import free_runs
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -174,7 +175,7 @@ def test_a_loop_in_cpp_that_differs_is_reported(
     command: Any, demo_run: Path, demo_bundle: Path, demo_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run goes on in numpy; who asked for speed hears why there is none."""
-    monkeypatch.setattr(free_runs, "library", lambda: None)
+    monkeypatch.setattr(agreement, "library", lambda: None)
     monkeypatch.setattr(free_runs, "disagreement", lambda _contract: "state at frame 0, channel 3: 1, by numpy 2")
     words = ("--onnx", demo_bundle / "model.onnx", "--clip", demo_clip, "-o", demo_run.with_name("free.trace.jsonl"))
 
