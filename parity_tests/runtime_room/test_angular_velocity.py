@@ -180,3 +180,16 @@ def test_bundle_without_statistics_falls_back_on_the_state_slice(tmp_path):
     """Spec 03: without a companion the contract default is what the engine does."""
     assert tiny.contract(tmp_path, tiny.bundle(auxiliary=False)).conventions.angvel_source == "state_slice"
     assert tiny.contract(tmp_path).conventions.angvel_source == "aux_stats"
+
+
+@pytest.mark.parametrize(
+    ("source", "frame", "expected"),
+    [
+        ("state_slice", "parent", True), ("state_slice", "local", False), ("rotations", "parent", False),
+        ("rotations", "local", False),
+    ],
+)  # fmt: skip
+def test_the_input_reads_the_states_slice_alone_or_the_rotations_too(contract, source, frame, expected):
+    """Where it reads the rotations, a difference there explains one here."""
+    other = contract.with_conventions({"angvel_source": source, "angvel_frame": frame})
+    assert AngularVelocityInput(other).reads_one_slice is expected

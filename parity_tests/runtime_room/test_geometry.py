@@ -12,6 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rigpact.reference_runtime.operations import geometry
+from rigpact.reference_runtime.operations.definitions import quaternions
+from rigpact.reference_runtime.operations.definitions.euler import TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
@@ -301,3 +303,49 @@ def test_the_angle_between_the_quaternions_of_several_bones():
     b = np.array([[*z90, *x60, *none], [*(-np.array(z90)), *none, *none]])
     expected = np.radians([[90.0, 60.0, 0.0], [0.0, 60.0, 0.0]])
     np.testing.assert_allclose(geometry.quaternion_angle_rad(a, b), expected, atol=1e-12)
+
+
+IX, JY, KZ, ONE = np.eye(4)
+
+
+def test_products_of_the_units_are_hamiltons():
+    """ij = k = -ji and i² = -1: a product in the other order turns a bone about its parent's axes."""
+    table = {
+        ("i", "j"): KZ, ("j", "i"): -KZ, ("j", "k"): IX, ("k", "j"): -IX, ("k", "i"): JY, ("i", "k"): -JY,
+        ("i", "i"): -ONE, ("j", "j"): -ONE, ("k", "k"): -ONE, ("1", "j"): JY, ("k", "1"): KZ,
+    }  # fmt: skip
+    units = {"i": IX, "j": JY, "k": KZ, "1": ONE}
+    for (a, b), expected in table.items():
+        np.testing.assert_array_equal(quaternions.product(units[a][None], units[b][None]), expected[None])
+    both = quaternions.product(2.0 * IX + 3.0 * ONE, 5.0 * JY - ONE)
+    np.testing.assert_array_equal(both, 10.0 * KZ - 2.0 * IX + 15.0 * JY - 3.0 * ONE)
+    np.testing.assert_array_equal(quaternions.conjugate(2.0 * IX - 3.0 * KZ + ONE), -2.0 * IX + 3.0 * KZ + ONE)
+    # a quarter turn about z takes x to y, and y to -x
+    quarter = math.sqrt(0.5) * (KZ + ONE)
+    np.testing.assert_allclose(quaternions.rotated(quarter, np.array([1.0, 0.0, 2.0])), [0.0, 1.0, 2.0], atol=1e-15)
+    np.testing.assert_allclose(quaternions.rotated(quarter, np.array([0.0, 1.0, 0.0])), [-1.0, 0.0, 0.0], atol=1e-15)
+
+
+def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_so():
+    """A recorder's first frame is often four zeros."""
+    rows = np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 4.0]])
+    np.testing.assert_allclose(quaternions.unit_or_identity(rows), [[0, 0, 0, 1], [0, 0.6, 0, 0.8]], atol=1e-15)
+    found = quaternions.unit(rows)
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], [0, 0.6, 0, 0.8], atol=1e-15)
+    below, above = np.full(4, quaternions.SHORTEST * 0.49), np.full(4, quaternions.SHORTEST * 0.51)
+    np.testing.assert_array_equal(quaternions.unit_or_identity(below), [0, 0, 0, 1])
+    np.testing.assert_allclose(quaternions.unit_or_identity(above), [0.5] * 4)
+
+
+@pytest.mark.parametrize(
+    ("angles", "expected"),
+    [
+        ((170.0, 100.0, -160.0), (-10.0, 80.0, 20.0)), ((170.0, 100.0, 20.0), (-10.0, 80.0, -160.0)),
+        ((-170.0, 100.0, 160.0), (10.0, 80.0, -20.0)), ((10.0, 80.0, -20.0), (10.0, 80.0, -20.0)),
+        ((170.0, 20.0, 20.0), (170.0, 20.0, 20.0)),
+    ],
+)  # fmt: skip
+def test_of_two_triples_of_one_rotation_the_smaller_is_taken(angles, expected):
+    """(x, y, z) and (x ± 180, 180 - y, z ± 180) are one rotation; Blender keeps the one that turns less."""
+    np.testing.assert_allclose(np.degrees(TRIPLES["smaller_sum"](np.radians([angles]))), [expected], atol=1e-9)

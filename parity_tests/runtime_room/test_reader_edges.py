@@ -17,7 +17,7 @@ from rigpact.reference_runtime import TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.json_lines import json_line, lines_of
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
-from rigpact.reference_runtime.recordings.named_columns import _in_rows, _one_window
+from rigpact.reference_runtime.recordings.named_columns import _channels, _in_rows, _one_window, _own, vectors_of
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, is_number, stacked, stacked_rows, text_number
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
 from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, begins_with_a_frame
@@ -446,6 +446,44 @@ def test_what_is_said_once_of_a_window_stands_in_every_row():
     }  # fmt: skip
 
 
+def test_a_name_that_two_numbers_could_have_is_none():
+    """`hand.x` of a position and of a velocity: guessing is worse than asking."""
+    fields = FieldLayout(
+        (Field("pos", 0, 3, FieldKind.POSITION, bone="hand"), Field("vel", 3, 3, FieldKind.VECTOR, bone="hand"))
+    )
+    names = ["s.hand.x", "s.pos.y", "s.vel[2]", "s.pos.hand.z", "s/pos/x", "s.hand"]
+    assert _channels("s", names, fields) == _channels("s", [*names, "s.other"], fields)
+    found = {name: _channels("s", names, fields).get(name.replace("/", ".")) for name in names}
+    assert found == {
+        "s.hand.x": None, "s.pos.y": 1, "s.vel[2]": 5, "s.pos.hand.z": 2, "s/pos/x": 0, "s.hand": None,
+    }  # fmt: skip
+    assert _channels("s", ["s[0]", "s.5", "s[6]"], fields) == {**_channels("s", ["x"], fields), "s[0]": 0, "s.5": 5}
+
+
+@pytest.mark.parametrize(
+    ("held", "found"),
+    [((1, 2), "no column q[0]"), ((2,), "no column for q[0] and 1 more"), ((0,), "no column for q[1] and 1 more")],
+)
+def test_columns_that_are_missing_are_counted(tmp_path, held, found):
+    """One lost joint of thirty is easily overlooked."""
+    fields = FieldLayout((Field("x", 0, 3, FieldKind.RAW),))
+    with pytest.raises(UnusableInput) as refused:
+        _own({f"q[{place}]": np.zeros(4) for place in held}, "q", fields, tmp_path)
+    assert refused.value.found == found
+
+
+def test_vectors_of_a_file_are_its_columns_in_their_order(tmp_path):
+    """Ten columns sorted by name would put q[10] before q[2]."""
+    path = tmp_path / "a.npz"
+    np.savez(path, **{f"q[{place}]": np.full(2, float(place)) for place in (10, 2, 0, 1)}, rate=np.float64(50.0), **{
+        "a.b": np.ones((2, 3)), "knee.left": np.zeros(2), "knee/right": np.ones(2), "torn.x": np.zeros(2), "torn.y": np.zeros(3),
+    })  # fmt: skip
+    found = {name: rows.tolist() for name, rows in vectors_of(path).items()}
+    assert found == {
+        "q": [[0.0, 1.0, 2.0, 10.0]] * 2, "rate": [[50.0]], "a.b": [[1.0] * 3] * 2, "knee": [[0.0, 1.0]] * 2,
+    }  # fmt: skip
+
+
 # --- what a recording is ----------------------------------------------------------------------------------------------
 
 
@@ -517,3 +555,13 @@ def test_some_bones_of_a_recording_keep_their_own_numbers(tmp_path):
     one = recording.of_bones(two, contract, (0,))
     np.testing.assert_array_equal(one.poses6d, poses[:, :6])
     assert recording.of_bones(one, contract, (0,)) is one
+
+
+def test_all_bones_of_a_recording_of_some_are_what_it_holds_of_them():
+    """Nothing of all bones is None, and not an empty recording that agrees with everything."""
+    numbers, rows = np.arange(2), np.zeros((2, 7), np.float32)
+    trace = Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, {"cond": rows[:, :3]})
+    some = recording.Recording("x", "trace", trace, frozenset(), bones=(1, 2), whole={"cond": rows})
+    whole = recording.with_all_bones(some)
+    assert (whole.bones, whole.whole, whole.trace.stages["cond"].shape) == ((), {}, (2, 7))
+    assert recording.with_all_bones(whole) is None

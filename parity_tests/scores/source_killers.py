@@ -44,7 +44,8 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_OPERATIONS}/six_numbers.py": ("runtime_room/test_rot6d_conventions.py", *_TURNING),
     f"{_OPERATIONS}/writeback.py": ("runtime_room/test_output.py", *_LOOP),
     f"{_OPERATIONS}/definitions/euler.py": (
-        "declared_room/test_operations_converting.py", "systems_room/test_blender_ik_geometry.py",
+        "runtime_room/test_geometry.py", "declared_room/test_operations_converting.py",
+        "systems_room/test_blender_ik_geometry.py",
     ),
     f"{_OPERATIONS}/definitions/history.py": ("declared_room/test_operations_timing.py",),
     f"{_OPERATIONS}/definitions/quaternions.py": ("runtime_room/test_geometry.py", *_TURNING),
@@ -66,7 +67,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_FILES}/reading.py": (
         "runtime_room/test_reader_edges.py", "contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py",
     ),
-    f"{_RECORDINGS}/clip.py": ("runtime_room/test_loop.py", "contract_room/test_check_command.py"),
+    f"{_RECORDINGS}/clip.py": (
+        "runtime_room/test_teacher_files.py", "runtime_room/test_loop.py", "contract_room/test_check_command.py",
+    ),
     f"{_RECORDINGS}/json_tables.py": _TABLES,
     f"{_RECORDINGS}/named_columns.py": (*_TABLES, "declared_room/test_importing_real_files.py"),
     f"{_RECORDINGS}/number_rows.py": _TABLES,
@@ -97,6 +100,9 @@ _LOOKED_AT_AGAIN = (
 _ALL_OR_NONE = "what cannot be computed from some moved numbers cannot be computed from any"
 _THE_LIMIT = "below about 1e-8 the quotient is its limit 2, to the last bit"
 _ONE_MORE_ROUND = "one more pass over the frames finds the same poses"
+_ANOTHER_OBJECT = "a new object for every block computes the same"
+_A_SIGN = "divided by 1 and -1 is multiplied by them"
+_A_MARK = "the mark for any size is no size whatever its number is"
 _NO_FRAMES = "fewer numbers than none are none"
 _BLOCK = "how many rows stand in a block of memory changes none of them"
 _BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
@@ -113,6 +119,11 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
     (_JSON_LINES, "_keys", "`0` → `-1`"): _LOOKED_AT_AGAIN,
     (f"{_GRAPH}/bounds.py", "KnownFrames.__init__", "`0` → `-1`"): _NO_FRAMES,
+    (f"{_OPERATIONS}/rot6d.py", "_in_blocks", "`operation is None` → `operation is not None`"): _ANOTHER_OBJECT,
+    (f"{_OPERATIONS}/condition.py", "", "`_velocity(clip) * (1.0, -1.0)` → `_velocity(clip) / (1.0, -1.0)`"): _A_SIGN,
+    (f"{_OPERATIONS}/definitions/quaternions.py", "conjugate", "`q * (-1.0, -1.0, -1.0, 1.0)` → `q / (-1.0, -1.0, -1.0, 1.0)`"):
+        _A_SIGN,
+    (f"{_RECORDINGS}/clip.py", "", "`1` → `2`"): _A_MARK,
     (f"{_RECORDINGS}/clip.py", "document_to_raw_clip", "`1` → `2`"): _THE_REST,
     (f"{_OPERATIONS}/bound_rotations.py", "Reprojection.__init__", "`False` → `True`"): _ONE_MORE_ROUND,
     (f"{_RECORDINGS}/named_columns.py", "_one_window", "`0` → `-1`"): _NO_FRAMES,
