@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.stage import Graph, Stage
+from rigpact.contract.systems.stage import Graph, Measure, Stage
 from rigpact.reports.comparing import allowance as module
 from rigpact.reports.comparing.allowance import Allowance, _without_long_gaps
 from rigpact.reports.comparing.judgement import _first_not_finite
+from rigpact.reports.comparing.stage_comparison import StageMeter
 
 ONE = FieldLayout((Field("x", 0, 1, FieldKind.RAW),))
 
@@ -93,3 +94,15 @@ def test_a_difference_of_the_stages_before_is_noted_where_it_widens_a_bound(
     found = allowance._tolerance_of(stage, SimpleNamespace(), SimpleNamespace(), column(error), slice(0, 2))
     np.testing.assert_array_equal(found, column(expected))
     assert allowance.inheriting == ({"s"} if is_noted else set())
+
+
+@pytest.mark.parametrize(
+    ("widest", "expected"),
+    [(None, [0.0, 2.0, math.inf, math.inf, 0.5]), (0.5, [0.0, 2.0, math.inf, math.inf, 0.25])],
+)
+def test_the_worst_of_a_frame_in_tolerances(widest, expected):
+    """Two equal zeros are no difference, whatever their tolerance; a tolerance too wide to judge by says nothing."""
+    meter = StageMeter("s", 2, Measure(widest_bound=widest))
+    error = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [math.inf, 0.0], [0.5, 0.0625]])
+    tolerance = np.array([[0.0, 1.0], [0.25, 0.5], [0.0, 0.5], [0.5, 0.5], [1.0, 0.25]])
+    assert meter._frame_ratios(error, tolerance).tolist() == expected

@@ -127,6 +127,10 @@ def test_lines_and_the_rest_after_the_last(tmp_path):
 def test_thousands_of_empty_lines_in_succession_are_refused(tmp_path, empty, is_refused):
     """A file of nothing but line ends would be read for hours; a few thousand between two frames are a log's habit."""
     path = tmp_path / "lines.txt"
+    path.write_bytes(b"\n" * empty)
+    if is_refused:
+        with pytest.raises(UnusableInput, match="more than 4096 empty lines"):
+            list(lines_of(path))
     path.write_bytes(b"a\n" + b"\n" * 4096 + b"b\n" + b"\n" * empty + b"c\n")
     if is_refused:
         with pytest.raises(UnusableInput, match="more than 4096 empty lines"):

@@ -91,6 +91,7 @@ _INPUTS = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/i
 _ROTATIONS = f"{_OPERATIONS}/rotation_bounds.py"
 _PRECISION = f"{_RECORDINGS}/precision.py"
 _JSON_LINES, _TRACE_LINES = f"{_RECORDINGS}/json_lines.py", f"{_RECORDINGS}/trace_json_lines.py"
+_JSON_TEXT = f"{_FILES}/json_text.py"
 _EITHER_ORDER = "both ends are computed, in either order"
 _THE_REST = "numpy's reshape takes every negative size for the rest"
 _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
@@ -103,6 +104,7 @@ _ONE_MORE_ROUND = "one more pass over the frames finds the same poses"
 _ANOTHER_OBJECT = "a new object for every block computes the same"
 _A_SIGN = "divided by 1 and -1 is multiplied by them"
 _A_MARK = "the mark for any size is no size whatever its number is"
+_COUNTED_AGAIN = "containers that the quick count misses are missed by their brackets too, and counted slowly"
 _NO_FRAMES = "fewer numbers than none are none"
 _BLOCK = "how many rows stand in a block of memory changes none of them"
 _BITS_ANSWERED = "one of decimals, digits and bits is given, and bits have answered already"
@@ -123,6 +125,9 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (f"{_OPERATIONS}/condition.py", "", "`_velocity(clip) * (1.0, -1.0)` → `_velocity(clip) / (1.0, -1.0)`"): _A_SIGN,
     (f"{_OPERATIONS}/definitions/quaternions.py", "conjugate", "`q * (-1.0, -1.0, -1.0, 1.0)` → `q / (-1.0, -1.0, -1.0, 1.0)`"):
         _A_SIGN,
+    (_JSON_TEXT, "_begins_with_a_number", "`0` → `-1`"): _COUNTED_AGAIN,
+    (_JSON_TEXT, "_begins_with_a_number", "`type(value[0]) in (float, int)` → `type(value[0]) not in (float, int)`"):
+        _COUNTED_AGAIN,
     (f"{_RECORDINGS}/clip.py", "", "`1` → `2`"): _A_MARK,
     (f"{_RECORDINGS}/clip.py", "document_to_raw_clip", "`1` → `2`"): _THE_REST,
     (f"{_OPERATIONS}/bound_rotations.py", "Reprojection.__init__", "`False` → `True`"): _ONE_MORE_ROUND,
