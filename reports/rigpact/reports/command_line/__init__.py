@@ -80,18 +80,20 @@ def _with_command(word: str) -> Any:
     wanted = copy(app)
     if word in {"-h", "--help"}:
         wanted.registered_commands = [_without_options(each) for each in app.registered_commands]
-    elif own := [
-        each for each in app.registered_commands if word in {each.name, getattr(each.callback, "__name__", "")}
-    ]:
+    elif own := [each for each in app.registered_commands if word == _name_of(each)]:
         wanted.registered_commands, wanted.registered_groups = own, []
     return typer.main.get_command(wanted)  # all of it after a spelling mistake, and for a group
+
+
+def _name_of(command: CommandInfo) -> str:
+    """The word for a command: its own, or that of its function, as typer makes it."""
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
 
 
 def _without_options(command: CommandInfo) -> CommandInfo:
     """A command as the help of all commands shows it: its name and what it does."""
     shown = copy(command)
-    shown.name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
-    shown.help, shown.callback = inspect.getdoc(command.callback), lambda: None
+    shown.name, shown.help, shown.callback = _name_of(command), inspect.getdoc(command.callback), lambda: None
     return shown
 
 
@@ -115,9 +117,8 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with the documented exit status."""
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # numpy's: for small matrices more threads only wait for each other
+    # numpy's: for small matrices more threads only wait for each other
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     descriptor = os.open(os.devnull, os.O_WRONLY) if sys.stdout is None else sys.stdout.fileno()
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
     answer = _StandardOutput(descriptor)
