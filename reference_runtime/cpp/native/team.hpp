@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,7 +19,10 @@ public:
     // A thread for every core, or as many as OMP_NUM_THREADS says, where each has enough to do; the caller's is one of them.
     explicit Team(std::size_t tasks) {
         const std::size_t members = std::min(allowed(), tasks / kTasksOfAThread);
-        for (std::size_t member = 1; member < members; ++member) helpers_.emplace_back([this, member] { help(member); });
+        try {
+            for (std::size_t member = 1; member < members; ++member) helpers_.emplace_back([this, member] { help(member); });
+        } catch (const std::system_error&) {  // the machine gives no more threads: fewer share the same work
+        }
     }
 
     ~Team() {
