@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rigpact.reference_runtime.graph.bounds import KnownFrames
+from rigpact.reference_runtime.systems.enemy_animation.input_tolerances import _yaw_bound
 from rigpact.reference_runtime.systems.enemy_animation.tolerances import stage_tolerances
 
 from . import tiny_character as tiny
@@ -97,6 +98,16 @@ def test_bound_of_a_heading_at_the_seam_is_the_whole_range_and_nowhere_else(plai
         found[steps] = stage_tolerances(contract, {"x_raw": raw, "state": state}, given=("x_raw",))["state"][0, YAW]
         rounded = zscored(state[0, YAW], 0.5, 0.25) + turned
         close(found[steps], rounded + (jump if steps < 1.0 else 0.0))
+
+
+def test_a_heading_exactly_as_far_from_the_seam_as_it_may_be_wrong_by_may_be_on_either_side(plain):
+    """One bit farther away it is not: a fourth of that distance is left for its rounding, beside eight roundings of the end."""
+    contract = with_scores(plain, 1.0, 0.0, 1.0).with_conventions({"yaw_encoding": "wrapped_over_pi"})
+    frames = KnownFrames(contract, {"x_raw": np.zeros((2, 33), np.float32)})
+    state, distance = np.zeros((2, 33)), 2.0**-10
+    state[:, YAW] = 1.0 - distance, 1.0 - distance - 2.0**-53
+    rounding = np.full((2, 1), (distance - g(8)) / 4.0)
+    close(_yaw_bound(frames, state, rounding), [[2.0], [0.0]])
 
 
 def test_bound_of_a_state_includes_what_its_raw_numbers_may_differ(plain):
@@ -213,4 +224,7 @@ def test_bound_of_a_history_without_zscore_is_its_raw_numbers_over_the_scale(pla
 def test_bound_of_a_history_without_statistics_has_those_that_change_nothing(plain):
     """A bundle without a history's statistics: mean 0, deviation 1, scale 1."""
     contract = replace(plain, pose_history=None)
-    close(bound_of(contract, "pose_hist", pose_hist=np.full((1, 54), 0.75)), [[turned(0.75, 1.0, 0.0, g(4), 1.0)] * 54])
+    close(
+        bound_of(contract, "pose_hist", pose_hist=np.full((2, 54), 0.75)),
+        [[turned(0.75, 1.0, 0.0, g(4), 1.0)] * 54] * 2,
+    )

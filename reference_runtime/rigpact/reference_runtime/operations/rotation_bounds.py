@@ -65,7 +65,7 @@ def _clearly_long(error: FloatArray) -> FloatArray:
 def _guarded_bound(axes: Axes, errors: Axes, guard: Guard, spares: Axes) -> Axes:
     """The bounds of both axes (T, B, 1) where some may be lost; infinite where that is not decided, or no axis is known."""
     (a, b), (error_a, error_b), (spare_a, spare_b) = axes, errors, spares
-    floor, rounding = guard.least_divisor or 0.0, gamma(GRAM_SCHMIDT)
+    floor, rounding = guard.least_divisor or 0, gamma(GRAM_SCHMIDT)
     kept, lost = _decided(guard, a, error_a)
     axis = np.where(lost, spare_a, a / np.maximum(length(a), floor))
     lost &= np.isfinite(spare_a).all(axis=-1, keepdims=True)

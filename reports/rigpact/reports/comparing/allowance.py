@@ -163,8 +163,8 @@ class _Side:
     ) -> None:
         self.values, self._contract, self._precision = values, contract, precision
         self._known, self._through = (KnownFrames(contract, values, frames, each) for each in (None, network))
-        start, mode = frames - (frames[0] if frames[0] == 0 else frames[0] - 1), "free" if is_free else "teacher"
-        evidence = Evidence(start, contract.fps or 1.0, mode, values, network=network, precision=precision)
+        numbers, mode = frames - frames[0] + (frames[0] != 0), "free" if is_free else "teacher"
+        evidence = Evidence(numbers, contract.fps or 1.0, mode, values, network=network, precision=precision)
         self._replayed = ReplayedFrames(evidence, contract)
         self._bounds: dict[str, FloatArray] = {}
         self._propagated: dict[str, FloatArray] = {}
@@ -196,7 +196,7 @@ class _Side:
 
     def stored(self, stage: Stage) -> FloatArray:
         """The rounding of a value that is stored once on each side."""
-        return stage_bound(replace(stage, bound=None, is_answer=False), self._known, self.values[stage.name], {})
+        return stage_bound(replace(stage, bound=None), self._known, self.values[stage.name], {})
 
     def recomputed(self, stage: Stage) -> FloatArray | None:
         """The stage, computed from this side's recorded values; None where they do not suffice."""

@@ -76,7 +76,7 @@ def _behind_a_gap(comparison: Comparison) -> Iterator[Finding]:
     if comparison.behind_a_gap:
         first = int(comparison.frames[-1]) + 1
         holders = [side for side in (comparison.a, comparison.b) if first not in side.trace.frame]
-        last = int(min(side.trace.frame[side.trace.frame > first][0] for side in holders)) - 1
+        last = min(int(side.trace.frame[np.searchsorted(side.trace.frame, first)]) for side in holders) - 1
         yield rules.FRAMES_NOT_FROM_START.at(
             holders[-1].path, f"/frames/{first}", holder=holders[-1].path.name, first=first, last=last,
             count=comparison.behind_a_gap,

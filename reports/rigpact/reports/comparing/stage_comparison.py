@@ -128,7 +128,6 @@ class StageMeter:
         self._widest, self._has_quaternions = measure.widest_bound, measure.has_signless_quaternions
         self._over, self._not_finite, self._all, self._unknown = (_Extremes(width) for _ in range(4))
         self._within = np.zeros(width, np.int64)
-        self._first_value = 0.0, 0.0
         self._largest_within, self._smallest_beyond = np.full(width, -np.inf), np.full(width, np.inf)
         self._ratios: list[FloatArray] = []
 
@@ -139,16 +138,16 @@ class StageMeter:
 
         left_out: the frames that nobody can judge, (T,), whatever they hold.
         """
-        if left_out is not None:
-            a, b = (np.where(left_out[:, None], np.float32(0.0), side) for side in (a, b))
-            tolerance = np.where(left_out[:, None], 0.0, tolerance)
-            self._left_out += int(np.count_nonzero(left_out))
         a64: FloatArray = a.astype(np.float64)
         b64: FloatArray = b.astype(np.float64)
         if self._has_quaternions:
             b64 = same_hemisphere(a64, b64)
         with np.errstate(invalid="ignore"):
             error = np.abs(a64 - b64)
+        if left_out is not None:
+            error[left_out] = 0.0
+            tolerance = np.where(left_out[:, None], 0.0, tolerance)
+            self._left_out += int(np.count_nonzero(left_out))
         if np.isnan(tolerance).any():
             tolerance = np.where(np.isnan(tolerance), 0.0, tolerance)
         self._unknown.add_some(np.isinf(tolerance), error, tolerance, self._rows)
@@ -182,11 +181,10 @@ class StageMeter:
         """Whether the median tolerance of each channel is narrow enough for a judgement, (width,)."""
         if self._widest is None:
             return np.ones(len(self._within), bool)
-        half = self._rows // 2
-        if self._rows % 2:
-            return np.asarray(self._within > half)
-        middle = (self._largest_within + self._smallest_beyond) / 2.0
-        return np.where(self._within == half, middle <= self._widest, self._within > half)
+        twice = 2 * self._within
+        with np.errstate(invalid="ignore"):  # where all are infinite there is no middle
+            middle = (self._largest_within + self._smallest_beyond) / 2.0
+        return np.asarray((twice > self._rows) | ((twice == self._rows) & (middle <= self._widest)))
 
     def result(self, frames: NDArray[np.int64]) -> StageComparison:
         """The result over all frames; `frames` are their numbers."""
@@ -201,5 +199,5 @@ class StageMeter:
             first_frame_over=int(frames[firsts.min()]) if len(firsts) else None,
             worst_frame=int(frames[row]), worst_channel=channel, worst_error=error, worst_tolerance=tolerance,
             unknown=int(unknown.count.sum()), first_unknown=unknown.place_of_first(frames), left_out=self._left_out,
-            frame_ratios=np.concatenate(self._ratios) if self._ratios else np.zeros(0),
+            frame_ratios=np.concatenate(self._ratios),
         )  # fmt: skip

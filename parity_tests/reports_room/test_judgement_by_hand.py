@@ -1,0 +1,288 @@
+"""What a comparison's measurements are called in findings and in the summary, on small comparisons put together by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rigpact.contract.findings import Ledger
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.stage import Graph, Stage
+from rigpact.reference_runtime.recordings.recording import Recording
+from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
+from rigpact.reports.comparing.compare import Comparison, SomeBones
+from rigpact.reports.comparing.judgement import judge, summarise
+from rigpact.reports.comparing.pose_error import PoseError
+from rigpact.reports.comparing.pose_meter import Baseline
+from rigpact.reports.comparing.stage_comparison import StageComparison
+
+BONES = ("root", "hips", "spine", "neck", "head", "jaw")
+LAYOUT = FieldLayout(tuple(Field(name, place, 1, FieldKind.RAW) for place, name in enumerate("xyz")))
+STAGES = (
+    Stage("inputs", LAYOUT), Stage("ahead", LAYOUT, driven_ahead=1),
+    Stage("answer", LAYOUT, is_answer=True), Stage("pose", LAYOUT),
+)  # fmt: skip
+CONTRACT = SimpleNamespace(
+    system=SimpleNamespace(graph=Graph(STAGES), posed="pose"), fields=lambda _: LAYOUT, sha256="", fps=None
+)
+CONTRACT.whole = SimpleNamespace(bone_names=BONES, fields=CONTRACT.fields)
+FINE = StageComparison(
+    "pose", np.ones(3, bool), 4, over=0, first_frame_over=None, worst_frame=2, worst_channel=1, worst_error=0.25,
+    worst_tolerance=0.5, unknown=0, first_unknown=None, left_out=0, frame_ratios=np.zeros(4),
+)  # fmt: skip
+OVER = replace(FINE, over=5, first_frame_over=0)
+
+
+def recording(name, frames, *, title="trace", rows=None):
+    frames = np.array(frames, np.int64)
+    stages = {stage.name: np.zeros((len(frames), 3), np.float32) for stage in STAGES} | (rows or {})
+    return Recording(
+        Path(name), title, Trace(TraceHeader(50.0, "teacher"), frame=frames, time_s=frames / 50.0, stages=stages),
+        frozenset(stages),
+    )  # fmt: skip
+
+
+def comparison(a=None, b=None, **changes):
+    a, b = a or recording("a.jsonl", range(4)), b or recording("b.jsonl", range(4))
+    nothing = Comparison(
+        a, b, CONTRACT, BONES, np.arange(4), stages={}, waived={}, left_out={}, missing={}, pose=None, baseline=None,
+        ledger=Ledger(12, 12), inheriting=(), union=4, behind_a_gap=0,
+    )  # fmt: skip
+    return replace(nothing, **changes)
+
+
+def stages(**results):
+    return {name: replace(result, stage=name) for name, result in results.items()}
+
+
+def found(compared):
+    return [(finding.rule.code, finding.file, finding.pointer, finding.message) for finding in judge(compared).findings]
+
+
+def test_equal_recordings_have_no_finding():
+    """The passing case of all that follows."""
+    assert found(comparison(stages=stages(inputs=FINE, pose=FINE))) == []
+
+
+@pytest.mark.parametrize(
+    ("held", "others"),
+    [
+        (BONES[:5], "jaw"), (BONES[:3], "neck, head, jaw"), (BONES[:2], "spine, neck, head, jaw"),
+        (BONES[5:], "root, hips, spine, neck, …"),
+    ],
+)  # fmt: skip
+def test_four_bones_that_were_not_recorded_are_named(held, others):
+    """A list of eighty bones hides the finding; dots where none is left out send people searching."""
+    some = SomeBones(held, (), (), {Path("b.jsonl"): held})
+    words = f"b.jsonl holds {len(held)} of 6 bones: nothing is known of the others ({others})"
+    assert found(comparison(some_bones=some)) == [("RP815", "b.jsonl", "/bones", words)]
+
+
+def test_a_recording_of_all_bones_lacks_none():
+    """A list of all bones, in another order too, says that everything is there."""
+    held = {Path("a.jsonl"): BONES[::-1]}
+    assert found(comparison(some_bones=SomeBones(BONES, (), (), held))) == []
+
+
+def test_a_side_at_another_rate_or_cut_off_is_reported():
+    """Frame k is then another moment; and what an engine did last is not in the file."""
+    b = recording("b.jsonl", range(4))
+    slow = replace(b, trace=replace(b.trace, header=replace(b.trace.header, fps=25.0), time_s=b.trace.frame / 25.0))
+    cut = replace(b, trace=replace(b.trace, truncation="line 5 ends early"))
+    rates = "a.jsonl runs at 50 frames per second, b.jsonl at 25"
+    assert found(comparison(b=slow)) == [("RP806", "b.jsonl", "/fps", rates)]
+    assert found(comparison(b=cut)) == [("RP808", "b.jsonl", "", "b.jsonl is incomplete: line 5 ends early")]
+
+
+def test_frames_of_one_side_are_missed_in_the_other():
+    """The finding belongs to the file that lacks them, and names the first of them."""
+    a, b = recording("a.jsonl", [0, 1, 2, 7, 8]), recording("b.jsonl", [0, 1, 2, 3])
+    assert found(comparison(a, b)) == [
+        ("RP803", "b.jsonl", "/frames/7", "2 frames were recorded by a.jsonl only, the first is frame 7"),
+        ("RP803", "a.jsonl", "/frames/3", "1 frames were recorded by b.jsonl only, the first is frame 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "holder", "last"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 6, 7, 8], "b", 5), ([0, 1, 2, 4, 7, 8], [0, 1, 2, 3, 4, 7, 8], "a", 3),
+        ([0, 1, 2, 4, 7, 8], [0, 1, 2, 7, 8], "b", 3), ([0, 1, 2, 7, 8], [0, 1, 2, 4, 7, 8], "b", 3),
+        ([0, 1, 2, 9], [0, 1, 2, 9], "b", 8),
+    ],
+)  # fmt: skip
+def test_a_gap_of_a_free_run_is_named_with_its_first_and_last_frame(of_a, of_b, holder, last):
+    """These are the frames to record; where both sides lack some, no frame that one of them has is asked for."""
+    a, b = recording("a.jsonl", of_a), recording("b.jsonl", of_b)
+    gap = [each for each in found(comparison(a, b, frames=np.arange(3), behind_a_gap=3)) if each[0] == "RP814"]
+    words = f"{holder}.jsonl has no frames 3 to {last}: the 3 frames after them cannot be judged"
+    assert gap == [("RP814", f"{holder}.jsonl", "/frames/3", words)]
+
+
+def not_finite(row, stage, frames=(0, 1, 2, 5, 6)):
+    rows = np.zeros((len(frames), 3), np.float32)
+    rows[row, 2] = math.nan
+    return recording("b.jsonl", frames, rows={stage: rows})
+
+
+@pytest.mark.parametrize(("row", "frame"), [(0, 0), (3, 5), (4, 6)])
+def test_a_number_that_is_not_finite_is_reported_at_its_frame(row, frame):
+    """The frame is the engine's own number, not the row of the file."""
+    compared = comparison(recording("a.jsonl", [0, 1, 2, 5, 6]), not_finite(row, "ahead"), stages=stages(ahead=FINE))
+    words = f"ahead of b.jsonl holds nan at frame {frame}, z (channel 2); 1 values in all"
+    assert found(compared) == [("RP804", "b.jsonl", "/stages/ahead/2", words)]
+
+
+@pytest.mark.parametrize(("row", "is_known"), [(0, True), (1, True), (2, False), (3, True), (4, False)])
+def test_what_the_clip_gives_a_frame_that_is_not_recorded_may_be_anything(row, is_known):
+    """Frames 3 and 7 are not recorded, so nobody knows what rows 2 and 4 should hold."""
+    a, b = recording("a.jsonl", [0, 1, 2, 5, 6]), not_finite(row, "ahead")
+    compared = comparison(a, b, stages=stages(ahead=FINE), left_out={"ahead": 2})
+    assert [code for code, *_ in found(compared)] == (["RP804"] if is_known else [])
+
+
+def test_every_stage_that_differs_is_reported():
+    """A stage that agrees between two that differ hides neither; frame 0 is a frame like any other."""
+    narrow = replace(OVER, first_frame_over=3, worst_channel=0, worst_error=math.inf)
+    assert found(comparison(stages=stages(ahead=FINE, inputs=OVER, answer=FINE, pose=narrow))) == [
+        (
+            "RP801", "b.jsonl", "/stages/inputs/1", "inputs differs from frame 0 on: 5 of 12 values beyond their "
+            "tolerance; worst 0.25 (tolerance 0.5) at frame 2, y (channel 1)",
+        ),
+        (
+            "RP801", "b.jsonl", "/stages/pose/0", "pose differs from frame 3 on: 5 of 12 values beyond their "
+            "tolerance; worst inf (tolerance 0.5) at frame 2, x (channel 0)",
+        ),
+    ]  # fmt: skip
+
+
+def test_values_that_cannot_be_judged_are_reported_but_for_those_of_a_network():
+    """A network's answers to inputs that differ are waived: no engine is to blame for them."""
+    unknown = replace(FINE, unknown=2, first_unknown=(3, 1))
+    assert found(comparison(stages=stages(answer=unknown, inputs=FINE, pose=unknown))) == [
+        (
+            "RP830", "b.jsonl", "/stages/pose/1", "2 of 12 values of pose differ, and rounding alone may change each "
+            "of them by its whole range; the first at frame 3, y (channel 1)",
+        ),
+    ]  # fmt: skip
+
+
+def test_the_summary_holds_every_measurement():
+    """Scripts and pages read these numbers."""
+    some_judged = replace(OVER, judged=np.array([True, False, False]), worst_error=math.inf, first_frame_over=3)
+    unknown = replace(FINE, unknown=2, first_unknown=(3, 1))
+    compared = comparison(
+        frames=np.arange(3, 6), stages=stages(inputs=some_judged, pose=unknown), waived={"answer": "not asked for"},
+        left_out={"ahead": 2}, inheriting={"pose"},
+        some_bones=SomeBones(("hips",), ("root", "jaw"), ("answer",), {}),
+    )  # fmt: skip
+    worst = {"tolerance": 0.5, "frame": 2, "time_s": 0.04, "channel": 1, "address": "y (channel 1)"}
+
+    assert summarise(compared) == {
+        "a": "a.jsonl", "b": "b.jsonl", "frames": 3, "first_divergence": {"frame": 3, "stage": "inputs"},
+        "stages": [
+            {
+                "stage": "inputs", "worst": worst | {"error": None}, "channels_unjudged": 2, "first_frame_over": 3,
+                "ok": False, "inherits": False, "undetermined": 0,
+            },
+            {
+                "stage": "pose", "worst": worst | {"error": 0.25}, "channels_unjudged": 0, "first_frame_over": None,
+                "ok": True, "inherits": True, "undetermined": 2,
+            },
+        ],
+        "waived": {"answer": "not asked for"},
+        "left_out": {"ahead": {"frames": 2, "reason": "the clip gives them the frame after, which is not recorded"}},
+        "posed": "pose", "bones": [], "measures_cm": False, "baseline": None,
+        "some_bones": {"bones": ["hips"], "not_recorded": ["root", "jaw"], "whole_stages": ["answer"]},
+    }  # fmt: skip
+
+
+def test_a_comparison_without_differences_says_so():
+    """An empty place would read as a divergence that has no name."""
+    summary = summarise(comparison(stages=stages(pose=FINE)))
+    assert summary["first_divergence"] is None
+    assert "some_bones" not in summary
+
+
+def pose_errors(*, cm=None):
+    """Three bones in frames 10 and 11; the last bone's error is no number."""
+    deg = np.array([[1.0, 5.0, math.nan], [3.0, 2.0, 0.0]], np.float32)
+    return {"frames": np.array([10, 11]), "bones": ("root", "hips"), "pose": PoseError(deg, cm)}
+
+
+def test_errors_of_bones_stand_worst_first():
+    """A bone without a number is the worst; a bone without a name is called by its index."""
+    assert summarise(comparison(**pose_errors()))["bones"] == [
+        {"bone": "bone 2", "max_deg": None, "mean_deg": None, "max_cm": None, "frame": 10, "time_s": 0.2},
+        {"bone": "hips", "max_deg": 5.0, "mean_deg": 3.5, "max_cm": None, "frame": 10, "time_s": 0.2},
+        {"bone": "root", "max_deg": 3.0, "mean_deg": 2.0, "max_cm": None, "frame": 11, "time_s": 0.22},
+    ]
+
+
+def test_bones_with_a_skeleton_are_measured_in_centimetres_too():
+    """The largest of a bone over the frames, of the same bone as the degrees."""
+    summary = summarise(comparison(**pose_errors(cm=np.array([[0.5, 1.0, 8.0], [0.25, 2.0, math.inf]]))))
+    assert [(bone["bone"], bone["max_cm"]) for bone in summary["bones"]] == [
+        ("bone 2", None), ("hips", 2.0), ("root", 0.5),
+    ]  # fmt: skip
+    assert summary["measures_cm"] is True
+
+
+def test_bones_with_equal_errors_keep_the_order_of_the_contract():
+    """Else two runs of the same comparison may differ."""
+    deg = np.array([[2.0, 1.0, 2.0, 1.0, 2.0, 1.0]])
+    summary = summarise(comparison(frames=np.array([4]), pose=PoseError(deg, None)))
+    assert [bone["bone"] for bone in summary["bones"]] == ["root", "spine", "head", "hips", "neck", "jaw"]
+
+
+def baseline(holder):
+    near, far = (PoseError(np.full((2, 3), deg), None) for deg in (1.0, 4.0))
+    return Baseline(holder, np.array([10, 11]), near, far, far)
+
+
+def test_without_poses_there_is_no_baseline():
+    """One of the two alone says nothing about who is nearer."""
+    holder = recording("clip.json", range(4))
+    assert summarise(comparison(**pose_errors()))["baseline"] is None
+    assert summarise(comparison(baseline=baseline(holder)))["baseline"] is None
+
+
+@pytest.mark.parametrize(
+    ("differs", "holder", "titles", "better"),
+    [
+        (("answer",), "side", ("trace", "trace"), "a"),
+        (("answer",), "teacher", ("trace", "trace"), "a"),
+        (("inputs",), "side", ("trace", "trace"), None),
+        (("inputs",), "teacher", ("trace", "trace"), "a"),
+        (("inputs", "answer"), "side", ("trace", "trace"), None),
+        (("pose",), "side", ("trace", "trace"), None),
+        (("pose",), "teacher", ("trace", "trace"), "a"),
+        ((), "side", ("trace", "trace"), None),
+        ((), "teacher", ("trace", "trace"), None),
+        (("answer",), "side", ("trace", "raw clip"), None),
+        (("answer",), "side", ("raw clip", "trace"), None),
+        (("inputs",), "teacher", ("raw clip", "trace"), None),
+    ],
+)
+def test_a_prediction_is_better_only_than_a_rival(differs, holder, titles, better):
+    """A side that computes a later stage wrongly is no rival, and neither is the clip; against a teacher any may be better."""
+    a, b = (recording(name, range(4), title=title) for name, title in zip(("a", "b"), titles, strict=True))
+    results = stages(**{name: OVER if name in differs else FINE for name in ("inputs", "answer", "pose")})
+    judged_by = baseline(a if holder == "side" else recording("clip.json", range(4)))
+    summary = summarise(comparison(a, b, stages=results, **pose_errors(), baseline=judged_by))["baseline"]
+    assert summary["better"] == better
+    assert (summary["a_deg"], summary["b_deg"]) == (1.0, 4.0)
+
+
+@pytest.mark.parametrize(("differs", "better"), [("pose", "a"), ("inputs", None)])
+def test_without_answers_the_poses_show_whether_networks_differ(differs, better):
+    """Teacher files hold poses and no answer."""
+    results = stages(**{name: OVER if name == differs else FINE for name in ("inputs", "pose")})
+    a = recording("a", range(4))
+    summary = summarise(comparison(a, stages=results, **pose_errors(), baseline=baseline(a)))
+    assert summary["baseline"]["better"] == better

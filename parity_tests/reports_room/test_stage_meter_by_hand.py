@@ -1,0 +1,176 @@
+"""What a stage's numbers are measured to be, piece by piece, with every expected number worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from rigpact.contract.systems.stage import RAW, Measure
+from rigpact.reports.comparing.stage_comparison import StageMeter
+
+INF, NAN = math.inf, math.nan
+FRAMES = np.array([10, 11, 12, 20, 21, 22])
+
+
+def measured(error, tolerance, *, pieces=None, left_out=None, measure=RAW):
+    """A side of these errors against zeros, in pieces of these lengths."""
+    error, tolerance = np.array(error, np.float32), np.array(tolerance, np.float64)
+    tolerance = np.broadcast_to(tolerance, error.shape)
+    meter, start = StageMeter("s", error.shape[1], measure), 0
+    for length in pieces or [len(error)]:
+        part = slice(start, start + length)
+        out = None if left_out is None else np.array(left_out)[part]
+        meter.add(error[part], np.zeros_like(error[part]), tolerance[part], out)
+        start += length
+    return meter.result(FRAMES[: len(error)])
+
+
+def worst(found):
+    return found.worst_frame, found.worst_channel, found.worst_error, found.worst_tolerance
+
+
+@pytest.mark.parametrize("pieces", [[4], [1, 3], [2, 2], [1, 1, 1, 1]])
+@pytest.mark.parametrize(
+    ("error", "over", "first", "expected"),
+    [
+        ([[0, 0], [0, 0], [0, 0], [0, 0]], 0, None, (10, 0, 0.0, 1.0)),
+        ([[0, 0.5], [0.75, 0], [0.75, 0.75], [0, 0.75]], 0, None, (11, 0, 0.75, 1.0)),
+        ([[0, 1], [1, 2], [0, 0], [0, 0]], 0, None, (11, 1, 2.0, 2.0)),
+        ([[0, 0], [0, 3], [3, 3], [3, 0]], 4, 11, (11, 1, 3.0, 2.0)),
+        ([[0, 0], [0, 0], [3, 3], [0, 4]], 3, 12, (20, 1, 4.0, 2.0)),
+        ([[0, 0], [0, 0], [3, 3], [0, 0]], 2, 12, (12, 0, 3.0, 1.0)),
+        ([[1.5, 2], [0, 0], [0, 0], [0, 0]], 1, 10, (10, 0, 1.5, 1.0)),
+        ([[0, 0], [0, 0], [0, 0], [-2, -2]], 1, 20, (20, 0, 2.0, 1.0)),
+        ([[0, 0], [0, NAN], [5, 0], [INF, 0]], 3, 11, (11, 1, INF, 2.0)),
+    ],
+)
+def test_the_worst_value_is_the_first_of_the_largest_beyond_their_tolerance(pieces, error, over, first, expected):
+    """Exactly at its tolerance a value agrees. A worst value that depends on the pieces cannot be looked up."""
+    found = measured(error, [1.0, 2.0], pieces=pieces)
+    assert (found.over, found.first_frame_over, worst(found)) == (over, first, expected)
+    assert (found.frame_count, found.total, found.judged_total, found.compared_total) == (4, 8, 8, 8)
+    assert found.judged.tolist() == [True, True]
+
+
+def test_an_error_is_taken_in_double_precision():
+    """One and a billionth below zero are more than one apart; in single precision they would not be."""
+    meter = StageMeter("s", 1, RAW)
+    meter.add(np.float32([[1.0], [1 + 2**-23]]), np.float32([[-(2.0**-30)], [1.0]]), np.zeros((2, 1)))
+    found = meter.result(FRAMES[:2])
+    assert worst(found) == (10, 0, 1.0 + 2.0**-30, 0.0)
+    assert found.over == 2
+
+
+@pytest.mark.parametrize(("measure", "error"), [(RAW, 2.0), (Measure(has_signless_quaternions=True), 0.25)])
+def test_a_quaternion_with_the_other_sign_is_the_same_rotation(measure, error):
+    """Only where the stage says that it holds quaternions."""
+    meter = StageMeter("s", 4, measure)
+    meter.add(np.float32([[0, 0, 0.25, 1]]), np.float32([[0, 0, 0, -1]]), np.zeros((1, 4)))
+    assert meter.result(FRAMES[:1]).worst_error == error
+
+
+def test_a_tolerance_that_is_no_number_allows_nothing():
+    """Infinite it would hide what nobody computed."""
+    found = measured([[0.0], [0.5], [0.5]], [[NAN], [NAN], [1.0]])
+    assert (found.over, found.unknown, worst(found)) == (1, 0, (11, 0, 0.5, 0.0))
+
+
+@pytest.mark.parametrize("pieces", [[4], [1, 3], [1, 1, 1, 1]])
+@pytest.mark.parametrize(
+    ("tolerance", "unknown", "first"),
+    [
+        ([[1, 1], [1, 1], [1, 1], [1, 1]], 0, None),
+        ([[INF, 1], [1, 1], [1, 1], [1, 1]], 1, (10, 0)),
+        ([[1, INF], [INF, INF], [1, 1], [1, 1]], 3, (10, 1)),
+        ([[1, 1], [1, 1], [INF, INF], [1, INF]], 3, (12, 0)),
+        ([[1, 1], [1, 1], [1, 1], [1, INF]], 1, (20, 1)),
+    ],
+)
+def test_values_with_an_infinite_tolerance_are_counted_and_not_judged(pieces, tolerance, unknown, first):
+    """The first of them is where a recording should hold more."""
+    found = measured([[0.5, 0.25]] * 4, tolerance, pieces=pieces)
+    assert (found.unknown, found.first_unknown, found.over) == (unknown, first, 0)
+    assert found.compared_total == 8 - unknown
+
+
+def test_an_infinite_tolerance_does_not_excuse_a_number_that_is_not_finite():
+    """No rounding leads there."""
+    found = measured([[0.0], [NAN]], [[INF], [INF]])
+    assert (found.over, found.first_frame_over, found.unknown) == (1, 11, 2)
+
+
+@pytest.mark.parametrize("pieces", [[4], [1, 3], [3, 1], [1, 1, 1, 1]])
+def test_frames_that_nobody_can_judge_agree_whatever_they_hold(pieces):
+    """They are counted, so that a report can say how many there were."""
+    error, tolerance = [[0, 9], [0.5, 0], [NAN, 9], [9, INF]], [[1, 1], [1, 1], [INF, 1], [1, NAN]]
+    found = measured(error, tolerance, pieces=pieces, left_out=[True, False, True, True])
+    assert (found.over, found.unknown, found.left_out, worst(found)) == (0, 0, 3, (11, 0, 0.5, 1.0))
+    assert (found.total, found.judged_total, found.left_out_total, found.compared_total) == (8, 8, 6, 2)
+    assert found.frame_ratios.tolist() == [0.0, 0.5, 0.0, 0.0]
+
+
+def test_a_frame_that_nobody_can_judge_has_no_error_and_no_tolerance():
+    """Where no frame can be judged, nothing differs; and such a frame makes no channel too wide to be judged."""
+    found = measured([[7.0], [NAN]], [[9.0], [9.0]], left_out=[True, True])
+    assert (found.over, found.compared_total, worst(found)) == (0, 0, (10, 0, 0.0, 0.0))
+    found = measured([[7.0], [0.25]], [[9.0], [1.0]], left_out=[True, False], measure=Measure(widest_bound=0.5))
+    assert (found.over, worst(found), found.judged.tolist()) == (0, (11, 0, 0.25, 1.0), [True])
+
+
+def test_a_quaternion_that_nobody_can_judge_agrees_whatever_its_sign():
+    """The frames beside it are still compared without their sign."""
+    meter = StageMeter("s", 4, Measure(has_signless_quaternions=True))
+    ours, theirs = np.float32([[0, 0, NAN, 1], [0, 0, 0, 1]]), np.float32([[INF, 0, 0, -1], [0, 0, 0.5, -1]])
+    meter.add(ours, theirs, np.zeros((2, 4)), np.array([True, False]))
+    found = meter.result(FRAMES[:2])
+    assert (found.over, worst(found)) == (1, (11, 2, 0.5, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("tolerances", "is_judged"),
+    [
+        ([1.0], True), ([1.25], False), ([1.0, 1.0, 9.0], True), ([9.0, 1.0, 9.0], False), ([0.5, 9.0, 1.25], False),
+        ([0.5, 9.0, 1.0, 1.5], False), ([0.5, 9.0, 0.75, 1.25], True), ([9.0, 1.25, 0.75, 0.5], True),
+        ([0.25, 1.5, 9.0, 0.25], True), ([0.25, 1.75, 9.0, 0.25], True), ([0.25, 1.875, 9.0, 0.25], False),
+        ([0.0, 2.0], True), ([0.0, 2.25], False), ([INF, 0.0], False), ([0.75, 1.125, 1.125, 9.0, 0.5, 0.5], True),
+        ([2.0, 1.125, 1.125, 9.0, 0.5, 0.5], False), ([0.5, 0.5, 0.5, 0.5], True), ([3.0, 3.0, 3.0, 0.5], False),
+        ([INF, INF], False), ([INF, INF, 0.5, 0.5, 0.5], True), ([INF, INF, INF], False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("length", [1, 2, 6])
+def test_a_channel_is_judged_where_its_median_tolerance_is_narrow_enough(tolerances, is_judged, length):
+    """A channel whose rounding spans a standard deviation says nothing; no warning of a sum of infinities is shown."""
+    pieces = [min(length, len(tolerances) - start) for start in range(0, len(tolerances), length)]
+    zeros = np.zeros((len(tolerances), 2))
+    both = np.stack([np.array(tolerances), np.ones(len(tolerances))], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = measured(zeros, both, pieces=pieces, measure=Measure(widest_bound=1.0))
+    assert found.judged.tolist() == [is_judged, True]
+    assert worst(found) == (10, 0 if is_judged else 1, 0.0, tolerances[0] if is_judged else 1.0)
+    assert found.judged_total == len(tolerances) * (1 + is_judged)
+
+
+def test_of_a_channel_that_cannot_be_judged_only_numbers_that_are_not_finite_count():
+    """Its tolerance is wide, so an error beyond it would be huge; but NaN is a defect under any tolerance."""
+    narrow, error = Measure(widest_bound=1.0), [[0, 8], [2, 9], [0, 7]]
+    found = measured(error, [[1, 5], [1, INF], [1, 5]], measure=narrow)
+    assert (found.over, found.first_frame_over, found.unknown, worst(found)) == (1, 11, 0, (11, 0, 2.0, 1.0))
+    error[2][1] = NAN
+    found = measured(error, [[1, 5], [1, INF], [1, 6]], measure=narrow)
+    assert (found.over, found.first_frame_over, worst(found)) == (2, 11, (12, 1, INF, 6.0))
+    assert found.frame_ratios.tolist() == [0.0, 2.0, INF]
+    assert (found.judged_total, found.compared_total) == (3, 3)
+
+
+def test_without_a_channel_to_judge_the_first_value_stands_for_all():
+    """A report still shows an error and a tolerance; the largest would look like a defect."""
+    found = measured(
+        [[0.25, 3], [1, 4], [7, 7]], [[2, 3], [4, 4], [5, 5]], pieces=[2, 1], measure=Measure(widest_bound=1.0)
+    )
+    assert (found.over, found.first_frame_over, worst(found)) == (0, None, (10, 0, 0.25, 2.0))
+    assert (found.judged_total, found.compared_total, found.total) == (0, 0, 6)
+    assert found.frame_ratios.tolist() == [0.0, 0.0, 0.0]
