@@ -20,6 +20,7 @@ CHANGES = {
     "a < b": ["a <= b", "a >= b"], "a == b": ["a != b"], "a in b": ["a not in b"], "a + b": ["a - b"], "a / b": ["a * b"],
     "a and b": ["a or b"], "not a": ["a"], "-a": ["a"], "True": ["False"], "2": ["3", "1"], "min(a)": ["max(a)"],
     "np.minimum(a)": ["np.maximum(a)"], "a if b else c": ["a if not b else c"], "'text' + a": [], "zip(a, strict=True)": [],
+    "a.reshape(b, -1)": [], "np.reshape(a, -1)": [], "a.sum(-1)": ["a.sum(1)", "a.sum(-2)", "a.sum(-0)"],
 }  # fmt: skip
 
 

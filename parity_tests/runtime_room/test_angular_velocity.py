@@ -110,6 +110,27 @@ def test_local_frame_sees_the_turn_from_the_bone(contract):
         np.testing.assert_allclose(got[frame], expected_z(omega), rtol=0, atol=2 * FROM_STORED)
 
 
+def test_local_frame_of_turns_that_do_not_commute(contract):
+    """Each step is seen from the bone as it stood before it, not from where the clip began."""
+    steps = [((0.0, 0.0, 1.0), 0.9), ((1.0, 0.0, 0.0), 0.5), ((0.0, 1.0, 0.0), 0.7)]
+    poses = [[oracle.EYE] * 3]
+    for turn in steps:
+        poses.append([oracle.product(oracle.rodrigues(*turn), old) for old in poses[-1]])
+    got = rows(contract, motion(poses), angvel_source="rotations", angvel_frame="local")
+    for row, before, (axis, angle) in zip(got, poses, steps, strict=False):
+        seen = [oracle.dot(column, oracle.times(tiny.FPS * angle, axis)) for column in oracle.transposed(before[0])]
+        np.testing.assert_allclose(row, expected_z(seen * 3), rtol=0, atol=2 * FROM_STORED)
+
+
+def test_two_frames_are_a_pair_and_one_frame_is_none(contract):
+    """A single frame has turned nowhere: its own measured velocity is all that is known of it."""
+    pair = rows(contract, motion(POSES[:2], MEASURED[:2]), angvel_source="rotations")
+    np.testing.assert_allclose(pair, [expected_z(TURNED)], rtol=0, atol=FROM_STORED)
+    alone = rows(contract, motion(POSES[:1], MEASURED[1:2], steps=1), angvel_source="rotations")
+    stored = np.array(MEASURED[1], np.float32).tolist()
+    np.testing.assert_allclose(alone, [expected_z(stored)], rtol=4 * STORE, atol=1e-6)
+
+
 MEASURED = [[0.5 * frame + 0.1 * channel for channel in range(9)] for frame in range(6)]
 
 

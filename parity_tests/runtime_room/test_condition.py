@@ -85,6 +85,27 @@ def test_the_training_side_takes_it_from_the_velocity_unless_it_is_declared(tmp_
         assert tiny.contract(tmp_path, condition_direction=value).conventions.of_training == {}
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 6])
+def test_the_trajectorys_direction_is_its_middle_sample(tmp_path, count):
+    """The first sample lies in the past, the last in the future: a run that takes one of them turns late or early."""
+    samples = [[math.cos(place), math.sin(place)] for place in range(count)]
+    got = condition_rows(clip_moving_at(tmp_path, [(1.0, 0.0)] * 2, TrajectoryDir=samples), tiny.contract(tmp_path))
+    np.testing.assert_allclose(got[:, 4:6], [samples[count // 2]] * 2, rtol=0, atol=4 * STORE)
+
+
+def test_bits_lie_between_0_and_1_and_a_direction_is_of_length_1(tmp_path):
+    """A game that counts its button presses would send the network a 2, which it has never seen."""
+    clip = clip_moving_at(tmp_path, [(-3.0, 0.0), (0.0, 3.0)], ActionBits=[-1.0, 2.0, 0.25, 1.0])
+    got = condition_rows(clip, tiny.contract(tmp_path, condition_direction="velocity"))
+    assert got.tolist() == [[0.0, 1.0, 0.25, 1.0, -1.0, 0.0, 3.0], [0.0, 1.0, 0.25, 1.0, 0.0, 1.0, 3.0]]
+
+
+def test_the_slowest_character_with_a_direction_moves_at_a_millimetre_a_second(tmp_path):
+    """Below it there is none, and this is not below: both sides must take the same side of the limit."""
+    contract = tiny.contract(tmp_path, condition_direction="velocity", math="f32")
+    assert condition_rows(clip_moving_at(tmp_path, [(0.0, -1e-3)] * 2), contract)[0, 4:6].tolist() == [0.0, -1.0]
+
+
 @pytest.mark.parametrize(("speed", "has_direction"), [(0.0, False), (0.99e-3, False), (1.01e-3, True), (0.5, True)])
 def test_standing_character_has_no_direction(tmp_path, speed, has_direction):
     """The unit vector of rounding noise makes an idle enemy twitch towards random places."""

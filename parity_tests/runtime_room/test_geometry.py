@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rigpact.reference_runtime.operations import geometry
 from rigpact.reference_runtime.operations.definitions import quaternions
-from rigpact.reference_runtime.operations.definitions.euler import TRIPLES
+from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
 
@@ -336,6 +336,7 @@ def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_s
     below, above = np.full(4, quaternions.SHORTEST * 0.49), np.full(4, quaternions.SHORTEST * 0.51)
     np.testing.assert_array_equal(quaternions.unit_or_identity(below), [0, 0, 0, 1])
     np.testing.assert_allclose(quaternions.unit_or_identity(above), [0.5] * 4)
+    np.testing.assert_allclose(quaternions.unit_or_identity(quaternions.SHORTEST * IX), IX, rtol=2.0**-52)
 
 
 @pytest.mark.parametrize(
@@ -344,8 +345,20 @@ def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_s
         ((170.0, 100.0, -160.0), (-10.0, 80.0, 20.0)), ((170.0, 100.0, 20.0), (-10.0, 80.0, -160.0)),
         ((-170.0, 100.0, 160.0), (10.0, 80.0, -20.0)), ((10.0, 80.0, -20.0), (10.0, 80.0, -20.0)),
         ((170.0, 20.0, 20.0), (170.0, 20.0, 20.0)),
+        # neither turns less: the given one stays; the middle angle is never -180 degrees
+        ((90.0, 90.0, 90.0), (90.0, 90.0, 90.0)), ((180.0, 0.0, 180.0), (0.0, 180.0, 0.0)),
     ],
 )  # fmt: skip
 def test_of_two_triples_of_one_rotation_the_smaller_is_taken(angles, expected):
     """(x, y, z) and (x ± 180, 180 - y, z ± 180) are one rotation; Blender keeps the one that turns less."""
     np.testing.assert_allclose(np.degrees(TRIPLES["smaller_sum"](np.radians([angles]))), [expected], atol=1e-9)
+
+
+def test_euler_angles_are_determined_down_to_a_ten_millionth_before_the_lock():
+    """Below it the two outer turns are about one axis; above, the first of them must not be called zero."""
+    matrix = np.eye(3)
+    matrix[0, 0], matrix[2, 0] = 1e-7, -1.0
+    matrix[2, 1], matrix[2, 2] = 1e-7 * math.sin(0.5), 1e-7 * math.cos(0.5)
+    first, middle, third = EULER["xyz_rad"][1](matrix)
+    assert (first, third) == (pytest.approx(0.5, rel=1e-15), 0.0)
+    assert middle == pytest.approx(math.pi / 2 - 1e-7, rel=1e-15)

@@ -21,6 +21,7 @@ from rigpact.reference_runtime import (
     run_frames,
     start_run,
 )
+from rigpact.reference_runtime.operations.writeback import WriteBack
 from rigpact.reference_runtime.systems.enemy_animation.stages import STAGE_NAMES
 
 from . import scalar_oracle as oracle
@@ -192,6 +193,14 @@ def test_everything_is_written_back_under_all(contract, clip):
         moved = [float(before[c]) + float(after[3 + c]) / tiny.FPS for c in (0, 1)]
         np.testing.assert_allclose(after[:2], moved, rtol=4 * STORE, atol=4 * STORE)
         assert after[2] == before[2]
+
+
+@pytest.mark.parametrize("writeback", ["output_slices", "all"])
+def test_a_crowd_is_written_back_like_each_of_its_characters(contract, clip, writeback):
+    """The frames of one run stand for a crowd: what moves in one character must not move its neighbour."""
+    stages = run(contract, clip, "free", 3, writeback=writeback).stages
+    write = WriteBack(contract.with_conventions({"writeback": writeback}), tiny.FPS)
+    np.testing.assert_array_equal(write(stages["x_raw"], stages["y_out"]), stages["x_raw_next"])
 
 
 def test_slice_of_another_size_is_not_written_back(folder, clip):

@@ -74,6 +74,15 @@ def plain(folder):
     return tiny.contract(folder)
 
 
+@pytest.mark.parametrize("encoding", YAW)
+def test_the_seam_of_an_encoding_is_where_it_jumps(encoding):
+    """A comparison forgives a whole turn there and nowhere else."""
+    turn = YAW_FEATURE[encoding]
+    below, above = (turn(math.pi + sign * 1e-9) for sign in (-1.0, 1.0))
+    jumps = abs(above - below) > 1e-6
+    assert YAW[encoding].seam == (pytest.approx(below, abs=1e-6) if jumps else None)
+
+
 def states():
     channel = st.floats(-20.0, 20.0, allow_subnormal=False, width=32)
     return st.lists(channel, min_size=tiny.STATE_WIDTH, max_size=tiny.STATE_WIDTH)
@@ -137,6 +146,19 @@ def test_denormalising_gives_the_raw_state_back(plain, knob, value, x):
     if value == "tanh_after_zscore":
         clamped[[*ROOT_VELOCITY, *ANGVEL]] = slopes[[*ROOT_VELOCITY, *ANGVEL]] > 1e4
     assert (np.abs(back - raw) <= limit)[~clamped].all()
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (slice(0, 3), True), (slice(6, 24), True), (slice(0, 1), True), (slice(10, 12), True),
+        (slice(0, 4), False), (slice(3, 5), False), (slice(4, 5), False), (slice(5, 6), False), (slice(2, 7), False),
+        (slice(5, 24), False), (slice(23, 25), False), (slice(24, 33), False), (slice(32, 33), False),
+    ],
+)  # fmt: skip
+def test_channels_are_plain_outside_of_velocities_and_yaw(plain, place, expected):
+    """A free run renews only the z-scores of plain channels: a yaw or a velocity among them would miss its feature."""
+    assert StateNormaliser(plain).is_plain(place) is expected
 
 
 @pytest.mark.parametrize("std", [0.0, 1e-7, 1e-6, -0.5, 1e-5])

@@ -119,6 +119,38 @@ def test_length_comes_from_the_contract(contract, length):
     np.testing.assert_array_equal(newest, POSES[:5])
 
 
+def test_a_crowd_has_a_row_for_each_character(contract):
+    """Joined along the wrong axis, the history of one character continues in the next one's."""
+    made = history(contract)
+    crowd = deque([np.stack([POSES[frame], -POSES[frame]]) for frame in range(3)])
+    got = made.raw_row(crowd, 2, np.zeros((2, 18), np.float32))
+    assert got.tolist() == [POSES[:3].ravel().tolist(), (-POSES[:3]).ravel().tolist()]
+
+
+def test_a_run_of_no_steps_has_no_rows(contract):
+    """A recording of one pose has no step: a shape that is guessed would end the comparison."""
+    assert history(contract).raw_rows(POSES[:1], 0).shape == (0, 54)
+
+
+def test_padding_has_as_many_bones_as_the_poses(contract):
+    """A character is not always of the three bones of this file."""
+    seven = np.zeros((1, 42), np.float32)
+    assert history(contract, pose_history_start="identity").padding(seven).tolist() == [1, 0, 0, 0, 0, 1] * 7
+
+
+@pytest.mark.parametrize("start", ["seed_pose", "identity", "zeros", "identity_after_seed"])
+def test_one_frame_is_enough_for_every_other_padding(contract, start):
+    """A clip that only holds the pose to start from can drive a free run."""
+    made = PoseHistory(contract.with_conventions({"pose_history_start": start}), "free")
+    want = {"seed_pose": POSES[0].tolist(), "zeros": [0.0] * 18}.get(start, [1, 0, 0, 0, 0, 1] * 3)
+    assert made.padding(POSES[:1]).tolist() == want
+
+
+def test_two_frames_have_a_first_target(contract):
+    """It is the second one's pose, also where it is the last."""
+    assert history(contract, pose_history_start="first_target").padding(POSES[:2]).tolist() == POSES[1].tolist()
+
+
 def test_first_target_padding_needs_a_target(contract):
     """A clip of one frame has none: inventing one would hide that the clip is too short."""
     with pytest.raises(UnusableInput, match="at least two frames"):

@@ -89,7 +89,8 @@ def test_encoding_puts_each_entry_where_the_table_says(columns, packing, derived
 @example(columns="zy", packing="rows", derived="first_cross_second", rotation=oracle.rodrigues((1.0, 1.0, 1.0), 2.0))
 def test_decoding_an_encoded_rotation_gives_it_back(columns, packing, derived, rotation):
     """A codec that is not its own inverse moves the pose a little further every frame of a free run."""
-    got = codec(columns, packing, derived).decode(np.array(six_numbers(rotation, columns, packing)))[0]
+    rot6d, six = codec(columns, packing, derived), np.array(six_numbers(rotation, columns, packing))
+    got, as_is = rot6d.decode(six)[0], rot6d.decode_as_is(six)[0]
     pair = "xy" if packing == "rows" else columns
     mirrored = derived == "first_cross_second" and pair not in CYCLIC
     want = np.array(rotation).T if packing == "rows" else np.array(rotation)
@@ -98,6 +99,7 @@ def test_decoding_an_encoded_rotation_gives_it_back(columns, packing, derived, r
     want = want.T if packing == "rows" else want
     # unit columns and a right angle up to rounding: Gram-Schmidt adds under 20 more
     np.testing.assert_allclose(got, want, rtol=0, atol=20 * 2.0**-53)
+    np.testing.assert_allclose(as_is, want, rtol=0, atol=20 * 2.0**-53)  # nothing to orthonormalise
     assert oracle.determinant(got.tolist()) == pytest.approx(-1.0 if mirrored else 1.0, abs=1e-14)
 
 

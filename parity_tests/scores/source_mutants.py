@@ -1,6 +1,7 @@
 """Mutants of source text: one small change of one module, as a syntax tree that can be run in the module's place.
 
-Not changed are annotations and decorators, texts, and `strict=` of `zip`: they compute nothing, or only refuse what never comes.
+Not changed are annotations and decorators, texts, `strict=` of `zip`, and the -1 of `reshape`: they compute nothing, only refuse
+what never comes, or say "the rest", as every other negative number would.
 """
 
 from __future__ import annotations
@@ -80,10 +81,19 @@ def _nodes(node: ast.AST, scope: str) -> Iterator[tuple[ast.AST, str]]:
         if name in _UNCHANGED:
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not (isinstance(child, ast.keyword) and child.arg == "strict"):
+            if isinstance(child, ast.AST) and not _is_unchanged(child, node):
                 inner = child.name if isinstance(child, ast.FunctionDef | ast.ClassDef) else ""
                 yield child, scope
                 yield from _nodes(child, f"{scope}.{inner}".strip(".") if inner else scope)
+
+
+def _is_unchanged(child: ast.AST, parent: ast.AST) -> bool:
+    match child:
+        case ast.keyword(arg="strict"):
+            return True
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)):
+            return isinstance(parent, ast.Call) and ast.unparse(parent.func).endswith(".reshape")
+    return False
 
 
 def _others(node: ast.AST) -> Iterator[ast.AST]:

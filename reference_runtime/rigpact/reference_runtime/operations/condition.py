@@ -46,18 +46,18 @@ SPEED_FACTOR: Mapping[str, float] = {"m_s": 1.0, "cm_s": 100.0}
 def condition_rows(clip: RawClip, contract: Contract) -> FloatArray:
     """Raw condition of every frame of a clip, (N, 7): action bits, unit direction, speed.
 
-    Bits and direction are clamped to [0, 1] and [-1, 1]. Speed is in m/s unless the conventions declare another unit.
+    Bits are clamped to [0, 1]. Speed is in m/s unless the conventions declare another unit.
     """
     conventions = contract.conventions
     dtype = compute_dtype(conventions)
     direction = DIRECTION[conventions.condition_direction](clip).astype(dtype)
-    size = np.linalg.norm(direction, axis=-1, keepdims=True)
+    size = np.linalg.norm(direction, axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         direction = np.where(size < STANDING_SPEED_M_S, 0.0, direction / size)
-    speed = np.linalg.norm(clip.root_velocity_m_s.astype(dtype), axis=-1, keepdims=True)
+    speed = np.linalg.norm(clip.root_velocity_m_s.astype(dtype), axis=1, keepdims=True)
     bits = np.clip(clip.action_bits.astype(dtype), 0.0, 1.0)
-    parts = (bits, np.clip(direction, -1.0, 1.0), speed * SPEED_FACTOR[conventions.condition_speed_unit])
-    return stored(np.concatenate(parts, axis=-1))
+    parts = (bits, direction, speed * SPEED_FACTOR[conventions.condition_speed_unit])
+    return stored(np.concatenate(parts, axis=1))
 
 
 def _raw(sample: FloatArray, _samples: Sequence[FloatArray]) -> FloatArray:

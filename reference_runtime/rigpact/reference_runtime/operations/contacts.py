@@ -92,7 +92,7 @@ def foot_sample(
 
     The sole is 2 cm below the bone. On the first frame there is no previous position and both speeds are zero.
     """
-    motion = np.zeros(3) if previous_cm is None else position_cm - previous_cm
+    motion = np.zeros_like(position_cm) if previous_cm is None else position_cm - previous_cm
     frame_time_s = max(MINIMUM_FRAME_TIME_S, frame_time_s)
     reach = float(np.hypot(*(position_cm - actor_cm)[:2]))
     return FootSample(

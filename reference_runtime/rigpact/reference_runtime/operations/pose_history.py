@@ -77,7 +77,7 @@ class PoseHistory:
 
     def padding(self, poses: FloatArray) -> FloatArray:
         """The padding for frames before the first; `poses` (N, 6·B) are the clip's, N >= 2 for first_target."""
-        identity = self._codec.identity(poses.shape[-1] // 6, np.float32)
+        identity = self._codec.identity(poses.shape[1] // 6, np.float32)
         if self._start == "first_target" and len(poses) < 2:
             raise UnusableInput("pose_history_start=first_target", "one pose", "a clip with at least two frames")
         chosen = {"identity": identity, "identity_after_seed": identity, "zeros": np.zeros_like(identity)}
@@ -89,15 +89,13 @@ class PoseHistory:
         before = self.padding(poses) if padding is None else padding
         known = np.concatenate((before[None], poses[self._first :]))
         frames = np.arange(steps)[:, None] + self._offsets
-        return stored(known[np.maximum(frames - self._first + 1, 0)].reshape(steps, -1))
+        entries = known[np.maximum(frames - self._first + 1, 0)]
+        return stored(entries.reshape(steps, len(self._entries) * poses.shape[1]))
 
     def raw_row(self, recent: deque[FloatArray], frame: int, padding: FloatArray) -> FloatArray:
-        """Feature (..., H·6·B) at `frame` from the most recent poses (..., 6·B); the last pose is the current one."""
-        known, first = len(recent), self._first
-        entries = [
-            recent[offset - 1] if frame + offset >= first and 1 - offset <= known else padding
-            for offset in self._entries
-        ]
+        """Feature (..., H·6·B) at `frame` from the `reach` poses (..., 6·B) up to it, or all since frame 0."""
+        first = self._first
+        entries = [recent[offset - 1] if frame + offset >= first else padding for offset in self._entries]
         return np.concatenate(entries, axis=-1, dtype=np.float32, casting="same_kind")
 
     @QUIETLY

@@ -118,9 +118,9 @@ Bound = TypeVar("Bound", Reprojection, Decoding, Composition)
 
 def _in_blocks(codec: Rot6d, kind: type[Bound], rows: FloatArray) -> Iterator[tuple[slice, Bound]]:
     """Blocks of (R, 6·B) rows, each with an operation of its size."""
-    bones, size, operation = rows.shape[1] // 6, 0, None
+    bones, size = rows.shape[1] // 6, 0
     for block in blocks(len(rows), bones):
-        if operation is None or block.stop - block.start != size:
+        if block.stop - block.start != size:
             size = block.stop - block.start
             operation = kind(codec, (size, bones), rows.dtype.type)
         yield block, operation

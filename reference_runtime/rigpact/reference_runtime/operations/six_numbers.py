@@ -94,7 +94,7 @@ class SixNumbers:
     def lines(self) -> slice:
         """The two held axes among three, in their order in the six numbers."""
         step = self.second - self.first
-        end = self.second + (1 if step > 0 else -1)
+        end = self.second + step
         return slice(self.first, end if end >= 0 else None, step)
 
     def split(self, flat: FloatArray) -> Axes:

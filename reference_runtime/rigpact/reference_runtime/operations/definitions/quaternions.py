@@ -21,8 +21,9 @@ FROM_XYZW: Mapping[str, list[int]] = {"xyzw": [0, 1, 2, 3], "wxyz": [3, 0, 1, 2]
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:
     """a ⊗ b: R(a ⊗ b) = R(a) R(b), so b turns first."""
-    vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
-    scalar = a[..., 3:] * b[..., 3:] - np.sum(a[..., :3] * b[..., :3], axis=-1, keepdims=True)
+    u, v = a[..., :3], b[..., :3]
+    vector = a[..., 3:] * v + b[..., 3:] * u + cross(u, v)
+    scalar = a[..., 3:] * b[..., 3:] - np.sum(u * v, axis=-1, keepdims=True)
     return np.concatenate([vector, scalar], axis=-1)
 
 
