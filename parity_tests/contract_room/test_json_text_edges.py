@@ -21,6 +21,7 @@ def refused(content, read=bytes_to_json):
     [
         (b'{"a": }', "a.json:1:7", "'}'"), (b'{"a": ', "a.json:1:7", "the end of the file"),
         (b'{"a":\n 1,\n}', "a.json:3:1", "'}'"),
+        (b'["a\nb"]', "a.json:1:4", repr("\n")), (b'["a', "a.json:1:2", "'\"'"),
         (b"[1, 2", "a.json:1:6", "the end of the file"), (b"secret = 1", "a.json:1:1", "'s'"),
         (b"[" + b"9" * 5000 + b"]", "a.json", "a whole number with thousands of digits"),
     ],
@@ -46,6 +47,13 @@ def test_sixty_four_levels_are_read_and_one_more_is_not(opening, closing):
     most = 64 // levels
     assert bytes_to_json(opening * most + b"1" + closing * most, "a.json").standard
     assert "more than 64 nested levels" in refused(opening * (most + 1) + b"1" + closing * (most + 1)).found
+
+
+def test_a_level_behind_a_number_counts():
+    """Rows of numbers are not looked at one by one, and what stands behind them is."""
+    most = b"[" * 62 + b"[1, []]" + b"]" * 62
+    assert bytes_to_json(most, "a.json").standard
+    assert "more than 64 nested levels" in refused(b"[" + most + b"]").found
 
 
 @pytest.mark.parametrize("levels", [1500, 100_000])
@@ -78,6 +86,9 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_text():
         (b'{"a": {"b": 1, "b": 2}, "a": 3}', ("/a",)), (b'{"text": "\\": 1", "b": 2}', ()),
         (b'{"a": [[1, 2], {"k": 1, "k": 2}]}', ("/a/1/k",)),
         (b'{"a": [1, {"k": 1, "k": 2}]}', ("/a/1/k",)), (b'{"a": 1, "a": 1, "a": 1}', ("/a",)),
+        (b'{"a": 1, "a": [1, []]}', ("/a",)), (b'{"a": 1, "a": ["x", "y"]}', ("/a",)), (b'[1, {"a": 1, "a": 2}]', ("/1/a",)),
+        (b'{"a":"x:","a":1}', ("/a",)), (b'{"a":"x","a":1}', ("/a",)), (b'{"a":1,"a" :2}', ("/a",)),
+        (b'{":a":":x",":a":1}', ("/:a",)), (b'"abc"', ()), (b"3", ()),
     ],
 )  # fmt: skip
 def test_every_key_that_stands_twice_is_found(content, pointers):
@@ -91,6 +102,18 @@ def test_keys_are_counted_across_pieces_of_a_large_text():
         content = b'{"p": "' + b"x" * filler + b'", "k": 1, "k": 2}'
         assert bytes_to_json(content, "a.json").repeated_keys == ("/k",)
         assert bytes_to_json(content.replace(b'"k": 2', b'"m": 2'), "a.json").repeated_keys == ()
+
+
+def test_a_key_at_the_end_of_a_large_text_is_counted():
+    """Only the last piece holds it."""
+    content = b'{"k": 1, "k": 2, "p": "' + b"x" * (1 << 17) + b'", "z": 1}'
+    assert bytes_to_json(content, "a.json").repeated_keys == ("/k",)
+    assert bytes_to_json(content.replace(b" ", b""), "a.json").repeated_keys == ("/k",)
+
+
+def test_the_bytes_of_a_file_are_not_shown_with_it():
+    """A message about a clip must not hold a hundred megabytes."""
+    assert "content" not in repr(bytes_to_json(b"[1]", "a.json"))
 
 
 def test_toml_is_refused_as_json_is():

@@ -333,10 +333,10 @@ def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_s
     found = quaternions.unit(rows)
     assert np.isnan(found[0]).all()
     np.testing.assert_allclose(found[1], [0, 0.6, 0, 0.8], atol=1e-15)
-    below, above = np.full(4, quaternions.SHORTEST * 0.49), np.full(4, quaternions.SHORTEST * 0.51)
+    below, above = np.full(4, 0.49e-8), np.full(4, 0.51e-8)
     np.testing.assert_array_equal(quaternions.unit_or_identity(below), [0, 0, 0, 1])
     np.testing.assert_allclose(quaternions.unit_or_identity(above), [0.5] * 4)
-    np.testing.assert_allclose(quaternions.unit_or_identity(quaternions.SHORTEST * IX), IX, rtol=2.0**-52)
+    np.testing.assert_allclose(quaternions.unit_or_identity(1e-8 * IX), IX, rtol=2.0**-52)
 
 
 @pytest.mark.parametrize(

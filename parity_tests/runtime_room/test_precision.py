@@ -79,7 +79,7 @@ def test_thirty_two_different_numbers_tell_a_format(of_text, count, is_told):
 def test_half_of_the_numbers_must_use_the_last_digit(round_numbers, is_told):
     """Nine of ten do at random: numbers that mostly end in 0 were written with one digit less, or with all."""
     census = PrecisionCensus()
-    census.add_text([*HUNDREDTHS[:40], *(number / 10 for number in range(11, 11 + round_numbers))])
+    census.add_text([0.0, *HUNDREDTHS[:40], *(number / 10 for number in range(11, 11 + round_numbers))])
     assert census.precision == (Precision(decimals=2) if is_told else None)
 
 
@@ -149,3 +149,103 @@ def test_of_two_formats_that_fit_the_one_whose_last_digit_is_used_more_is_meant(
         [number / 100 for number in range(101, 133)] + [number / 10 for number in range(101, 145) if number % 10]
     )
     assert digits.precision == Precision(significant=3)
+
+
+def told_by(numbers, of_text=True):
+    census = PrecisionCensus()
+    if of_text:
+        census.add_text(numbers)
+    else:
+        census.add(np.array(numbers, np.float32))
+    return census.precision
+
+
+@pytest.mark.parametrize("of_text", [True, False])
+def test_numbers_below_one_tell_as_much(of_text):
+    """Rotations are seldom larger."""
+    numbers = [number / 1e4 for number in range(11, 46) if number % 10]
+    assert told_by(numbers, of_text) == Precision(decimals=4)
+    assert told_by(numbers[1:], of_text) is None
+
+
+ROOM = 1e-12 * (1.0 + 1e-6)
+"""What a number of a text may be off, relative to itself or to 1."""
+
+
+@pytest.mark.parametrize(
+    ("number", "is_told"),
+    [
+        (3.51 + 0.5e-12, True), (0.51 + 1.5e-12, False), (0.51 - 0.5e-12, True), (5000.51 + 4e-9, True), (5000.51 + 6e-9, False),
+        (0.3 - 0.2 - 0.1, True), (ROOM, True), (np.nextafter(ROOM, 1.0), False), (123456.78, True), (123456.78 + 1.5e-7, False),
+    ],
+)  # fmt: skip
+def test_a_number_of_a_text_may_be_off_as_much_as_a_float64_loses(number, is_told):
+    """Hundredths that were added up end in 0000004 and are hundredths; a number that is farther off kept its digits."""
+    hundredths = [*HUNDREDTHS[:20], *(10.0 + each for each in HUNDREDTHS[:20])]
+    assert told_by([*hundredths, number]) == (Precision(decimals=2) if is_told else None)
+
+
+def test_the_nearest_float32_is_a_hundredth_and_the_second_nearest_is_not():
+    """Whoever computes in float32 and prints every digit is off by one bit here and there, and must not be given a hundredth."""
+    nearest = np.float32(1.01)
+    second = np.nextafter(nearest, np.float32(2.0 if float(nearest) < 1.01 else 0.0))
+    assert 2.0**-24 < abs(float(second) - 1.01) < 2.0**-23
+    assert told_by([*HUNDREDTHS[1:40], nearest], of_text=False) == Precision(decimals=2)
+    assert told_by([*HUNDREDTHS[1:40], second], of_text=False) is None
+
+
+@pytest.mark.parametrize("number", [9234956e-9, 8343169e-9])
+def test_a_decimal_in_the_middle_between_two_float32_is_one(number):
+    """These two are 0.9999995 of half a step off: the arithmetic that looks at them must not lose the rest."""
+    assert abs(float(np.float32(number)) - number) * 2.0**31 == pytest.approx(1.0 - 1 / (2 * 976562.5), abs=1e-8)
+    small = [count / 1e9 for count in range(11, 60) if count % 10]
+    assert told_by([*small, number], of_text=False) == Precision(decimals=9)
+
+
+@pytest.mark.parametrize(
+    ("first", "precision"),
+    [(2_100_001, Precision(significant=7)), (4_200_001, None), (1_100_001, Precision(significant=7))],
+)
+def test_digits_are_told_where_a_float32_has_four_steps_for_each(first, precision):
+    """Beyond 2**22 it has only halves, and every other number is whole by chance."""
+    assert told_by([number for number in range(first, first + 50) if number % 10], of_text=False) == precision
+
+
+def test_the_format_whose_share_is_larger_is_meant_and_not_the_one_with_more_numbers():
+    """Six decimals of the small numbers all say so; six digits of the large ones mostly end in 0."""
+    small = [number / 1e6 for number in range(100_001, 100_036) if number % 10]
+    large = [300.0 + number / 1e3 for number in range(1, 9)] + [301.0 + number / 1e2 for number in range(20)]
+    assert told_by(small + large, of_text=False) == Precision(decimals=6)
+
+
+EVERY_BIT = [np.pi / 1e5, *np.sqrt(np.arange(1e6 + 1, 1e6 + 200))]
+
+
+class Stage:
+    """A recorded stage that notes which of its rows are looked at, and that seems to hold the same numbers everywhere."""
+
+    def __init__(self, count, width, numbers):
+        self.shape, self.numbers, self.looked_at = (count, width), numbers, []
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, part):
+        self.looked_at.append(range(len(self))[part])
+        return np.array([self.numbers], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("count", "width", "ends"),
+    [
+        (3_000_000, 1, [4096, 1_052_672, 2_101_248, 3_000_000]), (400_000, 3, [1365, 350_890, 400_000]),
+        (300, 4097, [1, 256, 300]), (3, (1 << 20) + 1, [1, 2, 3]), (4096, 1, [4096]), (10, 4096, [1, 10]), (5, 0, [5]),
+    ],
+)  # fmt: skip
+def test_a_long_recording_is_looked_at_in_pieces_of_a_million_numbers(count, width, ends):
+    """It is mapped, and larger than the memory; where the first four thousand numbers keep their bits, the rest is left."""
+    whole, short = Stage(count, width, [0.5]), Stage(count, width, EVERY_BIT)
+    assert precision_of({"x": whole}) is None
+    assert whole.looked_at == [range(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
+    assert precision_of({"x": short}) is None
+    assert short.looked_at == whole.looked_at[:2]

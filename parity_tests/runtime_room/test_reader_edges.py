@@ -12,12 +12,10 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
-from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import TraceHeader, read_trace, write_trace
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.json_lines import json_line, lines_of
 from rigpact.reference_runtime.recordings.json_tables import is_json_table, read_json_lines_table, read_json_table
-from rigpact.reference_runtime.recordings.named_columns import _channels, _in_rows, _one_window, _own, vectors_of
 from rigpact.reference_runtime.recordings.number_rows import UNNAMED, is_number, stacked, stacked_rows, text_number
 from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
 from rigpact.reference_runtime.recordings.trace_json_lines import FrameRows, begins_with_a_frame
@@ -427,65 +425,6 @@ def test_lines_of_a_table_are_read_up_to_a_torn_last_one(tmp_path):
     path.write_bytes(b'{"q": 1}\n3\n')
     with pytest.raises(UnusableInput, match=r"a\.jsonl:2: found int, expected an object"):
         read_json_lines_table(path)
-
-
-@pytest.mark.parametrize(
-    ("shape", "width", "expected"),
-    [
-        ((5, 3), 3, (5, 3)), ((1, 3), 3, (1, 3)), ((1, 5, 3), 3, (5, 3)), ((1, 5, 3), 15, (1, 15)), ((2, 5, 3), 3, (2, 15)),
-        ((1, 2, 2, 3), 6, (2, 6)), ((2, 2, 3), 6, (2, 6)), ((5,), 1, (5, 1)),
-    ],
-)  # fmt: skip
-def test_a_batch_of_one_window_is_its_frames(shape, width, expected):
-    """Training code saves (1, T, width): read as one frame of T · width numbers it would be refused, or worse, fit."""
-    rows = _in_rows(np.zeros(shape), FieldLayout((Field("x", 0, width, FieldKind.RAW),)))
-    assert rows.shape == expected
-
-
-def test_what_is_said_once_of_a_window_stands_in_every_row():
-    """A command for two seconds is one row of the file and a hundred of the recording."""
-    found = _one_window({"command": np.array([[1.0, 2.0]]), "q": np.arange(6.0).reshape(3, 2)})
-    assert {name: rows.tolist() for name, rows in found.items()} == {
-        "command": [[1.0, 2.0]] * 3, "q": [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],
-    }  # fmt: skip
-
-
-def test_a_name_that_two_numbers_could_have_is_none():
-    """`hand.x` of a position and of a velocity: guessing is worse than asking."""
-    fields = FieldLayout(
-        (Field("pos", 0, 3, FieldKind.POSITION, bone="hand"), Field("vel", 3, 3, FieldKind.VECTOR, bone="hand"))
-    )
-    names = ["s.hand.x", "s.pos.y", "s.vel[2]", "s.pos.hand.z", "s/pos/x", "s.hand"]
-    assert _channels("s", names, fields) == _channels("s", [*names, "s.other"], fields)
-    found = {name: _channels("s", names, fields).get(name.replace("/", ".")) for name in names}
-    assert found == {
-        "s.hand.x": None, "s.pos.y": 1, "s.vel[2]": 5, "s.pos.hand.z": 2, "s/pos/x": 0, "s.hand": None,
-    }  # fmt: skip
-    assert _channels("s", ["s[0]", "s.5", "s[6]"], fields) == {**_channels("s", ["x"], fields), "s[0]": 0, "s.5": 5}
-
-
-@pytest.mark.parametrize(
-    ("held", "found"),
-    [((1, 2), "no column q[0]"), ((2,), "no column for q[0] and 1 more"), ((0,), "no column for q[1] and 1 more")],
-)
-def test_columns_that_are_missing_are_counted(tmp_path, held, found):
-    """One lost joint of thirty is easily overlooked."""
-    fields = FieldLayout((Field("x", 0, 3, FieldKind.RAW),))
-    with pytest.raises(UnusableInput) as refused:
-        _own({f"q[{place}]": np.zeros(4) for place in held}, "q", fields, tmp_path)
-    assert refused.value.found == found
-
-
-def test_vectors_of_a_file_are_its_columns_in_their_order(tmp_path):
-    """Ten columns sorted by name would put q[10] before q[2]."""
-    path = tmp_path / "a.npz"
-    np.savez(path, **{f"q[{place}]": np.full(2, float(place)) for place in (10, 2, 0, 1)}, rate=np.float64(50.0), **{
-        "a.b": np.ones((2, 3)), "knee.left": np.zeros(2), "knee/right": np.ones(2), "torn.x": np.zeros(2), "torn.y": np.zeros(3),
-    })  # fmt: skip
-    found = {name: rows.tolist() for name, rows in vectors_of(path).items()}
-    assert found == {
-        "q": [[0.0, 1.0, 2.0, 10.0]] * 2, "rate": [[50.0]], "a.b": [[1.0] * 3] * 2, "knee": [[0.0, 1.0]] * 2,
-    }  # fmt: skip
 
 
 # --- what a recording is ----------------------------------------------------------------------------------------------

@@ -127,6 +127,16 @@ def test_identity_encodes_the_unit_matrix(columns, packing, derived):
     assert got.tolist() == six_numbers(oracle.EYE, columns, packing) * 2
 
 
+@EVERY
+def test_the_compiled_library_is_told_the_same_conventions(columns, packing, derived):
+    """Told others, it gives other numbers, is not used any more, and every long clip takes longer without a word."""
+    pair = "xy" if packing == "rows" else columns
+    form = codec(columns, packing, derived).native_form
+    assert (form.first, form.second) == tuple("xyz".index(name) for name in pair)
+    assert (form.in_turns, form.are_rows) == (packing == "interleaved", packing == "rows")
+    assert form.is_second_first is (derived == "second_cross_first" and pair not in CYCLIC)
+
+
 def test_identity_of_the_deployed_character_is_the_specs():
     """Spec 01 section 7 writes it out."""
     assert codec().identity(1).tolist() == [1, 0, 0, 0, 0, 1]

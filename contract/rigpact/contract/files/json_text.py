@@ -22,7 +22,6 @@ from rigpact.contract.json_pointer import json_containers, json_pointer
 
 MAX_JSON_DEPTH = 64
 """The deepest valid file (a raw clip) nests 6 levels; orjson itself stops at 1024."""
-_SHOWN_CHARACTERS = 40
 _BLOCK_BYTES = 1 << 17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KEY_END = re.compile(rb'"\s*:')
@@ -110,8 +109,8 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
     except RecursionError:
         raise _too_deep(place) from None
     except json.JSONDecodeError as error:
-        rest = text[error.pos : error.pos + _SHOWN_CHARACTERS].strip()
-        found = repr(rest[0]) if rest else "the end of the file"  # not more: it may be a file that nobody meant to show
+        rest = text[error.pos : error.pos + 1]  # not more: it may be a file that nobody meant to show
+        found = repr(rest) if rest else "the end of the file"
         where, hint = f"{place}:{error.lineno}:{error.colno}", "a truncated or hand-edited file?"
         raise UnusableInput(where, found, f"JSON ({error.msg})", hint) from None
     except ValueError:
@@ -148,15 +147,15 @@ def _census(content: bytes, data: Any) -> _Census:
 
 def _marks(content: bytes) -> tuple[int, int]:
     """How many brackets a text opens and how many `":` it holds, whitespace between the two left out."""
-    opened, quotes, text = 0, [], np.frombuffer(content, np.uint8)
+    brackets, quotes, text = [], [], np.frombuffer(content, np.uint8)
     for start in range(0, len(text), _BLOCK_BYTES):  # pieces that stay in the cache
         block = text[start : start + _BLOCK_BYTES]
-        opened += int(np.count_nonzero((block | 0x20) == ord("{")))  # the bit by which [ and { differ
+        brackets.append(int(np.count_nonzero((block | 0x20) == ord("{"))))  # the bit by which [ and { differ
         quotes.append(np.flatnonzero(block == ord('"')) + start + 1)
-    after = text[np.minimum(np.concatenate(quotes), len(text) - 1)]
+    after = text.take(np.concatenate(quotes), mode="clip")
     if np.isin(after, _WHITESPACE).any():
-        return opened, len(_KEY_END.findall(content))
-    return opened, int(np.count_nonzero(after == ord(":")))
+        return sum(brackets), len(_KEY_END.findall(content))
+    return sum(brackets), int(np.count_nonzero(after == ord(":")))
 
 
 def _begins_with_a_number(value: Any) -> bool:

@@ -290,7 +290,7 @@ def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: PlaceOf) -
     first = _shape_of(rows[0])
     expected = first if first is not None and _fits(first, wanted) else wanted
     shapes = [_shape_of(row) for row in rows]
-    index = next((row for row, found in enumerate(shapes) if found is None or not _fits(found, expected)), 0)
+    index = next(row for row, found in enumerate(shapes) if found is None or not _fits(found, expected))
     hint = "the engine would zero-fill or cut it silently"
     return UnusableInput(place_of(index), _in_words(shapes[index]), _in_words(expected), hint)
 

@@ -61,12 +61,12 @@ def read_named_columns(path: Path, contract: Any, *, unnamed: Sequence[str] = ()
         rows = _declared(columns, names[stage], fields, path) if stage in names else _own(columns, stage, fields, path)
         if rows is not None:
             found[stage] = rows
-    if contract.system.windowed:
-        found = _one_window(found)
     _refuse_misspelt(columns, contract.system.graph.names, path)
     if not found:
         held = ", ".join(list(columns)[:12])
         raise NoVector(path, f"{held or 'nothing'}", "a vector of the contract", "name the columns under [recordings]")
+    if contract.system.windowed:
+        found = _one_window(found)
     frame, time_s, fps = _clock(table, columns, found, contract, path)
     header = _header(table, fps, contract)
     census = PrecisionCensus()
@@ -97,16 +97,21 @@ def _by_file_name(columns: Columns, contract: Any, path: Path) -> Columns:
 
 def _one_window(found: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """What is said once of a window stands in every row of a recording."""
-    count = max(map(len, found.values()), default=0)
+    count = max(map(len, found.values()))
     return {name: np.repeat(rows, count, axis=0) if len(rows) == 1 else rows for name, rows in found.items()}
 
 
 def _of_frames(columns: Columns, contract: Any, path: Path) -> Columns:
     """The columns without single numbers, which belong to no frame; UnusableInput for a vector without a frame."""
     for name in contract.system.graph.names:
-        if name in columns and (not columns[name].ndim or not len(columns[name])):
-            raise UnusableInput(f"{path}#{name}", "no frames", "one row of numbers for each frame")
-    return {name: values for name, values in columns.items() if values.ndim and len(values)}
+        if name in columns:
+            _refuse_without_frames(columns[name], f"{path}#{name}")
+    return {name: values for name, values in columns.items() if values.ndim and values.size}
+
+
+def _refuse_without_frames(values: NDArray[Any], place: str) -> None:
+    if not values.ndim or not values.size:
+        raise UnusableInput(place, "no frames", "one row of numbers for each frame")
 
 
 def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
@@ -129,9 +134,10 @@ def _header(table: Table, fps: float, contract: Any) -> TraceHeader:
 def vectors_of(path: Path) -> dict[str, FloatArray]:
     """Every vector of a recording, (T, width): columns `q[0]`, `q.knee` or `q/knee` of a table are one vector `q`."""
     parts: dict[str, list[NDArray[Any]]] = {}
-    for name, values in sorted(read_table(path).columns.items(), key=_place):
+    columns = {name: values for name, values in read_table(path).columns.items() if values.size}
+    for name, values in sorted(columns.items(), key=_place):
         match = _PLACE.match(name)
-        whole = match[1] if match else re.split(r"[./]", name, maxsplit=1)[0]
+        whole = match[1] if match else re.split(r"[./]", name)[0]
         # an array of a .npz may have a dot or a slash in its own name
         is_array = values.ndim != 1
         parts.setdefault(name if is_array else whole, []).append(values.reshape(len(values) if values.ndim else 1, -1))
@@ -149,6 +155,7 @@ def _with_names(columns: Columns, unnamed: Sequence[str], contract: Any, path: P
     """The columns, those without a name cut into the vectors that they are said to be."""
     if UNNAMED not in columns:
         return columns
+    _refuse_without_frames(columns[UNNAMED], str(path))
     rows = columns[UNNAMED].reshape(len(columns[UNNAMED]), -1)
     if not unnamed:
         hint = "`rigpact convert … --as STAGE,STAGE` says what they are"
@@ -170,31 +177,44 @@ def _with_names(columns: Columns, unnamed: Sequence[str], contract: Any, path: P
 def _declared(columns: Columns, source: str | Sequence[str], fields: FieldLayout, path: Path) -> FloatArray | None:
     """A vector whose columns the contract names; None where the file holds none of them."""
     names = [source] if isinstance(source, str) else list(source)
-    parts = [_named(columns, name, fields) for name in names]
+    parts = [_named(columns, name, fields, path) for name in names]
     if all(part is None for part in parts):
         return None
     missing = [name for name, part in zip(names, parts, strict=True) if part is None]
     if missing:
         raise UnusableInput(path, f"no {', '.join(missing)}", "every column that [recordings] names")
-    rows = np.hstack([_in_rows(part, fields) for part in parts if part is not None])
-    return _of_width(rows, fields, f"{path}#{', '.join(names)}")
+    rows = {name: _in_rows(part, fields) for name, part in zip(names, parts, strict=True) if part is not None}
+    _count(rows, path)
+    return _of_width(np.hstack([rows[name] for name in names]), fields, f"{path}#{', '.join(names)}")
 
 
-def _named(columns: Columns, name: str, fields: FieldLayout) -> NDArray[Any] | None:
-    """An array of that name, one place of such an array, the columns `name[i]`, or one column for each field."""
+def _named(columns: Columns, name: str, fields: FieldLayout, path: Path) -> NDArray[Any] | None:
+    """An array of that name, one place of such an array, the columns `name[i]`, or one column or array for each field."""
     if name in columns:
         return columns[name]
     match = _PLACE.match(name)
-    if match and match[1] in columns and int(match[2]) < columns[match[1]].reshape(len(columns[match[1]]), -1).shape[1]:
-        return columns[match[1]].reshape(len(columns[match[1]]), -1)[:, int(match[2])]
+    if match and match[1] in columns:
+        whole = columns[match[1]].reshape(len(columns[match[1]]), -1)
+        if int(match[2]) < whole.shape[1]:
+            return whole[:, int(match[2])]
     numbered = {int(found[2]): column for column in columns if (found := _PLACE.match(column)) and found[1] == name}
     if numbered and sorted(numbered) == list(range(len(numbered))):
-        return np.stack([columns[numbered[place]] for place in range(len(numbered))], axis=-1)
+        return _side_by_side(columns, {numbered[place]: 1 for place in range(len(numbered))}, path)
     for separator in (".", "/"):
-        named = [f"{name}{separator}{field.name}" for field in fields]
-        if all(column in columns for column in named):
-            return np.stack([columns[column] for column in named], axis=-1)
+        named = {f"{name}{separator}{field.name}": field.size for field in fields}
+        if named and all(column in columns for column in named):
+            return _side_by_side(columns, named, path)
     return None
+
+
+def _side_by_side(columns: Columns, sizes: Mapping[str, int], path: Path) -> NDArray[Any]:
+    """Columns as one array, in the order of sizes, which says how many numbers a frame each of them has."""
+    parts = {name: columns[name].reshape(len(columns[name]), -1) for name in sizes}
+    _count(parts, path)
+    for name, part in parts.items():
+        if part.shape[1] != sizes[name]:
+            raise UnusableInput(f"{path}#{name}", f"{part.shape[1]} numbers a frame", str(sizes[name]))
+    return np.hstack(list(parts.values()))
 
 
 def _own(columns: Columns, stage: str, fields: FieldLayout, path: Path) -> FloatArray | None:
@@ -222,10 +242,11 @@ def _own(columns: Columns, stage: str, fields: FieldLayout, path: Path) -> Float
     width = fields.width or len(taken)
     missing = sorted(set(range(width)) - set(taken))
     if missing:
-        found = f"no column for {stage}[{missing[0]}] and {len(missing) - 1} more" if missing[1:] else ""
-        place = f"{fields.address(missing[0])}, channel {missing[0]}" if fields.width else f"channel {missing[0]}"
-        raise UnusableInput(path, found or f"no column {stage}[{missing[0]}]", f"{_wanted(stage, fields)} ({place})")
-    return np.stack([columns[taken[place]] for place in range(width)], axis=-1).astype(np.float64)
+        first, *more = missing
+        found = f"no column for {stage}[{first}] and {len(more)} more" if more else f"no column {stage}[{first}]"
+        place = f"{fields.address(first)}, channel {first}" if fields.width else f"channel {first}"
+        raise UnusableInput(path, found, f"{_wanted(stage, fields)} ({place})")
+    return _side_by_side(columns, {taken[place]: 1 for place in range(width)}, path).astype(np.float64)
 
 
 def _wanted(stage: str, fields: FieldLayout) -> str:
@@ -239,11 +260,11 @@ def _channels(stage: str, parts: Sequence[str], fields: FieldLayout) -> dict[str
         match = re.fullmatch(rf"{re.escape(stage)}(?:\[(\d{{1,9}})\]|[./](\d{{1,9}}))", name)
         if match and (not fields.width or int(match[1] or match[2]) < fields.width):
             found[name.replace("/", ".")] = int(match[1] or match[2])
-    seen: dict[str, int] = {}
+    seen: dict[str, int | None] = {}
     for field in fields if len(found) < len(parts) else ():
         for name, channel in _field_names(field):
-            seen[name] = -1 if seen.get(name, channel) != channel else channel
-    named = {f"{stage}.{name.replace('/', '.')}": channel for name, channel in seen.items() if channel >= 0}
+            seen[name] = channel if seen.get(name, channel) == channel else None
+    named = {f"{stage}.{name.replace('/', '.')}": channel for name, channel in seen.items() if channel is not None}
     return named | found
 
 
@@ -281,9 +302,9 @@ def _refuse_misspelt(columns: Iterable[str], stages: Sequence[str], path: Path) 
     """UnusableInput for numbered columns whose vector is nearly called like one of the contract's."""
     held = {name.partition("[")[0] for name in columns if _PLACE.match(name)} - set(stages)
     for name in sorted(held):
-        near = get_close_matches(name, stages, n=1, cutoff=0.8)
-        if near and near[0] not in columns and f"{near[0]}[0]" not in columns:
-            raise UnusableInput(f"{path}#{name}[…]", f"columns of {name}", near[0], "a spelling mistake?")
+        for near in get_close_matches(name, stages, n=1, cutoff=0.8):
+            if near not in columns and f"{near}[0]" not in columns:
+                raise UnusableInput(f"{path}#{name}[…]", f"columns of {name}", near, "a spelling mistake?")
 
 
 # --- frames and times ---------------------------------------------------------------------------------------------
@@ -292,29 +313,44 @@ def _refuse_misspelt(columns: Iterable[str], stages: Sequence[str], path: Path) 
 def _clock(
     table: Table, columns: Columns, found: Mapping[str, FloatArray], contract: Any, path: Path
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    lengths = {name: len(rows) for name, rows in found.items()}
-    if len(set(lengths.values())) > 1:
-        raise UnusableInput(path, f"{lengths} rows", "as many rows of each vector")
-    count = next(iter(lengths.values()))
+    count = _count(found, path)
     frame = next((columns[name] for name in _FRAME if name in columns and columns[name].shape == (count,)), None)
-    numbers = np.arange(count) if frame is None else _whole(frame)
-    if frame is not None and (np.any(np.diff(numbers) <= 0) or np.any(numbers < 0) or np.any(numbers != frame)):
-        raise UnusableInput(
-            f"{path}#frame", "frame numbers that do not rise", "whole numbers, each above the one before"
-        )
+    numbers = np.arange(count) if frame is None else _rising(frame, path)
     time = next((columns[name] for name in _TIME if name in columns and columns[name].shape == (count,)), None)
     if time is not None and not np.isfinite(time).all():
         raise UnusableInput(f"{path}#time", "a time that is not finite", "seconds")
-    said = table.said.get("fps")
-    fps = said if isinstance(said, int | float) and 0 < said < np.finfo(np.float32).max else contract.fps
-    if fps is None and time is not None and count > 1:
-        fps = float(1.0 / np.median(np.diff(time)))
+    fps = next(filter(_is_rate, (table.said.get("fps"), contract.fps, _rate_of(time))), None)
     if fps is None:
-        raise UnusableInput(path, "no frames per second", "fps in the contract, or a column time")
+        raise UnusableInput(path, "no frames per second", "fps in the contract, or a column time that rises")
     return numbers, numbers / fps if time is None else time.astype(np.float64), float(fps)
 
 
-def _whole(frame: NDArray[Any]) -> NDArray[np.int64]:
-    """Frame numbers as integers; one that is none becomes -1."""
-    is_whole = np.isfinite(frame.astype(np.float64)) & (np.abs(frame.astype(np.float64)) < 2.0**62)
-    return np.where(is_whole, frame, -1).astype(np.int64)
+def _count(rows: Mapping[str, NDArray[Any]], path: Path) -> int:
+    """How many rows each of them has; UnusableInput where one has more than another."""
+    lengths = {name: len(each) for name, each in rows.items()}
+    if len(set(lengths.values())) > 1:
+        raise UnusableInput(path, f"{lengths} rows", "as many rows of each vector")
+    return next(iter(lengths.values()))
+
+
+def _rising(frame: NDArray[Any], path: Path) -> NDArray[np.int64]:
+    """Frame numbers as integers; UnusableInput where they are none, or do not rise."""
+    exact = frame.astype(np.float64)
+    if np.all((exact >= 0) & (exact < 2.0**62)):
+        numbers = frame.astype(np.int64)
+        if np.all(numbers == frame) and np.all(np.diff(numbers) > 0):
+            return numbers
+    raise UnusableInput(f"{path}#frame", "frame numbers that do not rise", "whole numbers, each above the one before")
+
+
+def _is_rate(fps: Any) -> bool:
+    """Whether something said or measured can be frames per second."""
+    return isinstance(fps, int | float) and not isinstance(fps, bool) and 0 < fps < float(np.finfo(np.float32).max)
+
+
+def _rate_of(time: NDArray[Any] | None) -> float | None:
+    """Frames per second of times; None where they do not rise, or there is no second one."""
+    if time is None or len(time) < 2:
+        return None
+    step = float(np.median(np.diff(time.astype(np.float64))))
+    return 1.0 / step if step > 0.0 else None

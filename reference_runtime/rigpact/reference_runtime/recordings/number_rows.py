@@ -44,7 +44,7 @@ def stacked_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> Columns:
     columns: dict[str, list[Any]] = {}
     for number, row in enumerate(rows, 1):
         if columns and row.keys() != columns.keys():
-            other = sorted(row.keys() ^ columns.keys())[0]
+            other = min(row.keys() ^ columns.keys())
             found = f"a frame {'with' if other in row else 'without'} {other}"
             raise UnusableInput(f"{path}, frame {number} of the file", found, "the names of the first frame")
         for key, value in row.items():

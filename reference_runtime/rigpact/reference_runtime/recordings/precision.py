@@ -57,7 +57,12 @@ class Precision:
     @property
     def is_coarse(self) -> bool:
         """Whether it loses more than `%f` and `%g` do: what those lose seldom matters."""
-        return self.bits is not None or (self.decimals or self.significant or 0) < PRINTF
+        return self.bits is not None or self._places < PRINTF
+
+    @property
+    def _places(self) -> int:
+        """Its decimals, digits or bits."""
+        return next(count for count in (self.decimals, self.significant, self.bits) if count is not None)
 
     def error(self, rows: FloatArray) -> FloatArray:
         """How far each recorded number may be from the number that was written: half a unit of its last digit or bit."""
@@ -72,7 +77,7 @@ class Precision:
             if self.significant is not None:
                 unit = 10.0 ** (np.floor(np.log10(size)) + 1.0 + fewer - self.significant)
             else:
-                unit = 2.0 ** (np.frexp(size)[1] + fewer - float(self.bits or 0))
+                unit = 2.0 ** (np.frexp(size)[1] + fewer - float(self._places))
         unit = np.where(size > 0.0, unit, 0.0)
         return np.maximum(unit, SMALLEST_FLOAT16) if self.bits == BITS["float16"] else unit
 

@@ -48,7 +48,7 @@ def read_table(path: Path) -> Table:
     reader = next((read for ending, read in _READERS.items() if name.endswith(ending)), None)
     if reader is None:
         raise UnusableInput(path, f"the name {path.name}", f"a name ending in {', '.join(_READERS)}")
-    if path.is_dir() or not path.is_file():
+    if not path.is_file():
         read_bytes(path)  # says what is wrong with it
     return reader(path)
 
@@ -134,7 +134,7 @@ def _cells(words: list[str], header: list[str], path: Path, line: int) -> list[f
 
 def _read_lines(path: Path) -> Table:
     """Lines of JSON or of a table, under a name that says neither."""
-    is_json = decoded(read_bytes(path), path).lstrip()[:1] in {"{", "["}
+    is_json = decoded(read_bytes(path), path).lstrip().startswith(("{", "["))
     return read_json_lines_table(path) if is_json else _read_csv(path)
 
 
@@ -147,8 +147,10 @@ def write_table(trace: Trace, path: Path) -> None:
 
 
 def _to_npz(trace: Trace) -> bytes:
-    stream, said = io.BytesIO(), {"fps": np.float64(trace.header.fps), "mode": np.str_(trace.header.mode)}
-    np.savez(stream, allow_pickle=False, frame=trace.frame, time=trace.time_s, **said, **trace.stages)
+    said = {"fps": np.float64(trace.header.fps), "mode": np.str_(trace.header.mode)}
+    arrays: dict[str, Any] = {"frame": trace.frame, "time": trace.time_s, **said, **trace.stages}
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
     return stream.getvalue()
 
 
