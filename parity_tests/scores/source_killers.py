@@ -59,7 +59,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     ),
     f"{_OPERATIONS}/definitions/history.py": ("declared_room/test_operations_timing.py",),
     f"{_OPERATIONS}/definitions/quaternions.py": (_LEADING, "runtime_room/test_geometry.py", *_TURNING),
-    f"{_OPERATIONS}/definitions/scaling.py": ("declared_room/test_operations_scaling.py", "runtime_room/test_normalisation.py"),
+    f"{_OPERATIONS}/definitions/scaling.py": (
+        "runtime_room/test_formulas_by_hand.py", "declared_room/test_operations_scaling.py",
+    ),
     f"{_GRAPH}/bounds.py": (*_BOUNDS, "declared_room/test_operations_scaling.py"),
     "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/input_tolerances.py": (*_BOUNDS,),
     "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/tolerances.py": (*_BOUNDS,),
@@ -99,7 +101,9 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/trace_json_lines.py": _TRACES,
     f"{_RECORDINGS}/json_lines.py": (*_TRACES, *_TABLES),
     f"{_RECORDINGS}/trace_model.py": _TRACES,
-    f"{_RECORDINGS}/trace_safetensors.py": ("runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py"),
+    f"{_RECORDINGS}/trace_safetensors.py": (
+        "runtime_room/test_safetensors_files.py", "runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py",
+    ),
 }  # fmt: skip
 """Of each module: the test files, under parity_tests, that must fail when it is changed; the fastest and nearest first."""
 

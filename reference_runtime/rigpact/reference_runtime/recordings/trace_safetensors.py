@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, written_whole
-from rigpact.reference_runtime.recordings.trace_model import Trace, is_integer, json_to_header
+from rigpact.reference_runtime.recordings.trace_model import Trace, json_to_header
 
 _DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _MAX_HEADER_BYTES = 1 << 20
@@ -110,24 +110,10 @@ def _parsed(text: bytes, path: Path) -> Any:
 
 
 def _tensor(mapped: NDArray[np.uint8], entry: Any, offset: int, place: str) -> NDArray[Any]:
-    fields = entry if isinstance(entry, dict) else {}
-    dtype, shape, span = _DTYPES.get(str(fields.get("dtype"))), fields.get("shape"), fields.get("data_offsets")
-    if (
-        dtype is None
-        or shape is None
-        or span is None
-        or not _are_sizes(shape)
-        or not _are_sizes(span)
-        or len(span) != 2
-    ):
+    """One tensor of a file that `_refuse_damage` has let pass: its bytes stand inside the file and fit its shape."""
+    dtype = _DTYPES.get(entry["dtype"])
+    if dtype is None:
         raise UnusableInput(place, "a tensor that a trace cannot hold", f"one of {', '.join(_DTYPES)}")
-    begin, end = (offset + value for value in span)
-    count = int(np.prod(shape, dtype=object)) if shape else 1
-    if not begin <= end <= len(mapped) or end - begin != dtype.itemsize * count:
-        raise UnusableInput(place, f"bytes {begin} to {end} of {len(mapped)}", "a tensor inside the file", "cut off?")
-    tensor: NDArray[Any] = mapped[begin:end].view(dtype).reshape(shape)
+    begin, end = (offset + value for value in entry["data_offsets"])
+    tensor: NDArray[Any] = mapped[begin:end].view(dtype).reshape(entry["shape"])
     return tensor
-
-
-def _are_sizes(values: Any) -> bool:
-    return isinstance(values, list) and all(is_integer(value) and value >= 0 for value in values)

@@ -40,7 +40,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "log": np.log,
     "arctanh": np.arctanh,
     "arcsin": lambda rows: np.arcsin(np.clip(rows, -1.0, 1.0)),
-    "elu": lambda rows: np.where(rows > 0.0, rows, np.expm1(np.minimum(rows, 0.0))),
+    "elu": lambda rows: np.maximum(rows, 0.0) + np.expm1(np.minimum(rows, 0.0)),
     "relu": lambda rows: np.maximum(rows, 0.0),
 }
 
