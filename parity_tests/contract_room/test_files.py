@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from rigpact.contract.compatibility.values import same
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import read_bytes, refuse_bomb, write_bytes
-from rigpact.contract.files.reading import MAX_FILE_BYTES, refuse_too_large
+from rigpact.contract.files import is_file, opened, read_bytes, read_json, refuse_bomb, refuse_too_large, write_bytes
+from rigpact.contract.files.reading import MAX_FILE_BYTES
+from rigpact.contract.inputs import inputs_remembered, is_input
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 
@@ -38,6 +40,68 @@ def test_a_small_file_may_not_fill_the_memory(packed: int, unpacked: int) -> Non
     refuse_bomb("a.zst", GIGA // 50, GIGA)
     with pytest.raises(UnusableInput, match="expected at most"):
         refuse_too_large("a.json", MAX_FILE_BYTES + 1)
+
+
+def test_a_folder_in_place_of_a_file_says_what_is_in_it(tmp_path: Path) -> None:
+    """Four names are enough to see which folder it is."""
+    for name in ("e.json", "b.json", "d.onnx", "c.json", "a.txt", "f.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(UnusableInput) as refused:
+        read_bytes(tmp_path)
+    assert refused.value.hint == "it holds b.json, c.json, d.onnx, e.json"
+
+
+@pytest.mark.parametrize("size", [0, 1, 2_147_483_648])
+def test_a_file_of_two_gibibytes_is_read_and_a_longer_one_is_not(size: int) -> None:
+    """Its size is asked before a byte is read."""
+    refuse_too_large("a", size)
+    with pytest.raises(UnusableInput, match="at most 2147483648 bytes"):
+        refuse_too_large("a", size + 2_147_483_648 + (size == 0))
+
+
+@pytest.mark.parametrize("packed", [0, 7, 10_000_000])
+def test_a_packed_file_may_hold_a_hundred_times_its_bytes_and_half_a_gibibyte(packed: int) -> None:
+    """One byte more is refused before it is unpacked."""
+    most = 536_870_912 + 100 * packed
+    refuse_bomb("a", packed, most)
+    with pytest.raises(UnusableInput, match=f"that unpack to {most + 1} or more"):
+        refuse_bomb("a", packed, most + 1)
+
+
+def test_a_file_that_is_read_is_an_input_and_one_that_is_updated_is_none(tmp_path: Path) -> None:
+    """An output that takes an input's place destroys it; a list of known findings is read and written again."""
+    read, updated = tmp_path / "read.json", tmp_path / "updated.json"
+    for path in (read, updated):
+        path.write_text("{}", encoding="utf-8")
+    for ask in (read_bytes, read_json):
+        with inputs_remembered():
+            ask(read)
+            ask(updated, is_updated=True)
+            assert (is_input(read.stat()), is_input(updated.stat())) == (True, False)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_file_that_is_written_meanwhile_is_refused_where_nobody_expects_it(tmp_path: Path, grows: bool) -> None:
+    """Half of what was read is old and half is new; a recording that a game still writes only becomes longer."""
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    expectation = nullcontext() if grows else pytest.raises(UnusableInput, match="changed while it was read")
+    with expectation, opened(path, **({"grows": True} if grows else {})) as stream:
+        assert stream.read() == b"old"
+        path.write_bytes(b"longer")
+
+
+def test_a_file_is_opened_where_the_system_has_no_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no flag for opening without waiting."""
+    (tmp_path / "a.json").write_bytes(b"1")
+    monkeypatch.delattr("os.O_NONBLOCK", raising=False)
+    assert read_bytes(tmp_path / "a.json") == b"1"
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a\0b"])
+def test_a_name_that_no_file_can_have_is_none(tmp_path: Path, name: str) -> None:
+    """A long text given in place of a path."""
+    assert is_file(tmp_path / name) is False
 
 
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:

@@ -305,6 +305,36 @@ def test_the_angle_between_the_quaternions_of_several_bones():
     np.testing.assert_allclose(geometry.quaternion_angle_rad(a, b), expected, atol=1e-12)
 
 
+def test_a_length_at_the_threshold_is_not_short():
+    """|v| < 1e-4, as the engine compares."""
+    below, at = np.array([0.6, 0.8, 0.0]) * np.nextafter(1e-4, 0.0), np.array([0.6e-4, 0.8e-4, 0.0])
+    assert geometry.length(at).item() == 1e-4
+    assert geometry.is_short(np.array([below, at])).tolist() == [[True], [False]]
+
+
+def test_half_a_turn_keeps_the_axis_of_its_quaternion():
+    """Both signs are half a turn: the one that is written is kept."""
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(
+            geometry.quat_to_vector(sign * np.array([0.6, 0.0, 0.8, 0.0])), sign * math.pi * np.array([0.6, 0.0, 0.8])
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_turn_too_small_for_its_square_is_twice_its_quaternion(dtype):
+    """sin(θ/2) is θ/2 there; the length, a root of squares, is zero."""
+    smallest = dtype(np.finfo(dtype).tiny)
+    got = geometry.quat_to_vector(np.array([smallest, 0.0, -2.0 * smallest, 1.0], dtype))
+    assert (got.dtype, got.tolist()) == (dtype, [2.0 * float(smallest), 0.0, -4.0 * float(smallest)])
+
+
+def test_an_angular_velocity_is_the_turn_since_the_last_frame_in_the_parents_frame():
+    """Half a radian about z in a thirtieth of a second, after a turn about x that stays."""
+    before = np.array(oracle.rodrigues((1.0, 0.0, 0.0), 0.3))
+    after = np.array(oracle.product(oracle.rodrigues((0.0, 0.0, 1.0), 0.5), before.tolist()))
+    np.testing.assert_allclose(geometry.angular_velocity(before, after, 30.0), [0.0, 0.0, 15.0], rtol=0, atol=1e-13)
+
+
 IX, JY, KZ, ONE = np.eye(4)
 
 

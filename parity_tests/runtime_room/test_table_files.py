@@ -258,3 +258,32 @@ def test_what_is_no_number_is_shown_by_its_beginning():
 def test_a_table_is_of_arrays_unless_it_says_that_it_is_text():
     """Printed numbers may have lost digits, others have not."""
     assert Table({}).is_text is False
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1, True), (-2.5, True), ("NaN", True), (" -Inf ", True), ("1.#QNAN", True), ("1", False), (True, False), (None, False),
+     ([1], False), (int(1.7e308), True), (10**309, False), (-(10**309), False), (math.inf, True)],
+)  # fmt: skip
+def test_what_counts_as_a_number(value, expected):
+    """true is no coordinate, and a number beyond every float would become infinite silently."""
+    assert is_number(value) is expected
+
+
+def test_words_of_text_that_are_numbers():
+    """A table has only words."""
+    assert [text_number(word) for word in ("1.5", "-inf", "x", "")] == [1.5, -math.inf, None, None]
+
+
+def test_rows_of_another_shape_are_refused_at_their_frame(tmp_path):
+    """Nothing is padded: a shorter row is a frame that was torn."""
+    np.testing.assert_array_equal(stacked([[[1, 2]], [[3, None]]], "here"), [[[1, 2]], [[3, math.nan]]])
+    assert stacked([1, 2], "here").shape == (2,)
+    with pytest.raises(UnusableInput, match=r"frame 2 of the file: found 3 numbers, expected 2"):
+        stacked([[1, 2], [1, 2, 3], [1]], "here")
+    with pytest.raises(UnusableInput, match=r"frame 1 of the file: found rows of different lengths"):
+        stacked([[[1], [1, 2]]], "here")
+    with pytest.raises(UnusableInput, match=r"frame 3 of the file: found a frame with b"):
+        stacked_rows([{"a": 1}, {"a": 2}, {"a": 3, "b": 1}], tmp_path)
+    with pytest.raises(UnusableInput, match=r"frame 2 of the file: found a frame without b"):
+        stacked_rows([{"a": 1, "b": 1}, {"a": 2}], tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.inputs import inputs_remembered
 from rigpact.reference_runtime import (
     ReplayNetwork,
     Trace,
@@ -19,11 +21,13 @@ from rigpact.reference_runtime import (
     start_run,
     write_trace,
 )
+from rigpact.reference_runtime.recordings.trace_binary import read_frames_from, write_binary
 from rigpact.reports.command_line import run_command_line
 
 from . import tiny_character as tiny
 
 HEADER = {"format": "rigpact-trace", "version": 1, "fps": 60, "mode": "free", "stages": {"cond": 7, "contacts": 2}}
+MAGIC = b"\x89RPT\r\n\x1a\n"
 FRAME_BYTES = 8 + 8 + 8 + 7 * 4 + 2 * 8
 
 
@@ -38,7 +42,7 @@ def frame(number, time_s=None):
 
 
 def head(**changed):
-    return b"\x89RPT\r\n\x1a\n" + sealed(json.dumps(HEADER | {"float64": ["contacts"]} | changed).encode())
+    return MAGIC + sealed(json.dumps(HEADER | {"float64": ["contacts"]} | changed).encode())
 
 
 @pytest.fixture
@@ -161,3 +165,80 @@ def test_a_torn_recording_is_said_by_diff_and_explain(tmp_path, capfd):
     assert run_command_line(["explain", str(torn), "--bundle", str(contract.path)]) == 0
     assert f"the recording is incomplete: {words}" in " ".join(capfd.readouterr().out.split())
     assert run_command_line(["diff", str(whole), str(whole), "--bundle", str(contract.path)]) == 0
+
+
+# --- frame by frame ---------------------------------------------------------------------------------------------------
+
+
+def test_a_growing_file_is_read_on_from_the_byte_after_the_last_frame(tmp_path):
+    """`watch` must see each frame of a running game once."""
+    path, numbers = tmp_path / "t.trace.bin", np.arange(3)
+    stages = {"contacts": np.arange(6, dtype=np.float32).reshape(3, 2)}
+    write_binary(Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, stages), path)
+    content = path.read_bytes()
+    size = 8 + 16 + 2 * 4
+    begin = len(content) - 3 * size
+    for held in (0, 8, 15, 16, begin - 1):
+        path.write_bytes(content[:held])
+        assert read_frames_from(path, 0) == (None, 0)
+    path.write_bytes(content[:begin])
+    assert read_frames_from(path, 0) == (None, begin)
+    path.write_bytes(content[: begin + 2 * size - 1])
+    trace, after = read_frames_from(path, 0)
+    assert (trace.frame.tolist(), after) == ([0], begin + size)
+    path.write_bytes(content)
+    trace, after = read_frames_from(path, after)
+    assert (trace.frame.tolist(), after) == ([1, 2], len(content))
+    np.testing.assert_array_equal(trace.stages["contacts"], stages["contacts"][1:])
+    assert read_frames_from(path, after) == (None, len(content))
+
+
+def test_a_growing_file_may_be_read_again_by_one_command(tmp_path, content):
+    """Every other input must stay as it is while a command runs."""
+    path = tmp_path / "t.trace.bin"
+    path.write_bytes(content[:-FRAME_BYTES])
+    with inputs_remembered():
+        _, after = read_frames_from(path, 0)
+        path.write_bytes(content)
+        trace, _ = read_frames_from(path, after)
+    assert trace.frame.tolist() == [4]
+
+
+@pytest.mark.parametrize("size", [1, 300, 1 << 24])
+def test_a_header_that_is_not_all_there_is_waited_for(tmp_path, size):
+    """The recorder has said how long it will be; a command that does not wait says that it was cut off."""
+    path = tmp_path / "t.trace.bin"
+    path.write_bytes(MAGIC + struct.pack("<II", size, 0))
+    assert read_frames_from(path, 0) == (None, 0)
+    with pytest.raises(UnusableInput, match="a header that was cut off"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("held", [MAGIC, MAGIC + bytes(7), MAGIC + bytes(8), head()[:20]])
+def test_a_header_that_was_cut_off_is_called_so(tmp_path, held):
+    """Not a checksum that does not match: nothing was changed, and the rest is missing."""
+    with pytest.raises(UnusableInput, match="a header that was cut off"):
+        read(tmp_path, held)
+
+
+def test_one_time_that_is_not_finite_is_refused_at_its_frame(tmp_path, content):
+    """A clock that ran over: the frames before it have a time."""
+    with pytest.raises(UnusableInput) as refused:
+        read(tmp_path, head() + frame(0) + frame(1, math.inf) + frame(2))
+    assert (refused.value.place.rpartition("#")[2], refused.value.found) == ("/frames/1/time", "inf")
+
+
+def test_of_a_long_list_of_stages_its_beginning_is_shown(tmp_path):
+    """A page of base64 must not fill the terminal."""
+    with pytest.raises(UnusableInput) as refused:
+        read(tmp_path, head(float64="x" * 100) + frame(0))
+    assert (refused.value.place.rpartition("#")[2], refused.value.found) == ("/float64", "'" + "x" * 59)
+
+
+def test_a_frame_that_stands_twice_is_refused_at_its_place(tmp_path):
+    """A copied frame hides one that was lost."""
+    path, numbers = tmp_path / "t.trace.bin", np.array([3, 4, 4])
+    stages = {"contacts": np.zeros((3, 2), np.float32)}
+    write_binary(Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, stages), path)
+    with pytest.raises(UnusableInput, match=r"#/frames/2: found 4, expected a number above 4"):
+        read_trace(path)

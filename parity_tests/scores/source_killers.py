@@ -11,10 +11,7 @@ _FILES = "contract/rigpact/contract/files"
 _COMPARING = "reports/rigpact/reports/comparing"
 _LEADING = "runtime_room/test_leading_axes.py"
 _LOOP = ("runtime_room/test_loop.py", "runtime_room/test_knobs.py")
-_TRACES = (
-    "runtime_room/test_reader_edges.py", "runtime_room/test_trace.py", "runtime_room/test_trace_damage.py",
-    "runtime_room/test_trace_pieces.py",
-)  # fmt: skip
+_TRACES = ("runtime_room/test_trace.py", "runtime_room/test_trace_damage.py", "runtime_room/test_trace_pieces.py")
 _BOUNDS = (
     "runtime_room/test_folded_bounds.py", "runtime_room/test_bounds_by_hand.py",
     "runtime_room/test_answer_bounds_by_hand.py", "runtime_room/test_lost_axes_bounds_by_hand.py",
@@ -25,11 +22,7 @@ _COMPARED = (
     "reports_room/test_allowance_by_hand.py", "reports_room/test_comparison_rules.py", "reports_room/test_diff.py",
     "trust_room/test_answers_compared.py", "trust_room/test_lost_axes.py", "reports_room/test_long_comparisons.py",
 )  # fmt: skip
-_TABLES = (
-    "runtime_room/test_reader_edges.py",
-    "trust_room/test_recordings_in_other_formats.py",
-    "trust_room/test_damaged_recordings.py",
-)
+_TABLES = ("trust_room/test_recordings_in_other_formats.py", "trust_room/test_damaged_recordings.py")
 _TURNING = ("declared_room/test_operations_turning.py", "declared_room/test_operations_converting.py")
 
 KILLERS: Mapping[str, tuple[str, ...]] = {
@@ -80,13 +73,13 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
         "contract_room/test_structure.py", "contract_room/test_json_census.py",
     ),
     f"{_FILES}/reading.py": (
-        "runtime_room/test_reader_edges.py", "contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py",
+        "contract_room/test_files.py", "contract_room/test_structure.py", "trust_room/test_small_files_that_exhaust.py",
     ),
     f"{_RECORDINGS}/clip.py": (
         "runtime_room/test_clips_by_hand.py", "runtime_room/test_teacher_files.py", "runtime_room/test_loop.py",
         "contract_room/test_check_command.py",
     ),
-    f"{_RECORDINGS}/json_tables.py": _TABLES,
+    f"{_RECORDINGS}/json_tables.py": ("runtime_room/test_json_tables.py", *_TABLES),
     f"{_RECORDINGS}/named_columns.py": (
         "runtime_room/test_named_columns.py", "runtime_room/test_columns_of_a_vector.py",
         "declared_room/test_recorded_columns.py", *_TABLES, "declared_room/test_importing_real_files.py",
@@ -94,13 +87,13 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
     f"{_RECORDINGS}/number_rows.py": ("runtime_room/test_table_files.py", *_TABLES),
     f"{_RECORDINGS}/precision.py": ("runtime_room/test_precision.py", "trust_room/test_written_numbers.py"),
     f"{_RECORDINGS}/prediction.py": ("runtime_room/test_prediction.py",),
-    f"{_RECORDINGS}/recorded_bones.py": ("diagnosis_room/test_some_bones.py", "reports_room/test_some_bones.py"),
-    f"{_RECORDINGS}/recording.py": (*_TRACES, *_TABLES, "runtime_room/test_teacher_files.py"),
+    f"{_RECORDINGS}/recorded_bones.py": ("runtime_room/test_recordings_by_hand.py", "diagnosis_room/test_some_bones.py"),
+    f"{_RECORDINGS}/recording.py": ("runtime_room/test_recordings_by_hand.py", "runtime_room/test_teacher_files.py"),
     f"{_RECORDINGS}/tables.py": ("runtime_room/test_table_files.py", *_TABLES),
     f"{_RECORDINGS}/trace_binary.py": ("runtime_room/test_trace_binary.py", *_TRACES),
-    f"{_RECORDINGS}/trace_json_lines.py": _TRACES,
-    f"{_RECORDINGS}/json_lines.py": (*_TRACES, *_TABLES),
-    f"{_RECORDINGS}/trace_model.py": _TRACES,
+    f"{_RECORDINGS}/trace_json_lines.py": ("runtime_room/test_json_lines_traces.py", *_TRACES),
+    f"{_RECORDINGS}/json_lines.py": ("runtime_room/test_lines_of_files.py", *_TRACES),
+    f"{_RECORDINGS}/trace_model.py": ("runtime_room/test_trace_headers.py", *_TRACES),
     f"{_RECORDINGS}/trace_safetensors.py": (
         "runtime_room/test_safetensors_files.py", "runtime_room/test_trace.py", "trust_room/test_small_files_that_exhaust.py",
     ),
@@ -110,7 +103,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
 _TOLERANCES = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/tolerances.py"
 _INPUTS = "reference_runtime/rigpact/reference_runtime/systems/enemy_animation/input_tolerances.py"
 _ROTATIONS = f"{_OPERATIONS}/rotation_bounds.py"
-_JSON_LINES, _TRACE_LINES = f"{_RECORDINGS}/json_lines.py", f"{_RECORDINGS}/trace_json_lines.py"
+_JSON_LINES = f"{_RECORDINGS}/json_lines.py"
 _JSON_TEXT = f"{_FILES}/json_text.py"
 _EITHER_ORDER = "both ends are computed, in either order"
 _GUARDED_TOO = "an axis that counts as not clearly long is only looked at more closely, with the same bound"
@@ -128,7 +121,7 @@ _COUNTED_AGAIN = "containers that the quick count misses are missed by their bra
 _NO_FRAMES = "fewer numbers than none are none"
 _BEFORE_ALL = "columns without a number stand before the numbered ones, whatever negative number says so"
 _ONE_OF_ONE = "the first of one is its last"
-_BLOCK = "how many rows stand in a block of memory changes none of them"
+_PIECES = "how many bytes are read at once changes none of them"
 
 ARGUED: Mapping[tuple[str, str, str], str] = {
     (_TOLERANCES, "_undone", "`y_norm + sign * bound / std` → `y_norm - sign * bound / std`"): _EITHER_ORDER,
@@ -140,6 +133,10 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_ROTATIONS, "_clearly_long", "`np.sqrt(3.0) * error` → `np.sqrt(3.0) / error`"): _GUARDED_TOO,
     (_ROTATIONS, "_clearly_long", "`3.0` → `4.0`"): _GUARDED_TOO,
     (_JSON_LINES, "_keys", "`0` → `-1`"): _LOOKED_AT_AGAIN,
+    **{
+        (_JSON_LINES, "", f"`{size}` → `{other}`"): _PIECES
+        for size in (1_048_576, 2048) for other in (size - 1, size + 1)
+    },
     (f"{_COMPARING}/stage_comparison.py", "", "`1.0` → `2.0`"): _BELOW_ALL,
     (f"{_COMPARING}/stage_comparison.py", "_Extremes.__init__", "`1` → `2`"): _BELOW_ALL,
     (f"{_GRAPH}/bounds.py", "KnownFrames.__init__", "`0` → `-1`"): _NO_FRAMES,
@@ -164,13 +161,7 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (f"{_OPERATIONS}/geometry.py", "quat_to_vector", "`size < np.finfo(quat.dtype).tiny` → `size <= np.finfo(quat.dtype).tiny`"):
         _THE_LIMIT,
     (f"{_GRAPH}/bounds.py", "_largest_change", "`continue` → `break`"): _ALL_OR_NONE,
-    (_TRACE_LINES, "", "`512` → `513`"): _BLOCK,
-    (_TRACE_LINES, "", "`512` → `511`"): _BLOCK,
     (_JSON_LINES, "_keys", "`len(entry) + sum(map(_keys, entry.values()))` → `len(entry) - sum(map(_keys, entry.values()))`"):
         _LOOKED_AT_AGAIN,
-    (_TRACE_LINES, "", "`1` → `2`"): _BLOCK,
-    (_TRACE_LINES, "", "`1` → `0`"): _BLOCK,
-    (_TRACE_LINES, "", "`22` → `23`"): _BLOCK,
-    (_TRACE_LINES, "", "`22` → `21`"): _BLOCK,
 }  # fmt: skip
 """Module, function and change of mutants that compute the same, and why no test can tell them apart."""

@@ -142,7 +142,7 @@ def quat_to_vector(quat: FloatArray) -> FloatArray:
     tiny = size < np.finfo(quat.dtype).tiny
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(tiny, 2.0, 2.0 * np.arctan2(size, scalar) / size)
-    return (factor * vector).astype(quat.dtype, copy=False)
+    return np.asarray(factor * vector, quat.dtype)
 
 
 def angular_velocity(before: FloatArray, after: FloatArray, fps: float) -> FloatArray:

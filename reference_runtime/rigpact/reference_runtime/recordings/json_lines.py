@@ -25,8 +25,8 @@ _C_TOKENS = re.compile(
     r"(?<=[\[,:\s])([+-]?)(nan(?:\([^)\]]{0,32}\))?|1\.#(?:IND|QNAN|SNAN)\d*|inf(?:inity)?|1\.#INF\d*)(?=\s*[,\]}])",
     re.IGNORECASE,
 )
-_CHUNK_BYTES = 1 << 20
-_ZST_BYTES = 1 << 11
+_CHUNK_BYTES = 1_048_576
+_ZST_BYTES = 2048
 """Read at once of a zstd file: four bytes of it can be 128 KiB of text, so these are 64 MiB at most."""
 _LINE_BYTES = 1 << 26
 """The longest line: three million numbers in one frame."""
@@ -49,8 +49,8 @@ def lines_of(path: Path) -> Iterator[tuple[bytes, bool]]:
     except _DAMAGED as error:
         hint = "copy it again, or record again"
         raise UnusableInput(path, f"damaged data ({error})", "a whole compressed file", hint) from None
-    if line := rest.ended_by(b""):
-        yield line, False
+    if rest.size:
+        yield rest.ended_by(b""), False
     if broken:  # even if the rest is a complete object
         yield b"", False
 
@@ -59,17 +59,17 @@ class _Rest:
     """The pieces of a line whose end was not read yet; UnusableInput for a line without end, and for nothing but empty lines."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._pieces, self._bytes, self._empty = path, list[bytes](), 0, 0
+        self._path, self._pieces, self.size, self._empty = path, list[bytes](), 0, 0
 
     def add(self, piece: bytes) -> None:
         self._pieces.append(piece)
-        self._bytes += len(piece)
-        if self._bytes > _LINE_BYTES:
+        self.size += len(piece)
+        if self.size > _LINE_BYTES:
             raise UnusableInput(self._path, f"a line of more than {_LINE_BYTES} bytes", "one frame a line")
 
     def ended_by(self, piece: bytes) -> bytes:
-        line = b"".join([*self._pieces, piece]) if self._bytes else piece
-        self._pieces, self._bytes = [], 0
+        line = b"".join([*self._pieces, piece]) if self.size else piece
+        self._pieces, self.size = [], 0
         self._empty = 0 if line.strip() else self._empty + 1
         if self._empty > _EMPTY_LINES:
             raise UnusableInput(self._path, f"more than {_EMPTY_LINES} empty lines in succession", "one frame a line")

@@ -5,7 +5,7 @@ A row may be a frame of a trace without the trace's header. Nested objects are r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,17 +114,19 @@ def _flat(value: Any, name: str, place: str, depth: int) -> Iterator[tuple[str, 
     """The numbers and the arrays of nested objects by name. Words are passed over."""
     if depth > MAX_JSON_DEPTH:
         raise UnusableInput(place, "nested names without end", f"at most {MAX_JSON_DEPTH} levels")
+    inner: Iterable[tuple[str, Any]] = ()
     if isinstance(value, Mapping):
-        for key, each in (_unwrapped(value) if depth == 0 else value).items():
-            yield from _flat(each, f"{name}.{key}" if name else str(key), place, depth + 1)
+        held = _unwrapped(value) if depth == 0 else value
+        inner = ((f"{name}.{key}" if name else str(key), each) for key, each in held.items())
     elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
-        for index, each in enumerate(value):
-            yield from _flat(each, f"{name}[{index}]", place, depth + 1)
+        inner = ((f"{name}[{index}]", each) for index, each in enumerate(value))
     elif isinstance(value, list):
         if not value or not all(isinstance(each, str) and not is_number(each) for each in value):
             yield name, value
     elif is_number(value) or value is None:
         yield name, to_number(value)
+    for inner_name, each in inner:
+        yield from _flat(each, inner_name, place, depth + 1)
 
 
 def _unwrapped(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -45,7 +45,7 @@ def held_stages(trace: Trace, contract: Contract, place: object) -> HeldStages |
         columns, width = columns_of_fields(fields, bones), rows.shape[1]
         if width == len(columns) or not fields.width:
             some[name] = rows
-            of_no_bone |= {name: rows} if width == fields.width and not any(field.bone for field in fields) else {}
+            of_no_bone |= {name: rows} if width == fields.width else {}
         elif width == fields.width:
             some[name], whole[name] = np.ascontiguousarray(rows[:, columns]), rows
         else:
@@ -60,7 +60,7 @@ def _indices(given: Sequence[Any], contract: Contract, place: str) -> tuple[int,
     found = []
     for index, bone in enumerate(given):
         if isinstance(bone, str) and bone not in names:
-            near = get_close_matches(bone, names, 1)
+            near = get_close_matches(bone, names)
             hint = f"did you mean {near[0]}?" if near else "is it the right --bundle?"
             raise UnusableInput(f"{place}/{index}", f"the bone {bone!r}", f"one of the contract's {len(names)}", hint)
         if not isinstance(bone, str) and not 0 <= bone < len(names):

@@ -94,7 +94,7 @@ def _read_head(content: mmap.mmap, path: Path) -> _Head:
         raise UnusableInput(path, f"a file that begins with {begin!r}", "a binary trace", "another ending of the name?")
     size = int.from_bytes(content[len(_MAGIC) : len(_MAGIC) + 4], "little")
     text = content[_HEADER_AT : _HEADER_AT + size]
-    if len(content) < _HEADER_AT or len(text) < size:
+    if not text or len(text) < size:
         raise UnusableInput(path, "a header that was cut off", "a header and at least one frame")
     if zlib.crc32(text) != int.from_bytes(content[_HEADER_AT - 4 : _HEADER_AT], "little"):
         raise UnusableInput(path, "a header that does not match its checksum", "an undamaged file", _COPY_AGAIN)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,8 @@ from rigpact.reference_runtime.recordings.json_lines import cut_off_text, json_l
 from rigpact.reference_runtime.recordings.precision import PrecisionCensus
 from rigpact.reference_runtime.recordings.trace_model import Trace, TraceHeader, is_integer, is_number, json_to_header
 
-_NON_FINITE = {"NaN", "Infinity", "-Infinity"}
+_ENDLESS = {math.inf: "Infinity", -math.inf: "-Infinity"}
+_NON_FINITE = {"NaN", *_ENDLESS.values()}
 _BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
 """Number of frames per block while reading, and the largest number of values in a block."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -49,27 +51,22 @@ def json_numbers(row: FloatArray) -> Any:
 
 
 def _number(value: np.floating[Any]) -> float | str:
-    if np.isnan(value):
-        return "NaN"
-    if np.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return float(str(value))
+    shortest = float(str(value))
+    return "NaN" if math.isnan(shortest) else _ENDLESS.get(shortest, shortest)
 
 
 def _compressing(raw: IO[bytes], path: Path) -> Any:
     if path.name.endswith(".gz"):
         return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
     if path.name.endswith(".zst"):
-        return zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
+        return zstandard.ZstdCompressor().stream_writer(raw)
     return nullcontext(raw)
 
 
 def read_json_lines(path: Path) -> Trace:
     """Read a trace line by line; `truncation` reports any data after the last complete line."""
     lines = lines_of(path)
-    first, _ = next(lines, (b"", False))
-    first = first.removeprefix(_BYTE_ORDER_MARK)  # as Windows editors write it
-    header, widths = json_to_header(json_line(first, f"{path}:1"), f"{path}:1")
+    header, widths = json_to_header(json_line(_first_of(lines), f"{path}:1"), f"{path}:1")
     rows = FrameRows(widths)
     truncation = None
     for number, (line, whole) in enumerate(lines, start=2):
@@ -90,11 +87,15 @@ def read_json_lines(path: Path) -> Trace:
     return Trace(header, frame, time_s, stages, truncation, of_text=rows.census.precision)
 
 
+def _first_of(lines: Iterator[tuple[bytes, bool]]) -> bytes:
+    """The first line, without the byte order mark that Windows editors write; empty where there is none."""
+    return next((line for line, _ in lines), b"").removeprefix(_BYTE_ORDER_MARK)
+
+
 def begins_with_a_frame(path: Path) -> bool:
     """Whether the first line is a frame, and no header: the log of a recorder that writes none."""
     try:
-        first, _ = next(lines_of(path), (b"", False))
-        entry = json_line(first.removeprefix(_BYTE_ORDER_MARK), str(path))
+        entry = json_line(_first_of(lines_of(path)), str(path))
     except UnusableInput:
         return False
     if not isinstance(entry, dict) or entry.keys() & {"format", "version", "producer"}:
@@ -158,10 +159,7 @@ class FrameRows:
 
     def joined(self, name: str) -> FloatArray:
         """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
-        blocks = self._blocks.pop(name)
-        missing = len(blocks) * len(blocks[0]) - self._count
-        blocks[-1] = blocks[-1][: len(blocks[-1]) - missing]
-        return np.concatenate(blocks)
+        return np.concatenate(self._blocks.pop(name))[: self._count]
 
 
 def _row(values: Any, width: int, place: str) -> FloatArray:
