@@ -73,7 +73,12 @@ def test_a_file_that_is_read_is_an_input_and_one_that_is_updated_is_none(tmp_pat
     read, updated = tmp_path / "read.json", tmp_path / "updated.json"
     for path in (read, updated):
         path.write_text("{}", encoding="utf-8")
-    for ask in (read_bytes, read_json):
+
+    def look(path: Path, **said: Any) -> None:
+        with opened(path, **said):
+            pass
+
+    for ask in (look, read_bytes, read_json):
         with inputs_remembered():
             ask(read)
             ask(updated, is_updated=True)

@@ -56,6 +56,12 @@ def test_a_level_behind_a_number_counts():
     assert "more than 64 nested levels" in refused(b"[" + most + b"]").found
 
 
+def test_a_key_that_stands_twice_behind_a_long_text_is_found():
+    """The brackets and the keys are counted in blocks; a bracket inside a text is none."""
+    content = b'{"a": "' + b"x" * 140_000 + b'[", "b": 1, "b": 2}'
+    assert bytes_to_json(content, "a.json").repeated_keys == ("/b",)
+
+
 @pytest.mark.parametrize("levels", [1500, 100_000])
 def test_a_bomb_of_brackets_is_refused(levels):
     """Parsers end at different depths, and one of them with an error of its own."""

@@ -69,7 +69,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
         "gate_room/test_waivers_by_hand.py", "gate_room/test_gate_rules.py", "gate_room/test_archive.py",
     ),
     f"{_FILES}/json_text.py": (
-        "contract_room/test_json_text_edges.py", "contract_room/test_damage.py",
+        "contract_room/test_json_text_edges.py", "contract_room/test_files.py", "contract_room/test_damage.py",
         "contract_room/test_structure.py", "contract_room/test_json_census.py",
     ),
     f"{_FILES}/reading.py": (
@@ -117,6 +117,10 @@ _SAME_FLOOR = "a variance of 1e-6 is a deviation of 1e-3: one of the two floors,
 _A_SIGN = "divided by 1 and -1 is multiplied by them"
 _NO_LENGTH = "no length is below 0, so a lower limit below 0 limits as little"
 _BELOW_ALL = "the mark for none is no error and no row whatever negative number it is"
+_NEVER_EQUAL = (
+    "a wrong count equals the other one only where there is nothing to count, and unequal counts are looked at slowly"
+)
+_DEPTH_AGAIN = "what counts as too deep is looked at again, level by level"
 _COUNTED_AGAIN = "containers that the quick count misses are missed by their brackets too, and counted slowly"
 _NO_FRAMES = "fewer numbers than none are none"
 _BEFORE_ALL = "columns without a number stand before the numbered ones, whatever negative number says so"
@@ -154,6 +158,17 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (f"{_OPERATIONS}/definitions/quaternions.py", "conjugate", "`q * (-1.0, -1.0, -1.0, 1.0)` → `q / (-1.0, -1.0, -1.0, 1.0)`"):
         _A_SIGN,
     (_JSON_TEXT, "_begins_with_a_number", "`0` → `-1`"): _COUNTED_AGAIN,
+    (_JSON_TEXT, "_census", "`0` → `-1`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_census", "`found + len(level)` → `found - len(level)`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_census", "`not _begins_with_a_number(value)` → `_begins_with_a_number(value)`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_marks", "`block ∣ 32 == ord('{')` → `block ∣ 32 != ord('{')`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_marks", "`block ∣ 32` → `block & 32`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_marks", "`32` → `33`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_marks", "`32` → `31`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_marks", "`1` → `0`"): _NEVER_EQUAL,
+    (_JSON_TEXT, "_census", "`1` → `2`"): _DEPTH_AGAIN,
+    (_JSON_TEXT, "bytes_to_json", "`census.depth > MAX_JSON_DEPTH` → `census.depth >= MAX_JSON_DEPTH`"): _DEPTH_AGAIN,
+    **{(_JSON_TEXT, "", f"`131072` → `{size}`"): _PIECES for size in (131_071, 131_073)},
     (_JSON_TEXT, "_begins_with_a_number", "`type(value[0]) in (float, int)` → `type(value[0]) not in (float, int)`"):
         _COUNTED_AGAIN,
     (f"{_RECORDINGS}/named_columns.py", "_place", "`1` → `2`"): _BEFORE_ALL,

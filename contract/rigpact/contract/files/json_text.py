@@ -22,7 +22,7 @@ from rigpact.contract.json_pointer import json_containers, json_pointer
 
 MAX_JSON_DEPTH = 64
 """The deepest valid file (a raw clip) nests 6 levels; orjson itself stops at 1024."""
-_BLOCK_BYTES = 1 << 17
+_BLOCK_BYTES = 131_072
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KEY_END = re.compile(rb'"\s*:')
 _WHITESPACE = np.frombuffer(b" \t\r\n\v\f", np.uint8)
@@ -82,7 +82,7 @@ def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
     census = _census(content, data)
     if census.depth is None or census.depth > MAX_JSON_DEPTH:
         _refuse_deep_nesting(data, path)
-    return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, data, census)))
+    return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, census)))
 
 
 def _parsed(content: bytes, place: object) -> tuple[Any, bool]:
@@ -180,15 +180,12 @@ def _too_deep(place: object) -> UnusableInput:
     return UnusableInput(place, f"more than {MAX_JSON_DEPTH} nested levels", "a contract artefact (6 levels)")
 
 
-def _repeated_keys(content: bytes, data: Any, census: _Census) -> Iterator[str]:
-    """Yield a pointer to every key that stands more than once in one object; `data` is the parsed text.
+def _repeated_keys(content: bytes, census: _Census) -> Iterator[str]:
+    """Yield a pointer to every key that stands more than once in one object.
 
     The `":` of the text are counted first. In a file without repeated keys there are as many as the parsed value has keys.
     """
-    keys = census.keys
-    if keys is None:
-        keys = sum(len(value) for _, value in json_containers(data) if type(value) is dict)
-    if census.key_ends == keys:
+    if census.key_ends == census.keys:
         return
     repeats: list[tuple[dict[str, Any], list[str]]] = []
 
