@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rigpact.reference_runtime.operations import geometry
+from rigpact.reference_runtime.operations import geometry, lanes
 from rigpact.reference_runtime.operations.definitions import quaternions
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -296,6 +296,12 @@ def test_each_quaternion_takes_the_sign_nearest_to_its_own():
     np.testing.assert_array_equal(got, near.reshape(5, 12))
 
 
+def test_a_quaternion_at_a_right_angle_keeps_its_sign():
+    """Neither sign is nearer: the one that was recorded is shown."""
+    rows = np.array([[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0]])
+    np.testing.assert_array_equal(geometry.same_hemisphere(np.array([[1.0, 0.0, 0.0, 0.0] * 2]), rows), rows)
+
+
 def test_the_angle_between_the_quaternions_of_several_bones():
     """A turn of 90° about z and one of 60° about x, each beside no turn; a sign of all four numbers changes nothing."""
     none, z90, x60 = (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)), (0.5, 0.0, 0.0, math.sqrt(0.75))
@@ -310,6 +316,33 @@ def test_a_length_at_the_threshold_is_not_short():
     below, at = np.array([0.6, 0.8, 0.0]) * np.nextafter(1e-4, 0.0), np.array([0.6e-4, 0.8e-4, 0.0])
     assert geometry.length(at).item() == 1e-4
     assert geometry.is_short(np.array([below, at])).tolist() == [[True], [False]]
+
+
+def test_a_unit_vector_keeps_its_direction():
+    """(3, 0, -4) is 5 long."""
+    np.testing.assert_allclose(
+        geometry.normalised(np.array([[3.0, 0.0, -4.0]])), [[0.6, 0.0, -0.8]], rtol=4 * UNIT[np.float64]
+    )
+
+
+def test_what_is_compared_with_the_threshold():
+    """`Reproject6D` looks at the length, `IsNearlyZero` at the largest number, whatever its sign."""
+    axes_of_bones = np.array([[[3.0, 0.0, -4.0], [2.0, 3.0, 6.0]], [[0.0, -1.0, 0.0], [8.0, 4.0, 1.0]]])
+    assert lanes.SHORT.size(axes_of_bones).tolist() == [[[5.0], [7.0]], [[1.0], [9.0]]]
+    assert lanes.NEARLY_ZERO.size(axes_of_bones).tolist() == [[[4.0], [6.0]], [[1.0], [8.0]]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "bones", "starts"),
+    [
+        (10, 2048, [0, 3, 6, 9]), (3, 7000, [0, 1, 2]), (2, 6144, [0, 1]), (5, 0, [0]), (6145, 0, [0, 6144]),
+        (6145, 1, [0, 6144]), (0, 5, []),
+    ],
+)  # fmt: skip
+def test_a_clip_is_computed_in_blocks_of_six_thousand_bones(rows, bones, starts):
+    """Every row stands in one block, and no block is empty."""
+    stops = [*starts[1:], rows][: len(starts)]
+    assert list(lanes.blocks(rows, bones)) == [slice(*ends) for ends in zip(starts, stops, strict=True)]
 
 
 def test_half_a_turn_keeps_the_axis_of_its_quaternion():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,6 +128,13 @@ def test_single_row_without_a_target_has_no_score(tmp_path):
 def test_run_of_another_mode_is_refused(tmp_path, mode):
     """Its rows would pair states and targets that do not belong together."""
     trace, contract, _ = traced(tmp_path, mode)
-    with pytest.raises(UnusableInput, match=f"a {mode} run"):
-        write_prediction(trace, contract, tmp_path / "p.json", model="m", source="s", last_target=None)
+    without = replace(trace, header=replace(trace.header, mode="teacher"), stages={"y_out": trace.stages["y_out"]})
+    for held, found in (
+        (trace, f"a {mode} run"),
+        (without, "a teacher run without x_raw, state, cond, contacts, angvel, pose_hist"),
+    ):
+        with pytest.raises(UnusableInput) as refused:
+            write_prediction(held, contract, tmp_path / "p.json", model="m", source="s", last_target=None)
+        assert refused.value.found.startswith(found)
+        assert ("without" in refused.value.found) is (held is without or mode == "playback")
     assert not (tmp_path / "p.json").exists()

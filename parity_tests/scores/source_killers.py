@@ -148,6 +148,11 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (f"{_OPERATIONS}/six_numbers.py", "SixNumbers.cross_order", "`self._derived_sign > 0` → `self._derived_sign >= 0`"):
         _ONE_SIGN,
     (f"{_OPERATIONS}/six_numbers.py", "SixNumbers.cross_order", "`0` → `-1`"): _ONE_SIGN,
+    (f"{_OPERATIONS}/lanes.py", "", "`0.0002` → `1.0002`"): _GUARDED_TOO,
+    (
+        f"{_OPERATIONS}/lanes.py", "gram_schmidt.normalise",
+        "`size.item(size.argmin()) >= CLEARLY_LONG` → `size.item(size.argmin()) > CLEARLY_LONG`",
+    ): _GUARDED_TOO,
     (f"{_OPERATIONS}/condition.py", "", "`1e-06` → `-0.999999`"): _SAME_FLOOR,
     (f"{_OPERATIONS}/condition.py", "", "`0.001` → `-0.999`"): _SAME_FLOOR,
     (

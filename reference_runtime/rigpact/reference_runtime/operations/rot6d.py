@@ -120,7 +120,8 @@ def _in_blocks(codec: Rot6d, kind: type[Bound], rows: FloatArray) -> Iterator[tu
     """Blocks of (R, 6·B) rows, each with an operation of its size."""
     bones, size = rows.shape[1] // 6, 0
     for block in blocks(len(rows), bones):
-        if block.stop - block.start != size:
-            size = block.stop - block.start
+        rows_here = block.stop - block.start
+        if rows_here != size:
+            size = rows_here
             operation = kind(codec, (size, bones), rows.dtype.type)
         yield block, operation
