@@ -12,7 +12,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rigpact.reference_runtime.operations import geometry, lanes
-from rigpact.reference_runtime.operations.definitions import quaternions
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.knobs import enemy_conventions
@@ -366,40 +365,6 @@ def test_an_angular_velocity_is_the_turn_since_the_last_frame_in_the_parents_fra
     before = np.array(oracle.rodrigues((1.0, 0.0, 0.0), 0.3))
     after = np.array(oracle.product(oracle.rodrigues((0.0, 0.0, 1.0), 0.5), before.tolist()))
     np.testing.assert_allclose(geometry.angular_velocity(before, after, 30.0), [0.0, 0.0, 15.0], rtol=0, atol=1e-13)
-
-
-IX, JY, KZ, ONE = np.eye(4)
-
-
-def test_products_of_the_units_are_hamiltons():
-    """ij = k = -ji and i² = -1: a product in the other order turns a bone about its parent's axes."""
-    table = {
-        ("i", "j"): KZ, ("j", "i"): -KZ, ("j", "k"): IX, ("k", "j"): -IX, ("k", "i"): JY, ("i", "k"): -JY,
-        ("i", "i"): -ONE, ("j", "j"): -ONE, ("k", "k"): -ONE, ("1", "j"): JY, ("k", "1"): KZ,
-    }  # fmt: skip
-    units = {"i": IX, "j": JY, "k": KZ, "1": ONE}
-    for (a, b), expected in table.items():
-        np.testing.assert_array_equal(quaternions.product(units[a][None], units[b][None]), expected[None])
-    both = quaternions.product(2.0 * IX + 3.0 * ONE, 5.0 * JY - ONE)
-    np.testing.assert_array_equal(both, 10.0 * KZ - 2.0 * IX + 15.0 * JY - 3.0 * ONE)
-    np.testing.assert_array_equal(quaternions.conjugate(2.0 * IX - 3.0 * KZ + ONE), -2.0 * IX + 3.0 * KZ + ONE)
-    # a quarter turn about z takes x to y, and y to -x
-    quarter = math.sqrt(0.5) * (KZ + ONE)
-    np.testing.assert_allclose(quaternions.rotated(quarter, np.array([1.0, 0.0, 2.0])), [0.0, 1.0, 2.0], atol=1e-15)
-    np.testing.assert_allclose(quaternions.rotated(quarter, np.array([0.0, 1.0, 0.0])), [-1.0, 0.0, 0.0], atol=1e-15)
-
-
-def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_so():
-    """A recorder's first frame is often four zeros."""
-    rows = np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 4.0]])
-    np.testing.assert_allclose(quaternions.unit_or_identity(rows), [[0, 0, 0, 1], [0, 0.6, 0, 0.8]], atol=1e-15)
-    found = quaternions.unit(rows)
-    assert np.isnan(found[0]).all()
-    np.testing.assert_allclose(found[1], [0, 0.6, 0, 0.8], atol=1e-15)
-    below, above = np.full(4, 0.49e-8), np.full(4, 0.51e-8)
-    np.testing.assert_array_equal(quaternions.unit_or_identity(below), [0, 0, 0, 1])
-    np.testing.assert_allclose(quaternions.unit_or_identity(above), [0.5] * 4)
-    np.testing.assert_allclose(quaternions.unit_or_identity(1e-8 * IX), IX, rtol=2.0**-52)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ KILLERS: Mapping[str, tuple[str, ...]] = {
         "systems_room/test_blender_ik_geometry.py",
     ),
     f"{_OPERATIONS}/definitions/history.py": ("declared_room/test_operations_timing.py",),
-    f"{_OPERATIONS}/definitions/quaternions.py": (_LEADING, "runtime_room/test_geometry.py", *_TURNING),
+    f"{_OPERATIONS}/definitions/quaternions.py": ("runtime_room/test_quaternions_by_hand.py", _LEADING, *_TURNING),
     f"{_OPERATIONS}/definitions/scaling.py": (
         "runtime_room/test_formulas_by_hand.py", "declared_room/test_operations_scaling.py",
     ),
@@ -117,6 +117,7 @@ _SAME_FLOOR = "a variance of 1e-6 is a deviation of 1e-3: one of the two floors,
 _A_SIGN = "divided by 1 and -1 is multiplied by them"
 _NO_LENGTH = "no length is below 0, so a lower limit below 0 limits as little"
 _BELOW_ALL = "the mark for none is no error and no row whatever negative number it is"
+_BOTH_THERE = "at this length the two formulas give the same bits"
 _NEVER_EQUAL = (
     "a wrong count equals the other one only where there is nothing to count, and unequal counts are looked at slowly"
 )
@@ -162,6 +163,7 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (f"{_OPERATIONS}/condition.py", "", "`_velocity(clip) * (1.0, -1.0)` → `_velocity(clip) / (1.0, -1.0)`"): _A_SIGN,
     (f"{_OPERATIONS}/definitions/quaternions.py", "conjugate", "`q * (-1.0, -1.0, -1.0, 1.0)` → `q / (-1.0, -1.0, -1.0, 1.0)`"):
         _A_SIGN,
+    (f"{_OPERATIONS}/definitions/quaternions.py", "exponential", "`size < SHORTEST` → `size <= SHORTEST`"): _BOTH_THERE,
     (_JSON_TEXT, "_begins_with_a_number", "`0` → `-1`"): _COUNTED_AGAIN,
     (_JSON_TEXT, "_census", "`0` → `-1`"): _NEVER_EQUAL,
     (_JSON_TEXT, "_census", "`found + len(level)` → `found - len(level)`"): _NEVER_EQUAL,

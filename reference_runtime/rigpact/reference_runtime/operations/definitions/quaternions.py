@@ -65,10 +65,9 @@ def to_matrix(q: FloatArray) -> FloatArray:
 def exponential(half: FloatArray) -> FloatArray:
     """exp of half a rotation vector, (..., 3): (sin|h|/|h| h, cos|h|); (h, 1), made a unit, below 1e-8."""
     size = np.linalg.norm(half, axis=-1, keepdims=True)
-    is_small = size < SHORTEST
-    sine = np.where(is_small, 1.0, np.sin(size) / np.where(is_small, 1.0, size))
-    q = np.concatenate([half * sine, np.where(is_small, 1.0, np.cos(size))], axis=-1)
-    return np.where(is_small, unit(q), q)
+    with np.errstate(invalid="ignore"):  # 0 / 0, which is not taken
+        q = np.concatenate([half * (np.sin(size) / size), np.cos(size)], axis=-1)
+    return np.where(size < SHORTEST, unit(np.concatenate([half, np.ones_like(size)], axis=-1)), q)
 
 
 PRODUCTS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
