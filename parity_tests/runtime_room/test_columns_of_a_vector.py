@@ -33,6 +33,21 @@ def test_a_batch_of_one_window_is_its_frames(shape, width, expected):
     assert rows.shape == expected
 
 
+@pytest.mark.parametrize(
+    ("shape", "is_refused"), [((2, 3), False), ((1, 3), False), ((2, 3, 1), False), ((1, 2, 3), True)]
+)
+def test_one_place_of_a_batch_is_not_known(tmp_path, shape, is_refused):
+    """Numbers 1 and 2 of (1, T, width) would be those of the first frame, and every other frame would be dropped."""
+    path, of = (
+        npz(tmp_path, state=np.arange(np.prod(shape)).reshape(shape)),
+        contract(recordings={"q": ["state[1]", "state[2]"]}),
+    )
+    if is_refused:
+        assert refused(path, of) == ("#state[1]", "one place of an array (1, 2, 3)", "an array of frames and numbers")
+    else:
+        assert stages(path, of) == {"q": [[1.0, 2.0], [4.0, 5.0]][: shape[0]]}
+
+
 def test_a_name_that_two_numbers_could_have_is_none():
     """`hand.x` of a position and of a velocity: guessing is worse than asking."""
     fields = FieldLayout(

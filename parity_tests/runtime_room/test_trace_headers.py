@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import mmap
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import TraceHeader, read_trace
-from rigpact.reference_runtime.recordings.trace_model import Trace, is_number, json_to_header
+from rigpact.reference_runtime.recordings.precision import words_to_precision
+from rigpact.reference_runtime.recordings.trace_model import Trace, is_number, json_to_header, run_header
 
 from .json_lines_by_hand import HEADER, frame, lines
 
@@ -78,6 +80,87 @@ def test_of_a_long_field_its_beginning_is_shown():
 def test_whole_numbers_that_no_float_could_hold_are_no_numbers(value, expected):
     """Half of them would become infinite, and none is a coordinate."""
     assert is_number(value) is expected
+
+
+@pytest.mark.parametrize("entry", [HEADER | {"format": "x"}, {}, [HEADER], "rigpact-trace", None])
+def test_what_is_no_header_is_called_so(entry):
+    """Somebody's log has the same ending."""
+    with pytest.raises(UnusableInput) as refused:
+        json_to_header(entry, "here")
+    assert (refused.value.place, refused.value.found) == ("here", "no trace header")
+
+
+@pytest.mark.parametrize(("stages", "found"), [({}, "{}"), ([], "[]"), (None, "None")])
+def test_a_header_without_stages_is_refused(stages, found):
+    """Nothing recorded is not a recording."""
+    with pytest.raises(UnusableInput) as refused:
+        json_to_header(HEADER | {"stages": stages}, "here")
+    assert (refused.value.place, refused.value.found) == ("here#/stages", found)
+    assert json_to_header(HEADER | {"stages": {"x_raw": 1}}, "here")[1] == {"x_raw": 1}
+
+
+def test_a_header_is_written_as_it_is_read():
+    """What is unknown is left out, or null where the format has always had it."""
+    short = {
+        "format": "rigpact-trace", "version": 1, "producer": {"name": "engine", "version": "5.4"},
+        "contract": {"bundle_sha256": None}, "fps": 30.0, "mode": "free", "clip": None, "stages": {"x_raw": 5},
+    }  # fmt: skip
+    hashes = {f"{name}_sha256": name[0] * 64 for name in ("bundle", "companion", "meaning", "conventions", "model")}
+    long = short | {"contract": hashes, "clip": "Walk", "system": "enemy_animation", "bones": ["hip", "knee"]}
+    for entry in (short, long):
+        header, widths = json_to_header(entry, "here")
+        assert header.to_json(widths) == entry
+
+
+class Contract:
+    """What a header asks of a contract."""
+
+    system = SimpleNamespace(name="rig")
+    hashes = MappingProxyType(
+        {"bundle_sha256": "b", "companion_sha256": "c", "meaning_sha256": "m", "conventions_sha256": "v"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "model"),
+    [(None, None), (SimpleNamespace(signature=SimpleNamespace(sha256="n")), "n"), (SimpleNamespace(), None)],
+)
+def test_the_header_of_a_run_says_what_it_was_made_with(network, model):
+    """A recording that another contract made is found by these."""
+    header = run_header(Contract(), 30.0, "free", "Walk", network)
+    assert (header.producer, header.fps, header.mode, header.clip, header.system) == (
+        "rigpact",
+        30.0,
+        "free",
+        "Walk",
+        "rig",
+    )
+    assert (header.bundle_sha256, header.companion_sha256, header.meaning_sha256) == ("b", "c", "m")
+    assert (header.conventions_sha256, header.model_sha256) == ("v", model)
+
+
+def test_how_finely_numbers_are_written_is_what_is_declared_else_what_the_text_shows_else_what_the_numbers_show():
+    """A tolerance is as wide as the last digit that was written."""
+    numbers = np.arange(64)
+    hundredths = np.round(np.random.default_rng(3).uniform(-9.0, 9.0, (64, 5)), 2).astype(np.float32)
+    of_text = words_to_precision("3 decimals")
+
+    def precision(**said):
+        return Trace(TraceHeader(60.0, "free"), numbers, numbers / 60.0, {"q": hundredths}, **said).precision
+
+    assert precision() == words_to_precision("2 decimals")
+    assert precision(of_text=of_text) == of_text
+    assert precision(of_text=of_text, resolution="4 decimals") == words_to_precision("4 decimals")
+
+
+def test_a_trace_knows_its_widths_and_does_not_show_its_mapping():
+    """What is shown of a trace is its frames, not the bytes of a file."""
+    numbers = np.arange(2)
+    held = Trace(
+        TraceHeader(60.0, "free"), numbers, numbers / 60.0, {"q": np.zeros((2, 5), np.float32)}, mapping="the file"
+    )
+    assert held.widths == {"q": 5}
+    assert "the file" not in repr(held)
 
 
 # --- the stages of a system -------------------------------------------------------------------------------------------

@@ -194,7 +194,12 @@ def _named(columns: Columns, name: str, fields: FieldLayout, path: Path) -> NDAr
         return columns[name]
     match = _PLACE.match(name)
     if match and match[1] in columns:
-        whole = columns[match[1]].reshape(len(columns[match[1]]), -1)
+        array = columns[match[1]]
+        if array.ndim > 2 and len(array) == 1:
+            raise UnusableInput(
+                f"{path}#{name}", f"one place of an array {array.shape}", "an array of frames and numbers"
+            )
+        whole = array.reshape(len(array), -1)
         if int(match[2]) < whole.shape[1]:
             return whole[:, int(match[2])]
     numbered = {int(found[2]): column for column in columns if (found := _PLACE.match(column)) and found[1] == name}
