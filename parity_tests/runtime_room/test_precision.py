@@ -75,6 +75,22 @@ def test_thirty_two_different_numbers_tell_a_format(of_text, count, is_told):
     assert census.precision == (Precision(decimals=2) if is_told else None)
 
 
+@pytest.mark.parametrize("of_text", [True, False])
+def test_a_constant_that_stands_in_every_line_tells_once(of_text):
+    """Sixty frames of a contact score of 0.25 are no recording of two decimals: its tolerance would hide 0.253."""
+    census = PrecisionCensus()
+    for _ in range(60):
+        for each in ([0.25, 0.75], [0.25]):
+            if of_text:
+                census.add_text(each)
+            else:
+                census.add(np.array(each, np.float32))
+    assert census.is_open
+    assert census.precision is None
+    stages = {name: np.full((20_000, 1), 0.25, np.float32) for name in map(str, range(40))}
+    assert precision_of(stages) is None
+
+
 @pytest.mark.parametrize(("round_numbers", "is_told"), [(40, True), (41, False)])
 def test_half_of_the_numbers_must_use_the_last_digit(round_numbers, is_told):
     """Nine of ten do at random: numbers that mostly end in 0 were written with one digit less, or with all."""

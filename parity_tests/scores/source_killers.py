@@ -118,6 +118,7 @@ _A_SIGN = "divided by 1 and -1 is multiplied by them"
 _NO_LENGTH = "no length is below 0, so a lower limit below 0 limits as little"
 _BELOW_ALL = "the mark for none is no error and no row whatever negative number it is"
 _BOTH_THERE = "at this length the two formulas give the same bits"
+_PLENTY = "where ten thousand different numbers tell, one that is counted twice changes nothing"
 _NEVER_EQUAL = (
     "a wrong count equals the other one only where there is nothing to count, and unequal counts are looked at slowly"
 )
@@ -175,6 +176,11 @@ ARGUED: Mapping[tuple[str, str, str], str] = {
     (_JSON_TEXT, "_marks", "`1` → `0`"): _NEVER_EQUAL,
     (_JSON_TEXT, "_census", "`1` → `2`"): _DEPTH_AGAIN,
     (_JSON_TEXT, "bytes_to_json", "`census.depth > MAX_JSON_DEPTH` → `census.depth >= MAX_JSON_DEPTH`"): _DEPTH_AGAIN,
+    **{(f"{_RECORDINGS}/precision.py", "", f"`10000` → `{size}`"): _PLENTY for size in (9_999, 10_001)},
+    (
+        f"{_RECORDINGS}/precision.py", "PrecisionCensus._fresh",
+        "`len(self._seen) < _PLENTY` → `len(self._seen) <= _PLENTY`",
+    ): _PLENTY,
     **{(_JSON_TEXT, "", f"`131072` → `{size}`"): _PIECES for size in (131_071, 131_073)},
     (_JSON_TEXT, "_begins_with_a_number", "`type(value[0]) in (float, int)` → `type(value[0]) not in (float, int)`"):
         _COUNTED_AGAIN,

@@ -35,6 +35,8 @@ _FLOAT64 = 1e-12
 """A float64 holds 15 digits, so rounding one to 9 digits or fewer moves it by less than this, relative to itself or to 1."""
 _HALF_ULP = 2.0**-24
 """Half a unit in the last place of a float32, relative to the number."""
+_PLENTY = 10_000
+"""So many different numbers are remembered: more of them tell, even where one is counted again."""
 _AT_FIRST = 4096
 """So many numbers of each stage are looked at first: almost every recording that keeps its bits shows it there."""
 _AT_ONCE = 1 << 20
@@ -107,6 +109,7 @@ class PrecisionCensus:
     """Counts which formats could have written all numbers, how many numbers could tell, and how many say so."""
 
     _told: dict[Precision, tuple[int, int]] = field(default_factory=lambda: dict.fromkeys(_FORMATS, (0, 0)))
+    _seen: set[float] = field(default_factory=set)
 
     @property
     def is_open(self) -> bool:
@@ -116,14 +119,24 @@ class PrecisionCensus:
     def add_text(self, values: Sequence[float] | FloatArray) -> None:
         """Count numbers of a text, as float64."""
         if self._told:
-            size = _sizes(values)
+            size = self._fresh(values)
             self._add(size, _FLOAT64 * np.maximum(size, 1.0))
 
     def add(self, values: FloatArray) -> None:
         """Count float32 numbers."""
         if self._told:
-            size = _sizes(values)
+            size = self._fresh(values)
             self._add(size, 0.5 * np.spacing(size.astype(np.float32)).astype(np.float64))
+
+    def _fresh(self, values: Sequence[float] | FloatArray) -> FloatArray:
+        """The different sizes other than 0 that were not there before: a number that stands in a thousand lines tells once."""
+        size = np.unique(np.abs(np.asarray(values, np.float64)))
+        size = size[np.isfinite(size) & (size > 0.0)]
+        if len(self._seen) < _PLENTY:
+            fresh = set(size.tolist()) - self._seen
+            self._seen |= fresh
+            size = np.array(sorted(fresh))
+        return np.asarray(size)
 
     def _add(self, size: FloatArray, room: FloatArray) -> None:
         """room: how far each number may be from the one that was written, because of how it was read."""
@@ -147,12 +160,6 @@ class PrecisionCensus:
             if told >= max(_EVIDENCE, could_tell / 2)
         }
         return max(telling, key=lambda each: telling[each], default=None)
-
-
-def _sizes(values: Sequence[float] | FloatArray) -> FloatArray:
-    """The different sizes other than 0: a number that stands a thousand times tells once."""
-    size = np.unique(np.abs(np.asarray(values, np.float64)))
-    return np.asarray(size[np.isfinite(size) & (size > 0.0)])
 
 
 def _is_multiple(size: FloatArray, unit: FloatArray, room: FloatArray) -> NDArray[np.bool_]:
