@@ -198,3 +198,9 @@ def test_bundle_without_statistics_normalises_with_scale_one(tmp_path):
     raw = np.linspace(-1, 1, 54, dtype=np.float32)
     got = PoseHistory(contract).normalise(raw)
     np.testing.assert_allclose(got, [math.tanh(value) for value in raw.tolist()], rtol=2 * STORE)
+
+
+@pytest.mark.parametrize(("phase", "poses"), [("includes_current", 3), ("excludes_current", 4)])
+def test_a_history_of_three_reaches_back_as_far_as_its_oldest_pose(contract, phase, poses):
+    """A run keeps so many poses: one fewer and the oldest is lost, one more and a crowd holds what nobody reads."""
+    assert history(contract, pose_history_phase=phase).reach == poses
