@@ -6,12 +6,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rigpact.fixtures.mutants.engine import Stages
 from rigpact.reference_runtime.systems.enemy_animation.knobs import KNOBS
 
 from ..scores.benign import benign_variants
-from ..scores.catalogue import SURVIVORS, all_mutants
+from ..scores.catalogue import SURVIVORS, all_mutants, demo_scene
+from ..scores.free_run import FREE_RUN_SLIPS, record_free_run
 from ..scores.incumbents import INCUMBENTS, installed
 from ..scores.mutation_score import EVERYTHING, POSE, run_benign, run_mutant
 
@@ -32,6 +35,23 @@ def rows(page: str) -> dict[str, list[str]]:
     table = page.split("## Every mutant")[1].splitlines()[4:]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table]
     return {name: rest for name, *rest in cells}
+
+
+@pytest.fixture(scope="module")
+def honest() -> Stages:
+    """A free run of the demo without a mistake."""
+    return record_free_run(demo_scene("free"))
+
+
+@pytest.mark.parametrize("name", FREE_RUN_SLIPS)
+def test_every_slip_of_a_free_run_shows_in_its_numbers(name: str, honest: Stages) -> None:
+    """A slip that cannot be planted, or that changes nothing, tries nothing."""
+    slipped = record_free_run(demo_scene("free"), FREE_RUN_SLIPS[name])
+    assert slipped.keys() == honest.keys()
+    assert any(not np.array_equal(slipped[stage], rows) for stage, rows in honest.items())
+    if name == "predicted pose never pushed":
+        history = slipped["pose_hist_raw"]
+        np.testing.assert_array_equal(history, np.broadcast_to(honest["pose_hist_raw"][0], history.shape))
 
 
 def test_the_catalogue_is_large_and_covers_every_knob() -> None:
