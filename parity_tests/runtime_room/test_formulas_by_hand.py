@@ -20,6 +20,7 @@ from rigpact.reference_runtime.operations.definitions.scaling import (
 
 LN2, LN3, E = math.log(2.0), math.log(3.0), math.e
 A_FEW_ROUNDINGS = 16 * 2.0**-53
+"""A formula is at most four operations, of one unit in the last place each; so is what the expected number was computed by."""
 
 
 def near(found, expected):

@@ -20,6 +20,7 @@ from . import tiny_character as tiny
 from .json_lines_by_hand import lines
 
 STORED = 2.0**-23
+"""A float32 next to a number: twice the half unit by which storing moves it."""
 
 
 def trace(mode="free", frames=(0, 1), bones=None, system=None, **stages):
